@@ -1,0 +1,35 @@
+"""Run all measurements, or those named on the command line, and print them as one table."""
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import bench
+from bench.table import Row, machine, markdown
+
+
+def main(names: Sequence[str]) -> int:
+    """Each module of `bench` that has a `measure` is one measurement."""
+    known = sorted(module.name for module in pkgutil.iter_modules(bench.__path__))
+    if unknown := sorted(set(names) - set(known)):
+        print(f"No measurement is called {', '.join(unknown)}; there are: {', '.join(known)}.", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    for name in names if names else known:
+        if name == "__main__":
+            continue
+        measure = cast(
+            "Callable[[], Sequence[Row]] | None", getattr(importlib.import_module(f"bench.{name}"), "measure", None)
+        )
+        if measure is None:
+            continue
+        print(f"measuring {name} …", file=sys.stderr, flush=True)
+        rows += measure()
+    print(f"{machine()}\n\n{markdown(rows)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Found, loaded and called, whatever they are made of; the boundary."""

@@ -1,0 +1,146 @@
+"""The Agent port: what everything that can be called looks like, and what it is given.
+
+What comes out of `Agent.run` is a `Reply`: whatever the agent handed back, before anybody has checked it. Only the
+boundary turns a reply into a `Result`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, ParamSpec, Protocol, TypeVar
+
+from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
+from retinue.contract.event import Body
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
+from retinue.contract.task import Task
+from retinue.tools.workspace import Workspace
+
+__all__ = ["ABSENT", "Agent", "Correction", "Reply", "RunContext"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ABSENT: Final = object()
+"""Stands for "no structured data"; None is a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Why the agent is asked again, and what would be right (A12)."""
+
+    message: str
+    hint: str
+    findings: tuple[JsonMapping, ...]
+    retry_count: int
+    max_retries: int
+    previous: object = ABSENT
+
+
+@dataclass(slots=True)
+class Reply:
+    """What an agent handed back, unchecked. Everything is optional; the boundary fills and judges.
+
+    Attributes:
+        data: The structured answer, or `ABSENT`.
+        text: Raw text in some wire format, still to be read; with it `data` stays absent.
+        plan: The agent composes: this plan is walked as a child run.
+        outcome: What the agent itself says it came to; `success` when it says nothing.
+        fault: A failure that the agent reports of itself.
+    """
+
+    data: object = ABSENT
+    text: str | None = None
+    plan: Plan | None = None
+    outcome: Outcome | None = None
+    content: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    fault: Fault | None = None
+    traces: tuple[Trace, ...] = ()
+    usage: Usage | None = None
+    confidence: float | None = None
+    completeness: int | None = None
+    files_read: tuple[str, ...] = ()
+    files_written: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    reasoning: str | None = None
+    extras: JsonMapping | None = None
+
+
+class RunContext(Protocol):
+    """What an agent gets beside its task. Orchestration implements it; `agents.local` has a twin for a single call.
+
+    Attributes:
+        run: Id of the run.
+        node: Id of the delegation within the run.
+        deadline_ns: When the agent's time is up, nanoseconds since 1970 UTC; None when nothing bounds it.
+        budget: What the run may still spend; agents that spend ask it first.
+        correction: Present when an earlier answer was refused.
+    """
+
+    run: str
+    node: str
+    attempt: int
+    deadline_ns: int | None
+    budget: Budget
+    correction: Correction | None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The fenced directory.
+
+        Raises:
+            AccessDenied: This run has none.
+        """
+        ...
+
+    def emit(self, body: Body) -> None:
+        """Record an event of this node."""
+        ...
+
+    def now(self) -> int:
+        """Nanoseconds since 1970 UTC."""
+        ...
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without blocking anybody."""
+        ...
+
+    async def ask(self, question: Question) -> Answer | None:
+        """Ask a person; None when nobody is there. An approval that nobody gives is denied."""
+        ...
+
+    async def delegate(self, task: Task) -> Result:
+        """Call another agent through the boundary, inside this step."""
+        ...
+
+    async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run CPU-heavy work in another process, which is killed when time is up.
+
+        `function` must be importable by name; arguments and result must pickle.
+
+        Raises:
+            DeadlineExceeded: Time ran out; the worker was killed.
+        """
+        ...
+
+
+class Agent(Protocol):
+    """Anything that can be called with a task."""
+
+    @property
+    def definition(self) -> Definition:
+        """What it says of itself."""
+        ...
+
+    def run(self, task: Task, run: RunContext, /) -> Awaitable[Reply]:
+        """Do the task. May raise anything: the boundary makes a fault of it."""
+        ...

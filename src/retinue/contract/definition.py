@@ -1,0 +1,144 @@
+"""What an agent says of itself. How a definition is read from a file is the business of `agents/`."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, StringConstraints
+
+from retinue.contract.model import Count, DialectName, JsonMapping, Model, SnakeName
+
+__all__ = [
+    "Definition",
+    "Deprecation",
+    "Effect",
+    "Runner",
+    "Sample",
+    "Skill",
+    "Source",
+    "Tier",
+    "read_tier",
+]
+
+Tier: TypeAlias = Literal["small", "medium", "large"]
+Effect: TypeAlias = Literal["read", "write", "network"]
+VersionText: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8}))?$")
+]
+
+_TIERS: dict[str, Tier] = {
+    "small": "small", "haiku": "small",
+    "medium": "medium", "sonnet": "medium",
+    "large": "large", "opus": "large",
+}  # fmt: skip
+
+
+def read_tier(word: str) -> Tier | None:
+    """The tier that `word` names (`haiku`, `sonnet` and `opus` are aliases); None for `inherit` and for a model id."""
+    return _TIERS.get(word.strip().lower())
+
+
+class Source(Model):
+    """Where something was said. `line` and `column` count from 1."""
+
+    file: str
+    line: Count | None = None
+    column: Count | None = None
+
+
+class Sample(Model):
+    """One request with the answer it should get; lint checks both against the skill's schemas.
+
+    `parameters` and `answer` are absent when the sample shows only one side.
+    """
+
+    title: str = ""
+    parameters: JsonMapping | None = None
+    answer: JsonMapping | None = None
+    source: Source | None = None
+
+
+class Skill(Model):
+    """One addressable thing an agent does: spec 003's operation, 004's capability, MCP's tool.
+
+    Attributes:
+        instruction_field: The parameter that takes a free instruction (C45).
+        target_field: The parameter that takes the target (C45).
+        defaults: What the binder fills in when the request says nothing; shown whenever used.
+        effects: What it may touch outside itself. Empty means it only computes.
+        examples: Utterances that should be routed here.
+        samples: Requests and answers that must pass the two schemas.
+        unavailable: Why this skill cannot be called here, with the way out; empty when it can.
+    """
+
+    name: SnakeName
+    description: str
+    input_schema: JsonMapping
+    output_schema: JsonMapping | None = None
+    instruction_field: str | None = None
+    target_field: str | None = None
+    defaults: JsonMapping = Field(default_factory=dict[str, Any])
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    effects: tuple[Effect, ...] = ()
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    path: str | None = None
+    examples: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    unavailable: str = ""
+
+
+class Runner(Model):
+    """How a prompted agent wants to be run. What is absent is left to the runtime."""
+
+    max_turns: Count | None = None
+    permission_mode: str | None = None
+    effort: str | None = None
+    skills: tuple[str, ...] = ()
+    memory: str | None = None
+
+
+class Deprecation(Model):
+    """That something should no longer be used, and what to use instead (A27, C34)."""
+
+    since: str | None = None
+    use: str | None = None
+    note: str = ""
+
+
+class Definition(Model):
+    """What an agent says of itself (A4, C46).
+
+    Attributes:
+        name: Canonical snake_case name, without a version suffix: `x_v2` is version 2 of `x` (C11).
+        wire_names: What each dialect calls it, where folding the name would not give that.
+        tools: Names of the tools it may use; None means its parent's.
+        dialect: The wire format it speaks, when it speaks one.
+        composes: It delegates: it answers with a `Plan` that becomes a child run.
+        extras: What the format said and we have no word for; reported, never dropped.
+    """
+
+    name: SnakeName
+    version: VersionText = "1.0"
+    description: str
+    skills: Annotated[tuple[Skill, ...], Field(min_length=1)]
+    aliases: tuple[str, ...] = ()
+    wire_names: dict[DialectName, str] = Field(default_factory=dict[DialectName, str])
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    tier: Tier | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    instructions: str | None = None
+    dialect: DialectName | None = None
+    composes: bool = False
+    runner: Runner = Runner()
+    deprecated: Deprecation | None = None
+    source: Source | None = None
+    extras: JsonMapping = Field(default_factory=dict[str, Any])
+
+    def skill(self, name: str) -> Skill | None:
+        """The skill called `name`, or None."""
+        return next((skill for skill in self.skills if skill.name == name), None)
+
+    @property
+    def major(self) -> int:
+        """The major version."""
+        return int(self.version.partition(".")[0])

@@ -1,0 +1,181 @@
+"""What happens during a run, one fact at a time.
+
+Events are the hot path, so they are slotted dataclasses: nobody validates what we ourselves just wrote.
+What an agent puts into one is checked where it enters, in `agents/`.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from retinue.contract.model import JsonMapping, Model
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result, Usage
+
+__all__ = [
+    "Answered",
+    "Asked",
+    "Body",
+    "Checkpoint",
+    "Decision",
+    "Event",
+    "Finished",
+    "Message",
+    "Progress",
+    "Retried",
+    "Started",
+    "ToolCall",
+    "UsageNoted",
+]
+
+
+@dataclass(slots=True)
+class Started:
+    """A node, or with an empty node name the whole run, has begun."""
+
+    agent: str = ""
+    skill: str = ""
+    instruction: str = ""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a phase is (H18). `done` of `total` when they can be counted."""
+
+    phase: str
+    status: str = ""
+    done: int | None = None
+    total: int | None = None
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """A phase is complete, and what it left behind can be relied on (H19)."""
+
+    phase: str
+    status: str = ""
+    artifacts: int | None = None
+
+
+@dataclass(slots=True)
+class Decision:
+    """A choice between possible moves, and why (P15)."""
+
+    move: str
+    reason: str
+    facts: JsonMapping = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True)
+class Message:
+    """Something worth telling a person."""
+
+    text: str
+    level: str = "info"
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A tool was used. The output itself stays in the result's traces."""
+
+    tool: str
+    duration_ns: int | None = None
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class UsageNoted:
+    """Tokens and money spent since the last such event."""
+
+    usage: Usage
+
+
+@dataclass(slots=True)
+class Retried:
+    """An attempt failed and the policy gives it another one."""
+
+    code: str
+    message: str
+    wait_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Asked:
+    """A person is being asked."""
+
+    question: Question
+
+
+@dataclass(slots=True)
+class Answered:
+    """A person, or the policy, answered."""
+
+    answer: Answer
+
+
+@dataclass(slots=True)
+class Finished:
+    """A node, or with an empty node name the whole run, has ended. What it came to is all here."""
+
+    result: Result
+
+
+Body: TypeAlias = (
+    Started | Progress | Checkpoint | Decision | Message | ToolCall | UsageNoted | Retried | Asked | Answered | Finished
+)
+
+
+@dataclass(slots=True)
+class Event:
+    """One fact about one run.
+
+    Attributes:
+        node: Id of the delegation; empty for the run itself.
+        attempt: From 1; 0 when it belongs to no attempt.
+        sequence: Counts up within a run; gaps never happen.
+        at_ns: When, in nanoseconds since 1970 UTC, by the engine's clock.
+    """
+
+    run: str
+    node: str
+    attempt: int
+    sequence: int
+    at_ns: int
+    body: Body
+
+    @property
+    def kind(self) -> str:
+        """The body's class as a word: `progress`, `tool_call` and so on."""
+        return KINDS[type(self.body)]
+
+    def to_json(self) -> JsonMapping:
+        """This event as one flat JSON object; absent facts are left out."""
+        head: JsonMapping = {
+            "kind": self.kind,
+            "run": self.run,
+            "node": self.node,
+            "attempt": self.attempt,
+            "sequence": self.sequence,
+            "at_ns": self.at_ns,
+        }
+        for item in fields(self.body):
+            value: object = getattr(self.body, item.name)
+            if isinstance(value, Model):
+                head[item.name] = value.to_json()
+            elif value is not None:
+                head[item.name] = value
+        return head
+
+
+KINDS: dict[type[Body], str] = {
+    Started: "started",
+    Progress: "progress",
+    Checkpoint: "checkpoint",
+    Decision: "decision",
+    Message: "message",
+    ToolCall: "tool_call",
+    UsageNoted: "usage",
+    Retried: "retried",
+    Asked: "asked",
+    Answered: "answered",
+    Finished: "finished",
+}

@@ -1,0 +1,96 @@
+"""A failure as data. The same facts as an exception are in `retinue.errors`; nothing here is raised."""
+
+from typing import Any, Self
+
+from pydantic import Field
+
+from retinue import errors
+from retinue.contract.model import Count, JsonMapping, Model
+
+__all__ = ["Fault"]
+
+
+class Fault(Model):
+    """What went wrong with one attempt, sorted into the twelve codes (features.md §3, C2).
+
+    `detail["class"]` keeps the finer cause; for a fault made from one of our errors it is the class name.
+
+    Attributes:
+        path: JSON Pointer of the offending value.
+        operation: What was attempted, usually the skill.
+        target: What it was attempted on.
+        failed_at: The step that failed.
+        timestamp_ns: When, in nanoseconds since 1970 UTC.
+    """
+
+    code: errors.FaultCode
+    message: str
+    hint: str = ""
+    suggestions: tuple[str, ...] = ()
+    path: str = ""
+    retryable: bool = False
+    retry_after_s: float | None = None
+    operation: str | None = None
+    target: str | None = None
+    failed_at: str | None = None
+    timestamp_ns: Count | None = None
+    detail: JsonMapping = Field(default_factory=dict[str, Any])
+
+    @classmethod
+    def from_error(cls, error: BaseException, **place: Any) -> Self:
+        """The fault that says what `error` says.
+
+        Args:
+            error: Any exception. One that is not ours becomes `internal_error`, its class kept in `detail`.
+            place: `operation`, `target`, `failed_at`, `timestamp_ns`: facts the error could not know.
+        """
+        kind = type(error).__name__
+        if not isinstance(error, errors.RetinueError):
+            message = f"`{kind}`: {error}" if str(error) else f"`{kind}` was raised without a message."
+            return cls(code="internal_error", message=message, detail={"class": kind}, **place)
+        return cls(
+            code=error.code,
+            message=error.message,
+            hint=error.hint,
+            suggestions=error.suggestions,
+            path=error.path,
+            retryable=error.retryable,
+            retry_after_s=error.retry_after_s,
+            detail={**error.detail, "class": kind},
+            **place,
+        )
+
+    def to_error(self) -> errors.RetinueError:
+        """The exception that says what this fault says: the class it came from, else the one for its code."""
+        kind = _CLASSES.get(self.detail.get("class", ""))
+        if kind is None or kind.code != self.code:
+            kind = _BY_CODE[self.code]
+        return kind(
+            self.message,
+            hint=self.hint,
+            path=self.path,
+            suggestions=self.suggestions,
+            detail={name: value for name, value in self.detail.items() if name != "class"},
+            retry_after_s=self.retry_after_s,
+        )
+
+
+_CLASSES: dict[object, type[errors.RetinueError]] = {
+    name: kind
+    for name in errors.__all__
+    if isinstance(kind := getattr(errors, name), type) and issubclass(kind, errors.RetinueError)
+}
+_BY_CODE: dict[errors.FaultCode, type[errors.RetinueError]] = {
+    "missing_file": errors.MissingFile,
+    "invalid_input": errors.InvalidInput,
+    "output_invalid": errors.OutputInvalid,
+    "parse_error": errors.ParseError,
+    "access_denied": errors.AccessDenied,
+    "unauthenticated": errors.Unauthenticated,
+    "network_error": errors.NetworkError,
+    "unavailable": errors.Unavailable,
+    "timeout": errors.DeadlineExceeded,
+    "budget_exceeded": errors.BudgetExceeded,
+    "canceled": errors.Canceled,
+    "internal_error": errors.InternalError,
+}

@@ -1,0 +1,36 @@
+"""What a check found, and what a translation could not say."""
+
+from typing import Literal, TypeAlias
+
+from retinue.contract.model import Count, Model
+
+__all__ = ["Finding", "Loss", "Severity"]
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+class Finding(Model):
+    """One thing a check has to say.
+
+    Attributes:
+        rule: Id of the rule; `retinue explain RULE` tells more.
+        path: JSON Pointer of the place inside the document.
+        file: The document; `line` and `column` count from 1.
+        fix: What to do about it.
+    """
+
+    rule: str
+    message: str
+    severity: Severity = "error"
+    path: str = ""
+    file: str | None = None
+    line: Count | None = None
+    column: Count | None = None
+    fix: str = ""
+
+
+class Loss(Model):
+    """A field that a dialect has no word for, and why (C2)."""
+
+    field: str
+    why: str

@@ -1,0 +1,147 @@
+"""A plan: a directed acyclic graph of delegations, as a value. Who walks it is the business of `orchestration/`."""
+
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import Field, StringConstraints, model_validator
+
+from retinue.contract.model import Count, JsonMapping, Model, SnakeName
+from retinue.contract.question import Question
+from retinue.contract.task import ContextLevel, Limits
+from retinue.errors import InvalidInput
+
+__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Join", "NodeId", "Plan"]
+
+Join: TypeAlias = Literal["all", "any", "quorum", "fail_fast"]
+"""When a join is satisfied (C32): every branch, the first useful one, a share of them, or none after a failure."""
+
+NodeId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]*$", max_length=80)]
+
+
+class Binding(Model):
+    """How one parameter got its value: shown, so that nobody has to guess.
+
+    Attributes:
+        how: `said` in the goal, a schema `default`, the skill's declared `fallback`, or the result of another
+            `delegation`.
+        words: The words of the goal it was read from.
+    """
+
+    parameter: str
+    value: Any
+    how: Literal["said", "default", "fallback", "delegation", "given"]
+    words: str = ""
+
+
+class Candidate(Model):
+    """One agent that was considered for a clause.
+
+    Attributes:
+        share: Score over the best that the clause could reach, 0 to 1.
+    """
+
+    agent: SnakeName
+    skill: SnakeName
+    score: float
+    share: float
+    reason: str = ""
+
+
+class Dropped(Model):
+    """A clause of the goal that no agent here can do, and the nearest there was."""
+
+    clause: str
+    reason: str
+    nearest: tuple[Candidate, ...] = ()
+
+
+class Delegation(Model):
+    """One node: one request to one agent, and what must be there before it.
+
+    Attributes:
+        needs: Ids of the nodes it waits for.
+        context: How much of each needed result it is handed; `summary` for those not named (C30).
+        join: How many of `needs` must be useful before it starts.
+        quorum: The share for a `quorum` join.
+        optional: Its failure does not count against the plan.
+        alternatives: Who else could do it, best first: where escalation looks (A14).
+        questions: What is still missing to call it (C45); such a node ends as `input_required`.
+    """
+
+    id: NodeId
+    agent: SnakeName
+    skill: SnakeName | None = None
+    major: Count | None = None
+    instruction: str = ""
+    target: str | None = None
+    parameters: JsonMapping = Field(default_factory=dict[str, Any])
+    needs: tuple[NodeId, ...] = ()
+    context: dict[NodeId, ContextLevel] = Field(default_factory=dict[NodeId, ContextLevel])
+    join: Join = "all"
+    quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
+    optional: bool = False
+    limits: Limits = Field(default_factory=Limits)
+    alternatives: tuple[Candidate, ...] = ()
+    chosen: Candidate | None = None
+    bindings: tuple[Binding, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+class Plan(Model):
+    """A DAG of delegations for one goal.
+
+    Raises:
+        InvalidInput: Ids repeat, a node needs one that is not there, or nodes need each other in a circle.
+
+    Attributes:
+        format: Raised when the meaning of a plan changes; a durable run is resumed by the same format only.
+        join: When the whole plan is done.
+        dropped: What was asked and is not in the plan, said in the answer.
+    """
+
+    format: Literal[1] = 1
+    goal: str = ""
+    nodes: tuple[Delegation, ...] = ()
+    join: Join = "all"
+    quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
+    dropped: tuple[Dropped, ...] = ()
+    extras: JsonMapping = Field(default_factory=dict[str, Any])
+
+    @model_validator(mode="after")
+    def _is_a_dag(self) -> Self:
+        order(self.nodes)
+        return self
+
+
+def order(nodes: tuple[Delegation, ...]) -> list[str]:
+    """The ids of `nodes` so that each stands after what it needs; ties stay as written.
+
+    Raises:
+        InvalidInput: The nodes are not a DAG. Every dangling or repeated id is listed; a circle is spelled out.
+    """
+    place = {node.id: position for position, node in enumerate(nodes)}
+    wrong = [f"`{node.id}` stands twice" for position, node in enumerate(nodes) if place[node.id] != position]
+    wrong += [
+        f"`{node.id}` needs {need!r}, which is not there" for node in nodes for need in node.needs if need not in place
+    ]
+    if wrong:
+        raise InvalidInput(f"The plan is not whole: {'; '.join(wrong)}.", path="/nodes", hint="Mend the ids.")
+    waiting = {node.id: len(set(node.needs)) for node in nodes}
+    followers: dict[str, list[str]] = {}
+    for node in nodes:
+        for need in dict.fromkeys(node.needs):
+            followers.setdefault(need, []).append(node.id)
+    ready = [node.id for node in nodes if not node.needs]
+    for done in ready:  # grows while it is walked
+        for follower in followers.get(done, ()):
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                ready.append(follower)
+    if len(ready) < len(nodes):
+        stuck = [node.id for node in nodes if waiting[node.id]]
+        shown = ", ".join(f"`{name}`" for name in stuck[:10])
+        raise InvalidInput(
+            f"The plan goes in a circle through {shown}{' …' if len(stuck) > 10 else ''}.",
+            path="/nodes",
+            hint="Remove one `needs` so that some node can start first.",
+        )
+    return ready

@@ -1,0 +1,185 @@
+"""The port between orchestration and the place where its steps run.
+
+Seen from outside, an `Engine` starts runs of named workflows and answers for them: events, questions, results,
+history. Seen from inside, a workflow gets a `Scope`, its only door to time, chance, waiting and effects, so the same
+workflow runs in memory and durably. Nothing here knows agents, plans or goals.
+
+Rules for a workflow, which a durable engine replays from its records:
+
+- No clock, random, uuid or asyncio waiting of its own: only what the `Scope` gives.
+- `reserve` every step name in a stable order before starting the first of them; names added later, when added.
+- Steps, children and questions are started by the workflow itself, never inside a step.
+- A failing step is a `Result` with a fault, never an exception to branch on.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from retinue.contract.event import Body, Event
+from retinue.contract.model import JsonMapping
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Lifecycle, Outcome, Result
+
+__all__ = ["Capabilities", "Engine", "RunRecord", "Scope", "Step", "Workflow"]
+
+Step: TypeAlias = Callable[[], Awaitable[Result]]
+"""The body of a step. It runs at least once; its result is recorded once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine promises beyond the port.
+
+    Attributes:
+        durable: A run goes on after its process died, unattended.
+        cross_process: Another process can follow, answer and cancel a run.
+        journal: Ended runs, and the finished steps of interrupted ones, are still there after the process ended.
+    """
+
+    durable: bool = False
+    cross_process: bool = False
+    journal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One line of history. Times are nanoseconds since 1970 UTC.
+
+    Attributes:
+        lifecycle: `working` also for a run whose process died; then `stalled` says so.
+        label: What a person called it: the goal.
+        finished_steps: Names of the steps whose results are recorded.
+    """
+
+    run: str
+    workflow: str
+    lifecycle: Lifecycle
+    outcome: Outcome | None
+    label: str
+    started_ns: int
+    ended_ns: int | None = None
+    stalled: bool = False
+    parent: str | None = None
+    finished_steps: tuple[str, ...] = ()
+
+
+class Scope(Protocol):
+    """One run's door to its engine, given to the workflow."""
+
+    @property
+    def run(self) -> str:
+        """Id of this run."""
+        ...
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Announce steps, in an order that a replay repeats. A name is reserved once.
+
+        Raises:
+            InvalidInput: A name was reserved before.
+        """
+        ...
+
+    def step(self, name: str, body: Step) -> None:
+        """Start a reserved step. On a resumed run a recorded step is not run again; its result is delivered."""
+        ...
+
+    def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
+        """Start another workflow as run `{run}:{name}`; its result is delivered like a step's."""
+        ...
+
+    def ask(self, name: str, question: Question) -> None:
+        """Ask a person. Delivered as a result: outcome `success` with the answer's value as `data`, or `rejected`."""
+        ...
+
+    async def completed(self) -> Sequence[tuple[str, Result]]:
+        """Wait until something that was started has ended, and take all that ended since, in the order they ended.
+
+        An exception out of a step body arrives as outcome `failed`, fault `internal_error`.
+
+        Raises:
+            InternalError: Nothing is running: it would wait for ever.
+        """
+        ...
+
+    def stop(self, name: str) -> None:
+        """Cancel what was started under `name`; it is still delivered, as outcome `canceled`."""
+        ...
+
+    def emit(self, body: Body, *, node: str = "", attempt: int = 0) -> None:
+        """Record an event. Allowed inside steps too."""
+        ...
+
+    async def now(self) -> int:
+        """Nanoseconds since 1970 UTC; the same value on a replay."""
+        ...
+
+    async def random(self) -> float:
+        """A number in [0, 1); the same value on a replay."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; a replay does not wait again for what has passed."""
+        ...
+
+
+Workflow: TypeAlias = Callable[[Scope, JsonMapping], Awaitable[Result]]
+"""Orchestration's code for one kind of run, registered with an engine under a name. Its payload is JSON data."""
+
+
+class Engine(Protocol):
+    """A place where runs run. Use it as an async context manager; leaving it stops what still runs."""
+
+    capabilities: Capabilities
+
+    async def start(self, workflow: str, payload: JsonMapping, *, run: str | None = None, label: str = "") -> str:
+        """Start a run and give its id. The same `run` twice is one run.
+
+        Raises:
+            UnknownName: No workflow is registered under that name.
+        """
+        ...
+
+    async def result(self, run: str) -> Result:
+        """Wait for a run and give its result.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
+        ...
+
+    def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncIterator[Event]:
+        """The run's events with a sequence above `after`, then, when `follow`, new ones until it ends."""
+        ...
+
+    async def answer(self, run: str, answer: Answer) -> None:
+        """Answer a pending question of a run. The same answer twice is one answer.
+
+        Raises:
+            UnknownName: There is no such pending question; the pending ones are listed.
+        """
+        ...
+
+    async def cancel(self, run: str, *, reason: str = "") -> None:
+        """Stop a run. Its result is `canceled` and keeps what was finished."""
+        ...
+
+    async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        ...
+
+    async def get(self, run: str) -> RunRecord:
+        """One run's record.
+
+        Raises:
+            UnknownName: There is no such run; near names are suggested.
+        """
+        ...
+
+    async def resume(self, run: str) -> str:
+        """Go on with a run that did not end well, without repeating its finished steps; gives the run's id."""
+        ...
+
+    async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
+        """Start a copy of a run that keeps its finished steps, except those named; gives the new id."""
+        ...
