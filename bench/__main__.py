@@ -17,7 +17,7 @@ def main(names: Sequence[str]) -> int:
         print(f"No measurement is called {', '.join(unknown)}; there are: {', '.join(known)}.", file=sys.stderr)
         return 2
     rows: list[Row] = []
-    for name in names if names else known:
+    for name in names or known:
         if name == "__main__":
             continue
         measure = cast(
