@@ -15,6 +15,7 @@ __all__ = [
     "Skill",
     "Source",
     "Tier",
+    "VersionText",
     "read_tier",
 ]
 

@@ -12,6 +12,7 @@ from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
 
 __all__ = [
+    "KINDS",
     "Answered",
     "Asked",
     "Body",

@@ -9,7 +9,7 @@ from retinue.contract.question import Question
 from retinue.contract.task import ContextLevel, Limits
 from retinue.errors import InvalidInput
 
-__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Join", "NodeId", "Plan"]
+__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Join", "NodeId", "Plan", "order"]
 
 Join: TypeAlias = Literal["all", "any", "quorum", "fail_fast"]
 """When a join is satisfied (C32): every branch, the first useful one, a share of them, or none after a failure."""

@@ -1,0 +1,122 @@
+# Everything here needs Python 3.11 or newer, make and git; what else it needs it installs into .venv, from the locks
+# in requirements/. `make` alone lists what there is. Written for GNU Make 3.81 too, which is what macOS has.
+
+PYTHON ?= python3
+ARGS ?=
+DEMO_GOAL ?= What does the boundary check before and after it calls an agent, and who changed the boundary most recently?
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# A caller's Python settings must not leak into .venv, nor move what pip installs elsewhere.
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONOPTIMIZE VIRTUAL_ENV
+unexport PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_NO_BINARY
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export DEMO_GOAL
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --no-input
+ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+
+##@ The two commands
+
+.PHONY: demo
+demo: $(VENV)/.run ## answer a goal about this very repository (DEMO_GOAL="..." asks another)
+	@$(BIN)/retinue run "$$DEMO_GOAL" $(ARGS)
+
+.PHONY: test
+test: $(VENV)/.dev ## run every test (ARGS="-k boundary" selects)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+##@ Before every commit
+
+.PHONY: check
+check: check-format check-lint check-types check-floors check-locks check-docs ## everything CI judges beside the tests
+
+.PHONY: check-format
+check-format: $(VENV)/.dev ## the formatter has nothing to change
+	@$(BIN)/ruff format --check
+
+.PHONY: check-lint
+check-lint: $(VENV)/.dev ## the linter finds nothing
+	@$(BIN)/ruff check
+
+.PHONY: check-types
+check-types: $(VENV)/.dev ## strict types over source, tests and examples
+	@$(BIN)/basedpyright
+
+.PHONY: check-floors
+check-floors: $(VENV)/.dev ## imports go down only, and each dependency has one door
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: check-locks
+check-locks: $(VENV)/.dev ## the locks are what pyproject.toml resolves to
+	@$(BIN)/python requirements/lock.py --check
+
+.PHONY: check-docs
+check-docs: $(VENV)/.dev ## links lead somewhere, examples run, the map is true
+	@$(BIN)/python -m pytest --quiet --no-header tests/house/test_docs.py tests/house/test_map.py
+
+.PHONY: fix
+fix: $(VENV)/.dev ## let the formatter and the linter repair what they can
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+##@ Now and then
+
+.PHONY: coverage
+coverage: $(VENV)/.dev ## run every test and show which branches no test took
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --fail-under=90
+	@$(BIN)/coverage report --fail-under=100 --include='src/retinue/contract/*,src/retinue/dialects/*'
+
+.PHONY: bench
+bench: $(VENV)/.run ## measure speed and memory, as docs/performance.md reports them
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: rows
+rows: $(VENV)/.dev ## count the requirement rows by status
+	@$(BIN)/python tests/requirements/report.py
+
+.PHONY: lock
+lock: $(VENV)/.dev ## write the locks anew, keeping pins (ARGS=--upgrade moves them)
+	@$(BIN)/python requirements/lock.py $(ARGS)
+
+.PHONY: install
+install: $(VENV)/.dev ## only prepare .venv, with every tool
+
+.PHONY: clean
+clean: ## remove .venv, caches and whatever else make left here
+	@rm -rf $(VENV) build dist bench/out htmlcov .coverage .coverage.* \
+	  .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# .venv, in steps that are taken once: the interpreter, what Retinue needs to run, what its developers need.
+
+$(VENV)/.python:
+	@$(PYTHON) $(ENOUGH) 2>/dev/null || { \
+	  echo "Retinue needs Python 3.11 or newer, and '$(PYTHON)' is missing or older." >&2; \
+	  echo "Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(BIN)/python $(ENOUGH) 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python requirements/build.txt requirements/run.txt pyproject.toml
+	@echo "Installing what Retinue needs into $(VENV)" >&2
+	@$(INSTALL) --require-hashes --requirement requirements/build.txt --requirement requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+	@echo "Installing what its developers need into $(VENV)" >&2
+	@$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@

@@ -1,0 +1,142 @@
+"""Imports go down only, each dependency has its door, and the linter that says so is seen to fail."""
+
+import configparser
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT, child_environment, modules, rooms
+
+# What each dependency may be imported by: rooms, or the one module in which it lives.
+DOORS: dict[str, tuple[str, ...]] = {
+    "a2a": ("servers", "agents"),
+    "aiolimiter": ("engine",),
+    "click": ("cli",),
+    "dbos": ("engine.durable",),
+    "duckdb": ("tools",),
+    "genai_prices": ("llm",),
+    "gherkin": ("catalogue",),
+    "httpx": ("servers", "agents"),
+    "jsonschema_rs": ("contract.schema",),
+    "libcst": ("tools",),
+    "lsprotocol": ("tools",),
+    "markdown_it": ("catalogue",),
+    "mcp": ("servers", "agents"),
+    "opentelemetry": ("engine",),
+    "platformdirs": ("cli",),
+    "psycopg": ("engine",),
+    "pydantic": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
+    "pydantic_ai": ("llm",),
+    "pydantic_core": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
+    "pygit2": ("tools",),
+    "pygments": ("cli",),
+    "rich": ("cli",),
+    "ruamel": ("agents",),
+    "sse_starlette": ("servers",),
+    "starlette": ("servers",),
+    "trafilatura": ("tools",),
+    "tree_sitter": ("tools",),
+    "uvicorn": ("servers",),
+}
+
+
+def contracts() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / ".importlinter")
+    return parser
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Judge the package under `folder`/src by the contracts of the house."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"]
+    return subprocess.run(
+        [*command, "--no-logo", "--no-cache", "--config", str(ROOT / ".importlinter")],
+        cwd=folder,
+        env=child_environment(PYTHONPATH=str(folder / "src"), NO_COLOR="1"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def small_house(folder: Path, **files: str) -> Path:
+    """A house with all rooms and nothing in them, but for `files` (`room__module` gives the text of a module)."""
+    names = "agents catalogue cli conformance contract dialects engine llm orchestration servers tools"
+    for name in ("", *names.split()):
+        (folder / "src/retinue" / name).mkdir(parents=True)
+        (folder / "src/retinue" / name / "__init__.py").touch()
+    (folder / "src/retinue/errors.py").touch()
+    for name, text in files.items():
+        (folder / "src/retinue" / f"{name.replace('__', '/')}.py").write_text(text)
+    return folder
+
+
+def test_this_house_keeps_its_contracts() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_house_that_keeps_to_its_floors_passes(tmp_path: Path) -> None:
+    good = small_house(tmp_path, cli__run="import click, retinue.agents", llm__door="import pydantic_ai")
+    done = lint(good)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        pytest.param(
+            {"contract__a": "import retinue.agents"}, "retinue.contract is not allowed to import", id="upward"
+        ),
+        pytest.param(
+            {"tools__a": "def late():\n    from retinue import engine"},
+            "retinue.tools.a -> retinue.engine",
+            id="neighbour",
+        ),
+        pytest.param({"cellar": "'A room not on the map.'"}, "- retinue.cellar", id="unknown room"),
+        pytest.param(
+            {"agents__a": "import retinue.agents.b", "agents__b": "import retinue.agents.a"},
+            "No cycles are allowed in retinue.agents",
+            id="cycle",
+        ),
+        pytest.param({"agents__a": "import rich.table"}, "rich has one door", id="wrong door"),
+        pytest.param(
+            {"dialects__a": "", "dialects__b": "import retinue.dialects.a"}, "No dialect knows another", id="dialects"
+        ),
+        pytest.param({"orchestration__a": "import time"}, "Orchestration asks the engine", id="clock"),
+    ],
+)
+def test_a_broken_house_is_caught(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    done = lint(small_house(tmp_path, **files))
+    assert done.returncode == 1
+    assert told in done.stdout
+
+
+def test_every_dependency_has_a_contract_that_names_every_other_room() -> None:
+    parser = contracts()
+    there = set(rooms())
+    for package, doors in DOORS.items():
+        found = [
+            {name.removeprefix("retinue.") for name in section["source_modules"].split()}
+            for section in parser.values()
+            if package in section.get("forbidden_modules", "").split()
+        ]
+        allowed = {door.partition(".")[0] for door in doors}
+        assert found == [there - allowed], (
+            f".importlinter: {package!r} must be forbidden to all rooms but {sorted(allowed)}"
+        )
+
+
+def test_only_what_has_a_door_is_imported_and_only_behind_it() -> None:
+    stray: list[str] = []
+    for module in modules():
+        for found in module.imports():
+            package = found.target.partition(".")[0]
+            if package == "retinue" or package in sys.stdlib_module_names:
+                continue
+            doors = DOORS.get(package, ())
+            if not any(f"{module.name}.".startswith(f"retinue.{door}.") for door in doors):
+                stray.append(f"{module.where}:{found.line} imports {package}; its doors: {', '.join(doors) or 'none'}")
+    assert stray == []
