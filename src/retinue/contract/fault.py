@@ -1,10 +1,13 @@
 """A failure as data. The same facts as an exception are in `retinue.errors`; nothing here is raised."""
 
+import math
 from typing import Any, Self
 
 from pydantic import Field
 
 from retinue import errors
+from retinue.contract._shown import shown
+from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
 
 __all__ = ["Fault"]
@@ -45,24 +48,28 @@ class Fault(Model):
             place: `operation`, `target`, `failed_at`, `timestamp_ns`: facts the error could not know.
         """
         kind = type(error).__name__
+        place = {name: _writable(value) if isinstance(value, str) else value for name, value in place.items()}
         if not isinstance(error, errors.RetinueError):
-            message = f"`{kind}`: {error}" if str(error) else f"`{kind}` was raised without a message."
+            said = _said(error)
+            message = f"`{kind}`: {said}" if said else f"`{kind}` was raised without a message."
             return cls(code="internal_error", message=message, detail={"class": kind}, **place)
+        wait = error.retry_after_s
         return cls(
             code=error.code,
-            message=error.message,
-            hint=error.hint,
-            suggestions=error.suggestions,
-            path=error.path,
+            message=_writable(error.message),
+            hint=_writable(error.hint),
+            suggestions=tuple(map(_writable, error.suggestions)),
+            path=_writable(error.path),
             retryable=error.retryable,
-            retry_after_s=error.retry_after_s,
-            detail={**error.detail, "class": kind},
+            retry_after_s=wait if wait is not None and math.isfinite(wait) else None,
+            detail={**_data(error.detail), "class": kind},
             **place,
         )
 
     def to_error(self) -> errors.RetinueError:
         """The exception that says what this fault says: the class it came from, else the one for its code."""
-        kind = _CLASSES.get(self.detail.get("class", ""))
+        name = self.detail.get("class")
+        kind = _CLASSES.get(name) if isinstance(name, str) else None
         if kind is None or kind.code != self.code:
             kind = _BY_CODE[self.code]
         return kind(
@@ -75,7 +82,28 @@ class Fault(Model):
         )
 
 
-_CLASSES: dict[object, type[errors.RetinueError]] = {
+def _said(error: BaseException) -> str:
+    try:
+        return _writable(str(error))
+    except Exception:  # noqa: BLE001 - an exception that cannot even be printed must still become a fault
+        return ""
+
+
+def _writable(text: str) -> str:
+    """`text` without halves of surrogate pairs, which file names bring along and no JSON text can hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _data(detail: JsonMapping) -> JsonMapping:
+    """`detail` if it is JSON data, as it should be; else how it looks."""
+    try:
+        dumps(detail)
+    except errors.InvalidInput:
+        return {"shown": _writable(shown(detail))}
+    return detail
+
+
+_CLASSES: dict[str, type[errors.RetinueError]] = {
     name: kind
     for name in errors.__all__
     if isinstance(kind := getattr(errors, name), type) and issubclass(kind, errors.RetinueError)

@@ -1,9 +1,11 @@
 """A plan: a directed acyclic graph of delegations, as a value. Who walks it is the business of `orchestration/`."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
+from retinue.contract.finding import Finding
 from retinue.contract.model import Count, JsonMapping, Model, SnakeName
 from retinue.contract.question import Question
 from retinue.contract.task import ContextLevel, Limits
@@ -27,7 +29,7 @@ class Binding(Model):
     """
 
     parameter: str
-    value: Any
+    value: Any = None
     how: Literal["said", "default", "fallback", "delegation", "given"]
     words: str = ""
 
@@ -116,32 +118,59 @@ def order(nodes: tuple[Delegation, ...]) -> list[str]:
     """The ids of `nodes` so that each stands after what it needs; ties stay as written.
 
     Raises:
-        InvalidInput: The nodes are not a DAG. Every dangling or repeated id is listed; a circle is spelled out.
+        InvalidInput: The nodes are not a DAG. `detail["findings"]` lists every repeated and dangling id, and the
+            circles, each spelled out.
     """
     place = {node.id: position for position, node in enumerate(nodes)}
-    wrong = [f"`{node.id}` stands twice" for position, node in enumerate(nodes) if place[node.id] != position]
-    wrong += [
-        f"`{node.id}` needs {need!r}, which is not there" for node in nodes for need in node.needs if need not in place
-    ]
-    if wrong:
-        raise InvalidInput(f"The plan is not whole: {'; '.join(wrong)}.", path="/nodes", hint="Mend the ids.")
-    waiting = {node.id: len(set(node.needs)) for node in nodes}
+    needs = {node.id: [need for need in dict.fromkeys(node.needs) if need in place] for node in nodes}
     followers: dict[str, list[str]] = {}
-    for node in nodes:
-        for need in dict.fromkeys(node.needs):
-            followers.setdefault(need, []).append(node.id)
-    ready = [node.id for node in nodes if not node.needs]
+    for node, needed in needs.items():
+        for need in needed:
+            followers.setdefault(need, []).append(node)
+    waiting = {node: len(needed) for node, needed in needs.items()}
+    ready = [node for node, count in waiting.items() if not count]
     for done in ready:  # grows while it is walked
         for follower in followers.get(done, ()):
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-    if len(ready) < len(nodes):
-        stuck = [node.id for node in nodes if waiting[node.id]]
-        shown = ", ".join(f"`{name}`" for name in stuck[:10])
+    stuck = [node for node, count in waiting.items() if count]
+    findings = [*_misnamed(nodes, place), *_circles(stuck, needs, place)]
+    if findings:
+        shown = " ".join(finding.message for finding in findings[:10])
+        more = f" And {len(findings) - 10} more." if len(findings) > 10 else ""
         raise InvalidInput(
-            f"The plan goes in a circle through {shown}{' …' if len(stuck) > 10 else ''}.",
+            f"The plan is no order of work: {shown}{more}",
             path="/nodes",
-            hint="Remove one `needs` so that some node can start first.",
+            hint="Mend the ids, and remove one of the `needs` of each circle so that some node can start first.",
+            detail={"findings": [finding.to_json() for finding in findings]},
         )
     return ready
+
+
+def _misnamed(nodes: tuple[Delegation, ...], place: dict[str, int]) -> Iterator[Finding]:
+    for position, node in enumerate(nodes):
+        if place[node.id] != position:
+            yield Finding(rule="plan/id", message=f"`{node.id}` stands twice.", path=f"/nodes/{position}/id")
+        for need in node.needs:
+            if need not in place:
+                message = f"`{node.id}` needs `{need}`, which is not there."
+                yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs")
+
+
+def _circles(stuck: list[str], needs: dict[str, list[str]], place: dict[str, int]) -> Iterator[Finding]:
+    """One circle out of each tangle: follow what each node waits for until a node comes back."""
+    waiting, seen = set(stuck), set[str]()
+    for start in stuck:
+        walk: dict[str, int] = {}
+        node = start
+        while node not in seen:
+            seen.add(node)
+            walk[node] = len(walk)
+            node = next(need for need in needs[node] if need in waiting)
+        if node in walk:
+            circle = [*list(walk)[walk[node] :], node]
+            middle = [f"… {len(circle) - 10} more …"] if len(circle) > 10 else []
+            names = [f"`{name}`" for name in circle]
+            spelled = " needs ".join([*names[:5], *middle, *names[-5:]] if middle else names)
+            yield Finding(rule="plan/circle", message=f"{spelled}.", path=f"/nodes/{place[node]}/needs")

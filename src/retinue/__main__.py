@@ -1,0 +1,8 @@
+"""`python -m retinue` is the `retinue` command."""
+
+import sys
+
+from retinue.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

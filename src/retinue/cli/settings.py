@@ -1,0 +1,191 @@
+"""The settings in force, each with where it came from: flag, environment, project file, user file, default.
+
+A project file is data of whoever wrote the project: it may narrow what Retinue does, and never widens it. Keys that
+would grant trust, name code or a command, or move the workspace are refused there.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from retinue.cli import places
+from retinue.contract.finding import Finding
+from retinue.contract.names import nearest
+
+__all__ = ["KEYS", "Key", "Setting", "Settings", "load"]
+
+Kind: TypeAlias = Literal["text", "number", "count", "switch", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set.
+
+    Attributes:
+        choices: The only words allowed, when they are few.
+        for_projects: A project file may set it: it can only narrow what a run does.
+        secret: Shown as `***`.
+    """
+
+    kind: Kind
+    default: object
+    about: str
+    choices: tuple[str, ...] = ()
+    for_projects: bool = True
+    secret: bool = False
+
+
+KEYS: Final[Mapping[str, Key]] = {
+    "run.timeout_s": Key("number", None, "seconds that a run may take"),
+    "run.max_tokens": Key("count", None, "tokens that a run may spend"),
+    "run.max_cost_usd": Key("number", None, "money that a run may spend"),
+    "run.context": Key(
+        "text",
+        "summary",
+        "how much of a result the next agent is handed",
+        choices=("full", "summary", "metadata", "none"),
+    ),
+    "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
+    "run.agents": Key("words", (), "the only agents a run may use; empty means all"),
+    "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
+    "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value and where it was said: `default`, a file, or an environment variable."""
+
+    value: Any
+    origin: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings in force, and what was wrong with those that are not."""
+
+    values: Mapping[str, Setting]
+    findings: tuple[Finding, ...] = ()
+
+    def get(self, key: str, flag: object = None) -> Any:
+        """The value of `key`; a `flag` given on the command line wins."""
+        return self.values[key].value if flag is None else flag
+
+
+def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings that hold in the folder `project`. What is wrong is a finding, and the default holds."""
+    values = {name: Setting(key.default) for name, key in KEYS.items()}
+    findings: list[Finding] = []
+    user = places.user_config_file()
+    for file, said in ((user, _read(user, findings)), *_project_files(project, findings)):
+        for name, value in _flat(said):
+            _take(values, findings, name, value, origin=str(file), trusted=file == user)
+    for variable, text in sorted((os.environ if environment is None else environment).items()):
+        name = _VARIABLES.get(variable)
+        if name:
+            _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}", trusted=True)
+    return Settings(values, tuple(findings))
+
+
+_VARIABLES: Final = {f"RETINUE_{name.upper().replace('.', '_')}": name for name in KEYS}
+
+
+def _project_files(project: Path, findings: list[Finding]) -> Iterable[tuple[Path, dict[str, Any]]]:
+    own = project / "retinue.toml"
+    if own.is_file():
+        return [(own, _read(own, findings))]
+    shared = project / "pyproject.toml"
+    section = _table(_table(_read(shared, findings).get("tool")).get("retinue"))
+    return [(shared, section)]
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _read(file: Path, findings: list[Finding]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        findings.append(_finding("settings/unreadable", f"{file} cannot be read: {error}", str(file), "mend the file"))
+        return {}
+
+
+def _flat(said: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in said.items():
+        if isinstance(value, dict) and not prefix:
+            yield from _flat(cast("dict[str, Any]", value), f"{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _take(
+    values: dict[str, Setting], findings: list[Finding], name: str, value: object, *, origin: str, trusted: bool
+) -> None:
+    key = KEYS.get(name)
+    if key is None:
+        near = nearest(name, KEYS)
+        fix = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(KEYS)}"
+        findings.append(_finding("settings/unknown-key", f"`{name}` is no setting", origin, fix))
+    elif not trusted and not key.for_projects:
+        fix = f"set it in {places.user_config_file()}"
+        findings.append(_finding("settings/not-for-projects", f"a project may not set `{name}`", origin, fix))
+    elif (read := _checked(key, value)) is None:
+        wanted = " or ".join(key.choices) or _WANTED[key.kind]
+        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {value!r}", origin, f"give {wanted}"))
+    else:
+        values[name] = Setting(read, origin)
+
+
+_WANTED: Final[Mapping[Kind, str]] = {
+    "text": "a text",
+    "number": "a number of 0 or more",
+    "count": "a whole number of 0 or more",
+    "switch": "true or false",
+    "words": "a list of names",
+}
+
+
+def _checked(key: Key, value: Any) -> object:
+    """`value` if it is of the right kind, else None."""
+    if key.kind in {"count", "number"} and isinstance(value, bool):
+        return None
+    match key.kind:
+        case "switch":
+            return value if isinstance(value, bool) else None
+        case "count":
+            return value if isinstance(value, int) and value >= 0 else None
+        case "number":
+            return float(value) if isinstance(value, (int, float)) and 0 <= value < float("inf") else None
+        case "text":
+            return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
+        case "words":
+            words = cast("list[object]", value) if isinstance(value, list) else [None]
+            return tuple(words) if all(isinstance(word, str) for word in words) else None
+
+
+def _from_text(kind: Kind, text: str) -> object:
+    """What an environment variable says, as TOML would say it; the text itself when it says nothing else."""
+    try:
+        match kind:
+            case "switch":
+                return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
+            case "count":
+                return int(text)
+            case "number":
+                return float(text)
+            case "words":
+                return [word.strip() for word in text.split(",") if word.strip()]
+            case "text":
+                return text
+    except (KeyError, ValueError):
+        return text
+
+
+def _finding(rule: str, message: str, file: str, fix: str) -> Finding:
+    return Finding(rule=rule, severity="warning", message=message, file=file, fix=fix)

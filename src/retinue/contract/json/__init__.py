@@ -1,0 +1,24 @@
+"""Strict JSON: read what an agent or peer sent, write what it can read back, name a place inside.
+
+No parser accepts here what another would read differently: duplicate keys, `NaN`, numbers beyond a double, lone
+surrogates. Not a JSON Schema validator (`contract.schema`) and not a lenient reader: the one repair the boundary may
+try is `repair`, and it only strips what stands around a single whole object.
+"""
+
+from ._read import loads
+from ._refusal import MAX_BYTES, MAX_DEPTH, Reason
+from ._repair import repair
+from ._value import JsonObject, JsonValue, pointer
+from ._write import dumps
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "JsonObject",
+    "JsonValue",
+    "Reason",
+    "dumps",
+    "loads",
+    "pointer",
+    "repair",
+]

@@ -1,0 +1,147 @@
+"""The strict reader: the standard library's parser with hooks, and the scanner for the place when it refuses."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NoReturn, cast
+
+from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, Reason, refusal
+from ._scan import Scanner
+from ._value import JsonValue
+
+__all__ = ["decoded", "loads"]
+
+
+def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> JsonValue:
+    """Read one JSON value, refusing whatever two parsers could read differently (K8, C17).
+
+    Refused: duplicate keys, `NaN` and infinities, numbers beyond a double, lone surrogates, comments, trailing commas,
+    text after the value, a byte order mark, anything but UTF-8, and more than the two limits allow. The time is linear
+    in the length, for refused texts too.
+
+    Args:
+        data: Text, or bytes of UTF-8.
+        max_bytes: Longest text, in bytes of UTF-8.
+        max_depth: Most containers inside each other.
+
+    Raises:
+        ParseError: `path` is the JSON Pointer of the place, `detail` holds `line`, `column` (both from 1), `offset`
+            (in characters; in bytes where they could not be decoded) and `reason`.
+    """
+    text = decoded(data, max_bytes=max_bytes)
+    if not _too_deep(text, max_depth):
+        try:
+            value = cast("JsonValue", _DECODER.decode(text))
+        except RecursionError:
+            Scanner(text, max_depth=max_depth).document()
+            raise refusal(text, 0, "too_deep", "the value is nested deeper than the stack has room for") from None
+        except ValueError:
+            pass
+        else:
+            if not _has_lone_escape(text):
+                return value
+    return _refuse(text, max_depth)
+
+
+def decoded(data: str | bytes, *, max_bytes: int) -> str:
+    """Give `data` as text, seen to be UTF-8, not empty and not too large. Surrogates in a `str` are left to the scan.
+
+    Raises:
+        ParseError: It is not.
+    """
+    size = len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode("utf-8", "surrogatepass"))
+    if size > max_bytes:
+        raise refusal("", 0, "too_large", f"the text has {size} bytes and {max_bytes} are allowed")
+    text = _from_utf8(data) if isinstance(data, bytes) else data
+    if text.startswith("\ufeff"):
+        raise refusal(text, 0, "byte_order_mark", "the text starts with a byte order mark")
+    if not text or text.isspace():
+        raise refusal(text, 0, "empty", "there is no JSON value")
+    return text
+
+
+def _from_utf8(data: bytes) -> str:
+    reason: Reason = "encoding"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
+        raise refusal("", 0, reason, "the text is UTF-16 or UTF-32, not UTF-8")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = data[: error.start].decode("utf-8")
+        wrong = refusal(good, len(good), reason, f"the byte 0x{data[error.start]:02x} is not UTF-8 here")
+        wrong.detail["offset"] = error.start
+        raise wrong from None
+
+
+def _refuse(text: str, max_depth: int) -> NoReturn:
+    Scanner(text, max_depth=max_depth).document()
+    raise refusal(text, 0, "syntax", "the text is not strict JSON")  # pragma: no cover - the scan is the stricter one
+
+
+# Depth. Walking the value afterwards costs more than reading it, so count brackets in the text instead.
+
+
+def _too_deep(text: str, max_depth: int) -> bool:
+    """Say whether the brackets outside strings nest deeper than `max_depth`, exactly up to the first syntax error."""
+    if text.count("[") + text.count("{") <= max_depth:
+        return False
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\\" in data:
+        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    outside = b"".join(data.split(b'"')[::2])
+    brackets = outside.translate(None, delete=_NOT_BRACKETS)
+    depths = accumulate(map(_STEPS.__getitem__, brackets))
+    return next(filter(max_depth.__lt__, depths), None) is not None
+
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS: Sequence[int] = [1 if byte in b"[{" else -1 for byte in range(256)]
+
+
+# Surrogates. The parser pairs `\ud83d\ude00` and lets a half stand; only texts with such an escape are looked at.
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_NO_LONE_ESCAPE = re.compile(
+    r"(?:[^\\]++|\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?!u[dD][89a-fA-F]).))*+", re.DOTALL
+)
+
+
+def _has_lone_escape(text: str) -> bool:
+    if not text.isascii() and _RAW_SURROGATE.search(text):
+        return True
+    return _SURROGATE_ESCAPE.search(text) is not None and _NO_LONE_ESCAPE.fullmatch(text) is None
+
+
+_RAW_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+# Hooks. A refusal says nothing but no: the scanner finds the place.
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError
+    return made
+
+
+def _integer(literal: str) -> int:
+    if len(literal) > MAX_DIGITS and len(literal.lstrip("-")) > MAX_DIGITS:
+        raise ValueError
+    return int(literal)
+
+
+def _float(literal: str) -> float:
+    value = float(literal)
+    if value in (_INFINITE, -_INFINITE):
+        raise ValueError
+    return value
+
+
+def _constant(literal: str) -> NoReturn:
+    raise ValueError(literal)
+
+
+_INFINITE = float("inf")
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)

@@ -1,0 +1,69 @@
+"""The one narrow repair of an answer: take the single JSON object out of its code fence or the prose around it.
+
+Not a lenient parser. The object itself must be strict JSON; when in doubt the text is refused.
+"""
+
+import re
+from typing import Final, cast
+
+from ._read import decoded, loads
+from ._refusal import MAX_BYTES, MAX_DEPTH, Reason, refusal
+from ._scan import Scanner
+from ._value import JsonObject
+
+__all__ = ["repair"]
+
+_START: Final = re.compile(r'\{[ \t\n\r]*+["}]')
+_OPENING: Final = re.compile(r"(?<![^\n])[ \t]{0,3}(`{3,}+|~{3,}+)[^\n`]*\n\s*+\Z")
+
+
+def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[JsonObject, str]:
+    """Take the one JSON object out of an answer that wraps it in a code fence or in prose.
+
+    Returns:
+        The object, and one sentence that says what was stripped: the warning the caller must record.
+
+    Raises:
+        ParseError: There is no object, more than one, one that is not whole or not strict JSON, or one that is part
+            of something larger. `detail` as for `loads`, places counted in the whole text.
+    """
+    text = decoded(text, max_bytes=max_bytes)
+    start = _next_object(text, 0)
+    if start is None:
+        raise refusal(text, 0, "no_object", "the text holds no JSON object")
+    end = Scanner(text, start=start, max_depth=max_depth).value()
+    second = _next_object(text, end)
+    if second is not None:
+        raise refusal(text, second, "two_objects", "a second JSON object starts")
+    before, after = text[:start], text[end:]
+    _see_it_stands_alone(text, before, after)
+    value = loads(text[start:end], max_bytes=max_bytes, max_depth=max_depth)
+    return cast("JsonObject", value), _stripped(before, after)
+
+
+def _next_object(text: str, offset: int) -> int | None:
+    found = _START.search(text, offset)
+    return found.start() if found else None
+
+
+def _see_it_stands_alone(text: str, before: str, after: str) -> None:
+    """Refuse an object inside an array or a dictionary of another language: its surroundings carry meaning."""
+    for opening, closing in ("[]", "{}"):
+        if before.count(opening) > before.count(closing) or after.count(closing) > after.count(opening):
+            reason: Reason = "not_alone"
+            raise refusal(text, len(before), reason, f"the JSON object is part of something in `{opening}{closing}`")
+
+
+def _stripped(before: str, after: str) -> str:
+    """Describe what stood around the object."""
+    opening = _OPENING.search(before)
+    fence = opening[1] if opening else ""
+    closed = bool(fence) and after.lstrip().startswith(fence)
+    before = before[: opening.start()] if opening else before
+    prose = len(before.strip()) + len(after.lstrip().removeprefix(fence).strip() if closed else after.strip())
+    parts: list[str] = []
+    if fence:
+        parts.append("a code fence" if closed else "the start of a code fence that does not end")
+    if prose:
+        parts.append(f"{prose} characters of prose")
+    return f"Stripped {' and '.join(parts) or 'nothing but white space'} around the JSON object."

@@ -1,0 +1,187 @@
+"""The writer: one text for one value, which `loads` under the same limits reads back as the same value.
+
+It looks at every value before writing: the standard library writes keys that are no strings, half surrogate pairs and
+values shared a billion times without a word.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final, NoReturn, cast
+
+from retinue.contract._shown import shown
+from retinue.errors import InvalidInput
+
+from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS
+from ._value import pointer
+
+__all__ = ["dumps"]
+
+
+def dumps(value: object, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
+    """Write `value` as compact JSON text: keys in their order, nothing escaped that need not be.
+
+    Tuples are written as arrays. What the reader would refuse is not written.
+
+    Raises:
+        InvalidInput: The value holds something JSON cannot say (a set, bytes, a key that is no string, `NaN`, a lone
+            surrogate, a cycle) or goes beyond a limit; `path` is its JSON Pointer.
+    """
+    if not _plain(value, max_bytes=max_bytes, max_depth=max_depth):
+        _Check(max_bytes=max_bytes, max_depth=max_depth).value(value)
+    try:
+        text = _ENCODER.encode(value)
+    except RecursionError:
+        raise InvalidInput(
+            "The value is nested deeper than the stack has room for.", hint="Flatten the value, or split it."
+        ) from None
+    if len(text if text.isascii() else text.encode()) > max_bytes:
+        raise _too_large(max_bytes)
+    return text
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+_INFINITE: Final = float("inf")
+_LARGEST: Final = 10**MAX_DIGITS
+
+
+def _too_large(max_bytes: int) -> InvalidInput:
+    return InvalidInput(f"The value takes more than {max_bytes} bytes.", hint="Send less, or hand over a file.")
+
+
+def _plain(root: object, *, max_bytes: int, max_depth: int) -> bool:  # noqa: C901, PLR0912 - a call a value costs more
+    """Say quickly whether `root` is surely fine; what is unusual is left to `_Check`.
+
+    One loop without calls, because most values are fine and this is what they pay. `size` is a lower bound of the
+    text, so values shared many times end here too; the depth cap ends cycles.
+    """
+    size = 0
+    waiting: list[tuple[object, int]] = [([root], 0)]
+    while waiting:
+        container, depth = waiting.pop()
+        if depth > max_depth:
+            return False
+        if type(container) is dict:
+            named = cast("dict[object, object]", container)
+            members: Iterable[object] = named.values()
+            for key in named:
+                if type(key) is not str or not (key.isascii() or _encodes(key)):
+                    return False
+                size += len(key) + 3
+        else:
+            members = cast("Iterable[object]", container)
+        for item in members:
+            kind = type(item)
+            size += 2
+            if kind is str:
+                text = cast("str", item)
+                size += len(text)
+                if not (text.isascii() or _encodes(text)):
+                    return False
+            elif kind is dict or kind is list or kind is tuple:
+                waiting.append((item, depth + 1))
+            elif kind is int or kind is float:
+                if not -_LARGEST < cast("float", item) < _LARGEST:
+                    return False
+            elif item is not None and kind is not bool:
+                return False
+        if size > max_bytes + 2:
+            raise _too_large(max_bytes)
+    return True
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Check:
+    """The same walk in order and with the place: the containers on the way down, and the member we are at in each."""
+
+    def __init__(self, *, max_bytes: int, max_depth: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_depth = max_depth
+        self._size = 0
+        self._open: list[object] = []
+        self._where: list[str | int] = []
+
+    def value(self, root: object) -> None:
+        """See that `root` can be written.
+
+        Raises:
+            InvalidInput: It cannot.
+        """
+        members = self._members(root)
+        stack = [] if members is None else [members]
+        while stack:
+            for key, item in stack[-1]:
+                self._where[-1] = key
+                inner = self._members(item)
+                if inner is not None:
+                    stack.append(inner)
+                    break
+            else:
+                stack.pop()
+                self._open.pop()
+                self._where.pop()
+
+    def _members(self, item: object) -> Iterator[tuple[str | int, object]] | None:
+        """Check `item` itself; a container is entered and its members given, a scalar has none."""
+        self._grow(2)
+        match item:
+            case str():
+                self._text(item)
+            case bool() | None:
+                pass
+            case int() | float():
+                self._number(item)
+            case dict():
+                named = cast("dict[object, object]", item)
+                return self._enter(named, self._named(named))
+            case list() | tuple():
+                listed = cast("Iterable[object]", item)
+                return self._enter(listed, enumerate(listed))
+            case _:
+                self._refuse(f"a value of type `{type(item).__name__}` is no JSON", "Convert it to JSON values first")
+        return None
+
+    def _enter(
+        self, container: object, members: Iterator[tuple[str | int, object]]
+    ) -> Iterator[tuple[str | int, object]]:
+        if len(self._open) == self._max_depth:
+            if any(outer is container for outer in self._open):
+                self._refuse("the value contains itself", "Give each part its own value")
+            self._refuse(f"more than {self._max_depth} containers are nested", "Flatten the value, or split it")
+        self._open.append(container)
+        self._where.append("")
+        return members
+
+    def _named(self, members: dict[object, object]) -> Iterator[tuple[str, object]]:
+        for key, item in members.items():
+            if not isinstance(key, str) or not _encodes(key):
+                self._where.pop()
+                self._refuse(f"the key {shown(key)} is no whole string", "Use strings without half surrogate pairs")
+            self._grow(len(key))
+            yield key, item
+
+    def _text(self, text: str) -> None:
+        self._grow(len(text))
+        if not text.isascii() and not _encodes(text):
+            self._refuse(f"the text {shown(text)} holds half of a surrogate pair", "Send the whole character")
+
+    def _number(self, number: float) -> None:
+        if isinstance(number, int):
+            if not -_LARGEST < number < _LARGEST:
+                self._refuse(f"an integer has more than {MAX_DIGITS} digits", "Send it as a string")
+        elif not -_INFINITE < number < _INFINITE:
+            self._refuse(f"`{number}` is no JSON number", "Leave it out, or use a finite number")
+
+    def _grow(self, count: int) -> None:
+        self._size += count
+        if self._size > self._max_bytes + 2:
+            raise _too_large(self._max_bytes)
+
+    def _refuse(self, what: str, hint: str) -> NoReturn:
+        raise InvalidInput(f"{what[0].upper()}{what[1:]}.", hint=f"{hint}.", path=pointer(self._where))

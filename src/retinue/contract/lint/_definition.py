@@ -1,0 +1,243 @@
+"""The rules over a whole definition, ours or a raw tool-use object (spec 000 §2)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
+
+from retinue.contract import schema as schemas
+from retinue.contract._shown import shown
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import fold, nearest
+from retinue.errors import InvalidDefinition
+
+from ._fields import mapping, resolved, texts
+from ._input import judge_deprecation, judge_input
+from ._words import says_returns, says_what, says_when
+from .rules import found
+
+__all__ = ["lint", "lint_tool"]
+
+_TOOL_KEYS: Final = ("name", "description", "input_schema")
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_LONGEST_NAME: Final = 64
+
+
+def lint(definition: Definition, *, previous: Definition | None = None) -> list[Finding]:
+    """Say everything there is to say about a definition (A6, A20, A21).
+
+    Paths are JSON Pointers into `definition.to_json()`.
+
+    Args:
+        definition: What to judge.
+        previous: The version before. Fields that are new since may be optional (C33); `compare` judges the change.
+    """
+    findings = [
+        *_description(definition.description, definition.name, ""),
+        *judge_deprecation(text=definition.description, keyword=definition.deprecated is not None, path="/description"),
+        *_names(definition),
+    ]
+    for index, skill in enumerate(definition.skills):
+        before = previous.skill(skill.name) if previous else None
+        known = mapping(before.input_schema.get("properties")) if before else {}
+        new = (
+            frozenset(mapping(skill.input_schema.get("properties")).keys() - known.keys())
+            if before
+            else frozenset[str]()
+        )
+        findings += _moved(_skill(skill, alone=len(definition.skills) == 1, new=new), f"/skills/{index}")
+    for name in definition.extras:
+        message = f"{shown(name)} has no meaning here; it is kept and has no effect."
+        findings.append(found("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be."))
+    return _placed(findings, definition.source.file if definition.source else None)
+
+
+def lint_tool(document: object) -> list[Finding]:
+    """Say everything there is to say about a tool definition as it was read: exactly three keys (A4, A6, A20, A21).
+
+    Paths are JSON Pointers into `document`.
+    """
+    if not isinstance(document, dict):
+        return [found("definition/object", "", f"{shown(document)} is no definition.", "Write one JSON object.")]
+    tool = cast("JsonMapping", document)
+    findings = list(_keys(tool))
+    name, description = tool.get("name"), tool.get("description")
+    if "name" in tool:
+        findings += _name(name, "/name")
+    if "description" in tool:
+        if isinstance(description, str):
+            findings += _description(description, name if isinstance(name, str) else "", "")
+        else:
+            message = f"The description is {shown(description)}, and must be text."
+            findings.append(found("definition/description", "/description", message, "Write a few sentences."))
+    if "input_schema" in tool:
+        findings += _moved(_input(tool["input_schema"]), "/input_schema")
+    return findings
+
+
+def _keys(tool: JsonMapping) -> Iterator[Finding]:
+    for key in _TOOL_KEYS:
+        if key not in tool:
+            meant = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
+            fix = f"Rename {shown(meant[0])} to `{key}`." if meant else f"Add `{key}`."
+            yield found("definition/missing", "", f"`{key}` is missing.", fix)
+    for key in tool:
+        if key not in _TOOL_KEYS:
+            meant = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
+            fix = (
+                f"Did you mean `{meant[0]}`?"
+                if meant
+                else "Remove it; there are `name`, `description`, `input_schema`."
+            )
+            yield found("definition/unknown-key", pointer([key]), f"{shown(key)} is no key of a definition.", fix)
+
+
+# Names.
+
+
+def _name(name: object, path: str) -> Iterator[Finding]:
+    if isinstance(name, str) and _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
+        return
+    folded = fold(name)[:_LONGEST_NAME].rstrip("_") if isinstance(name, str) else ""
+    fix = (
+        f"Use `{folded}`." if _NAME.fullmatch(folded) else "Use small letters, digits and underscores, a letter first."
+    )
+    yield found("definition/name", path, f"{shown(name)} is no snake_case name.", fix)
+
+
+def _names(definition: Definition) -> Iterator[Finding]:
+    suffix = re.fullmatch(r"(.+)_v([1-9][0-9]*)", definition.name)
+    if suffix:
+        fix = f"Call it `{suffix[1]}`, version {suffix[2]}.0; keep `{definition.name}` as an alias."
+        yield found("definition/name-version", "/name", f"The name `{definition.name}` states a version.", fix)
+    seen = {definition.name}
+    for index, alias in enumerate(definition.aliases):
+        if fold(alias) in seen:
+            message = f"The alias {shown(alias)} says nothing new."
+            yield found("definition/alias", f"/aliases/{index}", message, "Remove it; spelling is folded anyway.")
+        seen.add(fold(alias))
+    skills: set[str] = set()
+    for index, skill in enumerate(definition.skills):
+        if skill.name in skills:
+            message = f"There are two skills called `{skill.name}`."
+            yield found("definition/skill-twice", f"/skills/{index}/name", message, "Rename one of them.")
+        skills.add(skill.name)
+
+
+# Descriptions.
+
+
+def _description(text: str, name: str, path: str) -> Iterator[Finding]:
+    place = f"{path}/description"
+    if not text.strip():
+        yield found(
+            "definition/description", place, "There is no description.", "Say what it does, when, and what comes back."
+        )
+        return
+    if not says_what(text, name):
+        message = "The description does not begin with what the agent does."
+        yield found("definition/description-what", place, message, "Begin with a sentence on what it does.")
+    if not says_when(text):
+        message = "The description does not say when to use the agent."
+        yield found("definition/description-when", place, message, "Add a sentence that begins “Use when”.")
+    if not says_returns(text):
+        message = "The description does not say what comes back."
+        yield found("definition/description-returns", place, message, "Add a sentence that begins “Returns:”.")
+
+
+# Skills.
+
+
+def _skill(skill: Skill, *, alone: bool, new: frozenset[str]) -> Iterator[Finding]:
+    if not skill.description.strip():
+        message = f"The skill `{skill.name}` has no description."
+        yield found("definition/description", "/description", message, "Say what it does.")
+    elif not alone and not says_what(skill.description, skill.name):
+        message = f"The description of the skill `{skill.name}` does not say what it does."
+        yield found("definition/description-what", "/description", message, "Begin with a sentence on what it does.")
+    yield from _moved(_input(skill.input_schema, new=new), "/input_schema")
+    if skill.output_schema is None:
+        message = f"The skill `{skill.name}` has no output schema."
+        yield found("skill/output", "", message, "Describe the answer in `output_schema`.")
+    else:
+        yield from _moved(schemas.findings_in(skill.output_schema), "/output_schema")
+    if not skill.examples and not skill.unavailable:
+        message = f"The skill `{skill.name}` has no example utterances."
+        yield found("skill/examples", "", message, "Add about five, as people would ask.")
+    yield from _fields_named(skill)
+    yield from _defaults(skill)
+    yield from _samples(skill)
+
+
+def _input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """A broken schema is judged for style too, as far as it is JSON."""
+    broken = schemas.findings_in(schema)
+    yield from broken
+    if isinstance(schema, dict) and not any(finding.rule in _NO_JSON for finding in broken):
+        yield from judge_input(cast("JsonMapping", schema), excused=new)
+
+
+_NO_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
+
+
+def _fields_named(skill: Skill) -> Iterator[Finding]:
+    properties = mapping(skill.input_schema.get("properties"))
+    for role, name in (("instruction_field", skill.instruction_field), ("target_field", skill.target_field)):
+        if name is None:
+            continue
+        if name not in properties:
+            meant = nearest(name, properties, limit=1)
+            fix = f"Did you mean `{meant[0]}`?" if meant else "Name one of its `properties`."
+            yield found("skill/field", f"/{role}", f"{shown(name)} is no parameter of `{skill.name}`.", fix)
+            continue
+        kinds = texts(resolved(mapping(properties[name]), skill.input_schema).get("type"))
+        if kinds and "string" not in kinds:
+            message = f"The parameter {shown(name)} takes no text, and `{role}` gives it one."
+            yield found("skill/field", f"/{role}", message, "Name a parameter of `type: string`.")
+
+
+def _defaults(skill: Skill) -> Iterator[Finding]:
+    if not skill.defaults:
+        return
+    partial = {word: value for word, value in skill.input_schema.items() if word not in {"required", "minProperties"}}
+    for wrong in _against(partial, skill.defaults):
+        yield found("skill/default", f"/defaults{wrong.path}", wrong.message, wrong.fix)
+
+
+def _samples(skill: Skill) -> Iterator[Finding]:
+    for index, sample in enumerate(skill.samples):
+        for side, value, schema in (
+            ("parameters", sample.parameters, skill.input_schema),
+            ("answer", sample.answer, skill.output_schema),
+        ):
+            if value is not None and schema is not None:
+                for wrong in _against(schema, value):
+                    place = f"/samples/{index}/{side}{wrong.path}"
+                    yield found("skill/sample", place, f"The sample does not pass: {wrong.message}", wrong.fix)
+
+
+def _against(schema: JsonMapping, value: object) -> list[Finding]:
+    """What is wrong with `value`; nothing for a broken schema, which is reported by itself."""
+    try:
+        return schemas.compile(schema).findings(value)
+    except InvalidDefinition:
+        return []
+
+
+# Places.
+
+
+def _moved(findings: Iterable[Finding], prefix: str) -> Iterator[Finding]:
+    for one in findings:
+        yield Finding(rule=one.rule, message=one.message, severity=one.severity, path=prefix + one.path, fix=one.fix)
+
+
+def _placed(findings: list[Finding], file: str | None) -> list[Finding]:
+    if file is None:
+        return findings
+    return [
+        Finding(rule=one.rule, message=one.message, severity=one.severity, path=one.path, fix=one.fix, file=file)
+        for one in findings
+    ]

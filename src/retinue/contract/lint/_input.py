@@ -1,0 +1,174 @@
+"""The rules over an input schema: what a model that must fill it needs (spec 000 §2.2 and §7.1)."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from retinue.contract import schema as schemas
+from retinue.contract._shown import shown
+from retinue.contract.finding import Finding
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.errors import InvalidDefinition
+
+from ._fields import Field, fields_of, mapping, parts_of, texts
+from ._words import lists_choices, says_default, says_deprecated, says_more_than
+from .rules import found
+
+__all__ = ["judge_deprecation", "judge_input"]
+
+_KEYWORDS: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
+     "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
+     "contentMediaType", "contentSchema", "default", "definitions", "dependencies", "dependentRequired",
+     "dependentSchemas", "deprecated", "description", "else", "enum", "examples", "exclusiveMaximum",
+     "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
+     "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern",
+     "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly", "required", "then", "title",
+     "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly"}
+)  # fmt: skip
+_GUESSES: Final = 25
+"""So many names of one object get a "did you mean": comparing spellings takes longer than anything else here."""
+
+_BOUNDS: Final = {
+    "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+_SAYS_WHAT: Final = frozenset(
+    {"type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "items"}
+)
+
+
+def judge_input(schema: JsonMapping, *, excused: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """Everything to say about an input schema, paths inside it.
+
+    Args:
+        schema: The schema, known to be JSON data.
+        excused: Top-level fields that may be optional because they came later (C33).
+    """
+    yield from _shape(schema)
+    for path, part in parts_of(schema):
+        yield from _part(part, path)
+    for field in fields_of(schema):
+        yield from _field(field, schema, excused=field.path == f"/properties/{field.name}" and field.name in excused)
+
+
+def judge_deprecation(*, text: str, keyword: bool, path: str) -> Iterator[Finding]:
+    """That deprecation is said in both places (C34)."""
+    if keyword and not says_deprecated(text):
+        yield found(
+            "definition/deprecated",
+            path,
+            "It is deprecated, but its description does not say so.",
+            "Add `deprecated: true` to the description, and what to use instead.",
+        )
+    if says_deprecated(text) and not keyword:
+        yield found(
+            "definition/deprecated",
+            path,
+            "Its description says `deprecated: true`, but it is not marked.",
+            "Set the keyword `deprecated` too.",
+        )
+
+
+def _shape(schema: JsonMapping) -> Iterator[Finding]:
+    """The four things that spec 000 §2.2 demands of every input schema."""
+    properties = mapping(schema.get("properties"))
+    if schema.get("type") != "object":
+        yield found("input/type-object", "", "The input schema is not of `type: object`.", 'Set `"type": "object"`.')
+    if "properties" not in schema:
+        yield found("input/properties", "", "The input schema lists no `properties`.", "List every parameter.")
+    if properties and "required" not in schema:
+        names = ", ".join(f'"{name}"' for name, field in properties.items() if "default" not in mapping(field))
+        fix = f'Add `"required": [{names}]`, less what may be left out.'
+        yield found("input/required", "", "The input schema does not say what is `required`.", fix)
+    if schema.get("additionalProperties") is not False and schema.get("unevaluatedProperties") is not False:
+        message = "The input schema takes parameters that it does not list."
+        yield found("input/open", "", message, 'Set `"additionalProperties": false`.')
+    if properties and "required" in schema and not texts(schema["required"]):
+        message = "Every parameter is optional."
+        yield found("input/all-optional", "/required", message, "Require what the agent cannot do without.")
+
+
+def _part(part: JsonMapping, path: str) -> Iterator[Finding]:
+    """Rules for any schema, wherever it stands."""
+    for word in islice((word for word in part if word not in _KEYWORDS), _GUESSES):
+        if meant := _keyword_meant(word):
+            message = f"The keyword {shown(word)} means nothing in a schema."
+            yield found("input/keyword", f"{path}/{word}", message, f"Did you mean `{meant}`?")
+    properties = mapping(part.get("properties"))
+    strange = [name for name in texts(part.get("required")) if name not in properties]
+    for index, name in enumerate(strange if properties or part.get("additionalProperties") is False else ()):
+        meant = nearest(name, properties, limit=1) if index < _GUESSES else ()
+        fix = f"Did you mean `{meant[0]}`?" if meant else "Describe it in `properties`, or do not require it."
+        message = f"{shown(name)} is required, but no property."
+        yield found("input/required-unknown", f"{path}/required", message, fix)
+    if path and properties and not any(word in part for word in ("additionalProperties", "unevaluatedProperties")):
+        message = "The object takes members that it does not list."
+        yield found("input/open-inside", path, message, 'Set `"additionalProperties": false`.')
+    if "array" in texts(part.get("type")) and "prefixItems" not in part and part.get("items", True) in ({}, True):
+        yield found("input/loose", path, "The list may hold anything.", "Say in `items` what it holds.")
+
+
+def _keyword_meant(word: str) -> str:
+    if word.startswith(("x-", "$")) or len(word) < 4:
+        return ""
+    return next(iter(nearest(word, _KEYWORDS, limit=1)), "")
+
+
+def _field(field: Field, root: JsonMapping, *, excused: bool) -> Iterator[Finding]:
+    """Rules for one field."""
+    text = field.description
+    if not text.strip():
+        message = f"`{field.name}` has no description."
+        yield found("input/description", field.path, message, "Say what to put there: it is the prompt.")
+    elif not says_more_than(text, field.name):
+        message = f"The description of `{field.name}` only repeats its name."
+        yield found("input/description-name", field.path, message, "Say what a good value looks like.")
+    yield from judge_deprecation(text=text, keyword=field.schema.get("deprecated") is True, path=field.path)
+    if "default" in field.schema:
+        yield from _default(field, root)
+    elif not field.required and says_default(text):
+        message = f"The default of `{field.name}` stands in its description only."
+        yield found("input/default-in-words", field.path, message, "Set `default`; it is then filled in and shown.")
+    elif not field.required and not excused and field.schema.get("deprecated") is not True:
+        message = f"`{field.name}` is optional and has no default."
+        yield found("input/optional", field.path, message, "Require it, or give it a `default`.")
+    yield from _values(field)
+
+
+def _values(field: Field) -> Iterator[Finding]:
+    """Rules for what a field takes."""
+    schema = field.schema
+    kinds = texts(schema.get("type"))
+    bare = not _SAYS_WHAT & schema.keys()
+    shapeless = {*kinds} - {"null"} == {"object"} and not {
+        "properties",
+        "additionalProperties",
+        "patternProperties",
+    } & schema.keys()
+    if bare or shapeless:
+        message = f"`{field.name}` takes {'anything' if bare else 'any object'}."
+        yield found("input/loose", field.path, message, "Say what it holds: `type`, `properties`, `enum`, …")
+    inside = mapping(schema.get("items")) if "array" in kinds else schema
+    fixed = {"enum", "const", "pattern", "format", "$ref"} & inside.keys()
+    if "string" in texts(inside.get("type")) and not fixed and lists_choices(field.description):
+        message = f"The choices for `{field.name}` stand in its description only."
+        yield found("input/choices-in-words", field.path, message, "List them in `enum`.")
+    for kind, words in _BOUNDS.items():
+        if kind in kinds and not {"enum", "const", *words} & schema.keys():
+            message = f"`{field.name}` is a {'text' if kind == 'string' else 'number'} without bounds."
+            yield found("input/constraint", field.path, message, f"Set {' or '.join(f'`{one}`' for one in words[:2])}.")
+
+
+def _default(field: Field, root: JsonMapping) -> Iterator[Finding]:
+    """The default must pass what it stands in for."""
+    shared = {word: root[word] for word in ("$schema", "$defs", "definitions") if word in root}
+    try:
+        validator = schemas.compile({**shared, **field.stated})
+    except InvalidDefinition:
+        return  # the schema itself is reported, or it refers to a place that only the whole has
+    for wrong in validator.findings(field.stated.get("default")) if "default" in field.stated else ():
+        message = f"The default of `{field.name}` does not pass its own schema: {wrong.message}"
+        yield found("input/default", f"{field.path}/default{wrong.path}", message, wrong.fix)

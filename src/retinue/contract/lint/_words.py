@@ -1,0 +1,84 @@
+"""What can be told from the words of a description, by phrases. Modest on purpose: it misses rather than cries wolf."""
+
+import re
+
+from retinue.contract.names import fold
+
+__all__ = [
+    "lists_choices",
+    "says_default",
+    "says_deprecated",
+    "says_more_than",
+    "says_returns",
+    "says_what",
+    "says_when",
+]
+
+_LONGEST = 10_000
+
+_WHEN = re.compile(
+    r"\b(?:use (?:it |this (?:agent |tool |skill )?)?(?:when|whenever|for|to|if|only|after|before)|whenever|"
+    r"when (?:a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|invoke|"
+    r"triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
+    re.IGNORECASE,
+)
+_RETURNS = re.compile(
+    r"\b(?:returns?|returning|outputs?|produces?|yields?|gives?|answers?|responds?|reports?|emits?|delivers?|"
+    r"the (?:result|answer|output)s? (?:is|are|has|have|contains?|holds?|lists?))\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(r"\bdefaults?(?: value)?(?:\s*[:=]|\s+(?:is|to|are)\b)|\bby default\b", re.IGNORECASE)
+_DEPRECATED = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
+_QUOTED = r"(?:'[\w-]+'|\"[\w-]+\"|`[\w-]+`)"
+_CHOICES = re.compile(
+    rf"\b(?:one of|allowed values|valid values|choose (?:from|between))\b|"
+    rf"{_QUOTED}(?:\s*(?:,|/|\||\bor\b|,\s*or\b)\s*{_QUOTED})+|(?<![|\w])\w+(?:\|\w+)+(?![|\w])",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(r"\b(?:e\.g\.|for example|for instance|such as|examples?\b|like)", re.IGNORECASE)
+_SMALL = frozenset(
+    {"a", "an", "and", "agent", "for", "in", "is", "it", "of", "or", "the", "this", "to", "value", "with"}
+)
+
+
+def says_what(text: str, name: str) -> bool:
+    """Say whether `text` begins with more about what is done than the name already tells."""
+    text = text[:_LONGEST]
+    ends = [match.start() for match in (_WHEN.search(text), _RETURNS.search(text)) if match]
+    return len(_news(text[: min(ends, default=len(text))], name)) >= 2
+
+
+def says_when(text: str) -> bool:
+    """Say whether `text` names an occasion."""
+    return _WHEN.search(text[:_LONGEST]) is not None
+
+
+def says_returns(text: str) -> bool:
+    """Say whether `text` tells what comes back."""
+    return _RETURNS.search(text[:_LONGEST]) is not None
+
+
+def says_more_than(text: str, name: str) -> bool:
+    """Say whether `text` holds any word of weight beside those of `name`."""
+    return bool(_news(text[:_LONGEST], name))
+
+
+def says_default(text: str) -> bool:
+    """Say whether `text` speaks of a default."""
+    return _DEFAULT.search(text[:_LONGEST]) is not None
+
+
+def says_deprecated(text: str) -> bool:
+    """Say whether `text` holds the words `deprecated: true` (A27)."""
+    return _DEPRECATED.search(text[:_LONGEST]) is not None
+
+
+def lists_choices(text: str) -> bool:
+    """Say whether `text` lists the values there are; a list of examples does not count."""
+    match = _CHOICES.search(text[:_LONGEST])
+    return match is not None and _EXAMPLE.search(text[: match.start()]) is None
+
+
+def _news(text: str, name: str) -> set[str]:
+    words = {fold(word) for word in re.findall(r"\w+", text)}
+    return words - set(fold(name).split("_")) - _SMALL - {""}

@@ -1,0 +1,50 @@
+"""How names are folded into our own form, rendered in another, and how the nearest of several is found.
+
+Only spelling. Whether a name is registered, and who answers to it, is the business of `agents/`.
+"""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["fold", "nearest", "to_kebab"]
+
+_LONGEST = 256
+"""Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_APOSTROPHE = re.compile("['\u2019]")
+_BETWEEN = re.compile(r"[^a-z0-9]+")
+
+
+def fold(name: str) -> str:
+    """Fold any spelling of a name into snake_case (C10, C46).
+
+    Reads kebab-case, SCREAMING_CASE, camelCase, Title Case, and the last part of a path. Accents are dropped; what is
+    still not ASCII separates words. The answer may be empty, or begin with a digit: then there is no canonical name.
+    """
+    last = name.rstrip("/").rpartition("/")[2]
+    plain = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
+    words = _HUMP.sub("_", _APOSTROPHE.sub("", plain))
+    return _BETWEEN.sub("_", words.lower()).strip("_")
+
+
+def to_kebab(name: str) -> str:
+    """Render a name as kebab-case, whatever its spelling (C46)."""
+    return fold(name).replace("_", "-")
+
+
+def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Find the names that `name` was probably meant to be, the likeliest first; often none.
+
+    Spelling apart (`yearEnd` for `year_end`) comes before misspelling (`yaer_end`), equal likeness as given.
+    """
+    folds: dict[str, list[str]] = {}
+    for known in names:
+        if known != name:
+            folds.setdefault(fold(known[:_LONGEST]), []).append(known)
+    wanted = fold(name[:_LONGEST])
+    alike = [wanted, *difflib.get_close_matches(wanted, folds.keys() - {wanted}, n=max(limit, 1))]
+    found = [known for spelling in alike for known in folds.get(spelling, ())]
+    return tuple(found[:limit])

@@ -1,0 +1,303 @@
+"""A schema as a graph: which part applies to the same value, and which to a value below it.
+
+References are followed here and not only in the validator, because what they add up to decides how long a check can
+take (`_load`), and because a reference that leads out of the schema, or back to itself without going down a level, is
+refused. Not a check of the keywords' own values: the meta-schema does that first.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from retinue.contract._shown import shown
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping
+
+__all__ = ["DRAFTS", "Graph", "Node", "draft_of"]
+
+DRAFTS: Final[Mapping[str, str]] = {
+    "https://json-schema.org/draft/2020-12/schema": "2020-12",
+    "https://json-schema.org/draft/2019-09/schema": "2019-09",
+    "http://json-schema.org/draft-07/schema": "7",
+    "http://json-schema.org/draft-06/schema": "6",
+    "http://json-schema.org/draft-04/schema": "4",
+}
+"""The drafts we check by, under the names by which `$schema` states them. Without `$schema` it is the first."""
+
+_LONGEST_CHAIN: Final = 1_000
+"""The validator follows references by recursion, and a thread's stack can be small."""
+
+_INLINE: Final = "Put what it means into `$defs`, and refer to it as `#/$defs/…`."
+
+_META_LOAD: Final = 200
+"""What checking one value against a draft's own meta-schema costs at most."""
+
+_BESIDE: Final = ("anyOf", "oneOf", "not", "if", "then", "else")
+_BESIDE_NAMED: Final = ("dependentSchemas", "dependencies")
+_SILENT: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "default", "definitions",
+     "deprecated", "description", "examples", "format", "id", "properties", "readOnly", "title", "writeOnly"}
+)  # fmt: skip
+"""Keywords that make no check of their own; `format` is counted with `type`."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One schema.
+
+    Attributes:
+        checks: How many things its own keywords look at, and so at most complain about.
+        beside: Schemas applied to the same value, as often as they are applied.
+        always: Those of them that every value must pass.
+        named: Schemas applied to one member or position.
+        rest: Schemas applied to all members (`True`) or positions (`False`) that this node does not name.
+        every: The same, for named ones too.
+    """
+
+    path: str
+    source: JsonMapping
+    checks: int = 1
+    beside: list["Node"] = field(default_factory=list["Node"])
+    always: list["Node"] = field(default_factory=list["Node"])
+    named: dict[str | int, list["Node"]] = field(default_factory=dict[str | int, list["Node"]])
+    rest: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
+    every: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Resource:
+    """A schema document: the whole, or a part with an `$id` of its own."""
+
+    root: JsonMapping
+    path: str
+
+
+class Graph:
+    """The nodes of one schema that can be reached from its root.
+
+    Attributes:
+        root: Where a check begins.
+        order: Every node, what is applied beside it before the node itself.
+        findings: References that lead nowhere, outside, or in a circle.
+    """
+
+    def __init__(self, schema: JsonMapping) -> None:
+        self.findings: list[Finding] = []
+        self._by_id: dict[int, Node] = {}
+        self._resources: dict[str, _Resource] = {}
+        self._anchors: dict[str, list[tuple[JsonMapping, str, _Resource]]] = {}
+        self._pending: list[tuple[Node, _Resource]] = []
+        self._note_names(schema)
+        whole = _Resource(schema, "")
+        self.root = self._node(schema, "", whole)
+        while self._pending:
+            self._read(*self._pending.pop())
+        self.order = self._sorted()
+
+    def _note_names(self, schema: JsonMapping) -> None:
+        """Find what references can name beside paths. Two things of one name would be a trap."""
+        for source, path, home in _everything(schema):
+            for word in ("$id", "$anchor", "$dynamicAnchor"):
+                name = source.get(word)
+                if not isinstance(name, str):
+                    continue
+                if word != "$id" or name.startswith("#"):
+                    self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
+                elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
+                    self._refuse(path, word, f"{shown(name)} stands twice", "Name each part once.")
+
+    def _node(self, source: JsonMapping, path: str, home: _Resource) -> Node:
+        node = self._by_id.get(id(source))
+        if node is None:
+            node = self._by_id[id(source)] = Node(path, source)
+            self._pending.append((node, _home(source, path, home)))
+        return node
+
+    def _nodes(self, sources: object, path: str, home: _Resource) -> list[Node]:
+        """The nodes of one schema, or of a list of them. `True` and `False` are no nodes."""
+        if isinstance(sources, dict):
+            return [self._node(cast("JsonMapping", sources), path, home)]
+        if isinstance(sources, list):
+            each = enumerate(cast("list[object]", sources))
+            return [node for index, source in each for node in self._nodes(source, f"{path}/{index}", home)]
+        return []
+
+    def _read(self, node: Node, home: _Resource) -> None:
+        """Follow every keyword of `node`."""
+        source, path = node.source, node.path
+        node.checks = _checks(source)
+        for word in _BESIDE:
+            node.beside += self._nodes(source.get(word), f"{path}/{word}", home)
+        for word in _BESIDE_NAMED:
+            for name, inner in _members(source.get(word)):
+                if isinstance(inner, dict):
+                    node.beside += self._nodes(cast("object", inner), path + pointer([word, name]), home)
+        node.always += self._nodes(source.get("allOf"), f"{path}/allOf", home)
+        for word, group in (("$ref", node.always), ("$dynamicRef", node.beside), ("$recursiveRef", node.beside)):
+            if isinstance(source.get(word), str):
+                group.extend(self._followed(node, word, source[word], home))
+        node.beside += node.always
+        for name, inner in _members(source.get("properties")):
+            node.named[name] = self._nodes(inner, path + pointer(["properties", name]), home)
+        for name, inner in _members(source.get("patternProperties")):
+            node.every.setdefault(True, []).extend(
+                self._nodes(inner, path + pointer(["patternProperties", name]), home)
+            )
+        self._read_positions(node, home)
+        for word, groups, members in (
+            ("additionalProperties", node.rest, True),
+            ("unevaluatedProperties", node.every, True),
+            ("propertyNames", node.every, True),
+            ("additionalItems", node.rest, False),
+            ("unevaluatedItems", node.every, False),
+            ("contains", node.every, False),
+        ):
+            groups.setdefault(members, []).extend(self._nodes(source.get(word), f"{path}/{word}", home))
+
+    def _read_positions(self, node: Node, home: _Resource) -> None:
+        """`items` is one schema for the rest, or in older drafts a list by position as `prefixItems` is today."""
+        for word in ("prefixItems", "items"):
+            inner = node.source.get(word)
+            if isinstance(inner, list):
+                for index, one in enumerate(cast("list[object]", inner)):
+                    node.named.setdefault(index, []).extend(self._nodes(one, f"{node.path}/{word}/{index}", home))
+            else:
+                node.rest.setdefault(False, []).extend(self._nodes(inner, f"{node.path}/{word}", home))
+
+    # References.
+
+    def _followed(self, node: Node, word: str, reference: str, home: _Resource) -> list[Node]:
+        base, _, fragment = reference.partition("#")
+        if base in DRAFTS and fragment in {"", "/"}:
+            node.checks += _META_LOAD
+            return []
+        if word == "$dynamicRef" and fragment in self._anchors:
+            return [self._node(*place) for place in self._anchors[fragment]]
+        if word == "$recursiveRef":
+            return [self.root, *self._nodes(home.root, home.path, home)]
+        if base:
+            if base not in self._resources:
+                self._refuse(node.path, word, f"{shown(reference)} leads out of the schema, and nothing is fetched")
+                return []
+            home = self._resources[base]
+        found = self._at(fragment, home)
+        if not found:
+            self._refuse(node.path, word, f"{shown(reference)} leads to nothing in this schema")
+        return found
+
+    def _at(self, fragment: str, home: _Resource) -> list[Node]:
+        """The node that a URI fragment names: a JSON Pointer, an anchor, or nothing for the whole."""
+        if fragment and not fragment.startswith("/"):
+            return [self._node(*place) for place in self._anchors.get(fragment, ())]
+        value = cast("object", home.root)
+        for part in fragment.split("/")[1:]:
+            key = _unquoted(part).replace("~1", "/").replace("~0", "~")
+            if isinstance(value, dict):
+                value = cast("JsonMapping", value).get(key)
+            elif isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 7:
+                value = next(iter(cast("list[object]", value)[int(key) :]), None)
+            else:
+                value = None
+        if value is True or value is False:
+            return [Node(home.path + fragment, {})]
+        return self._nodes(cast("object", value), home.path + fragment, home) if isinstance(value, dict) else []
+
+    def _refuse(self, path: str, word: str, what: str, fix: str = _INLINE) -> None:
+        self.findings.append(Finding(rule="schema/ref", message=f"`{word}` {what}.", path=f"{path}/{word}", fix=fix))
+
+    # Order.
+
+    def _sorted(self) -> list[Node]:
+        """Sort by what stands beside what; a circle there checks one value for ever, and is a finding."""
+        done: dict[Node, bool] = {}
+        order: list[Node] = []
+        for first in self._by_id.values():
+            if first in done:
+                continue
+            done[first] = False
+            stack = [(first, iter(first.beside))]
+            while stack:
+                node, beside = stack[-1]
+                following = next(beside, None)
+                if following is None:
+                    done[node] = True
+                    order.append(node)
+                    stack.pop()
+                elif following not in done and len(stack) < _LONGEST_CHAIN:
+                    done[following] = False
+                    stack.append((following, iter(following.beside)))
+                elif not done.get(following, False):
+                    self._refuse_circle(node, following, long=len(stack) == _LONGEST_CHAIN)
+        return order
+
+    def _refuse_circle(self, node: Node, back: Node, *, long: bool) -> None:
+        where = f"`#{back.path}`"
+        message = f"References form a chain of {_LONGEST_CHAIN}" if long else f"The schema comes back to {where}"
+        self.findings.append(
+            Finding(
+                rule="schema/circle",
+                message=f"{message}{'.' if long else ' without going down into the value.'}",
+                path=node.path,
+                fix="Recur through `properties` or `items` only.",
+            )
+        )
+
+
+def draft_of(schema: JsonMapping) -> str | None:
+    """The draft a schema states, `2020-12` when it states none; None when it states one we do not know."""
+    stated = schema.get("$schema", next(iter(DRAFTS)))
+    return DRAFTS.get(stated.removesuffix("#")) if isinstance(stated, str) else None
+
+
+def _checks(source: JsonMapping) -> int:
+    count = len(source.keys() - _SILENT)
+    for word in ("required", "patternProperties"):
+        if isinstance(source.get(word), (list, dict)):
+            count += len(source[word])
+    for _, inner in _members(source.get("dependentRequired")):
+        count += len(cast("list[object]", inner)) if isinstance(inner, list) else 0
+    options = source.get("enum")
+    if isinstance(options, list) and not all(isinstance(one, str) for one in cast("list[object]", options)):
+        count += len(cast("list[object]", options))  # only strings are looked up by hash
+    return max(count, 1)
+
+
+def _members(value: object) -> Iterable[tuple[str, object]]:
+    return cast("JsonMapping", value).items() if isinstance(value, dict) else ()
+
+
+def _everything(schema: JsonMapping) -> Iterator[tuple[JsonMapping, str, _Resource]]:
+    """Every object of a schema, keywords and data alike, with its path and the document it belongs to."""
+    pending: list[tuple[object, str, _Resource]] = [(schema, "", _Resource(schema, ""))]
+    while pending:
+        value, path, home = pending.pop()
+        if isinstance(value, dict):
+            members = cast("JsonMapping", value)
+            home = _home(members, path, home)
+            yield members, path, home
+            pending += [(inner, path + pointer([name]), home) for name, inner in members.items()]
+        elif isinstance(value, list):
+            pending += [(inner, f"{path}/{index}", home) for index, inner in enumerate(cast("list[object]", value))]
+
+
+def _home(source: JsonMapping, path: str, home: _Resource) -> _Resource:
+    """The document that `source` belongs to: with an `$id` that names one, itself."""
+    name = source.get("$id")
+    return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home
+
+
+def _unquoted(part: str) -> str:
+    """Undo percent-encoding, which a fragment may carry."""
+    if "%" not in part:
+        return part
+    first, *others = part.split("%")
+    data = first.encode()
+    for other in others:
+        code = other[:2]
+        data += bytes.fromhex(code) + other[2:].encode() if _is_hex(code) else b"%" + other.encode()
+    return data.decode(errors="replace")
+
+
+def _is_hex(code: str) -> bool:
+    return len(code) == 2 and all(letter in "0123456789abcdefABCDEF" for letter in code)

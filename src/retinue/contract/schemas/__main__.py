@@ -1,0 +1,19 @@
+"""`python -m retinue.contract.schemas` writes the schemas anew; for whoever changes a noun, not for the program."""
+
+import sys
+from pathlib import Path
+
+from ._generate import generate
+
+
+def main() -> None:
+    """Write each schema that differs into this folder, and say which."""
+    for noun, text in generate().items():
+        path = Path(__file__).with_name(f"{noun}.json")
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"{path.name}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Making the JSON Schemas from the nouns. Pure: it gives texts, and `__main__` writes them."""
+
+import inspect
+import json
+import re
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Final, cast, get_args
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.event import KINDS, Body, Event
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding, Loss
+from retinue.contract.model import JsonMapping, Model
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+
+__all__ = ["generate"]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_ALIASES: Final = {"answer_schema": "schema"}
+"""Attributes that another key stands for on the wire."""
+
+_MODELS: Final[dict[str, type[Model]]] = {
+    "answer": Answer,
+    "budget": Budget,
+    "definition": Definition,
+    "delegation": Delegation,
+    "fault": Fault,
+    "finding": Finding,
+    "loss": Loss,
+    "plan": Plan,
+    "question": Question,
+    "result": Result,
+    "skill": Skill,
+    "task": Task,
+}
+
+
+def generate() -> dict[str, str]:
+    """The text of each schema by the name of its noun."""
+    schemas = {noun: _schema_of(model) for noun, model in _MODELS.items()}
+    schemas["event"] = _schema_of_events()
+    return {noun: json.dumps(schemas[noun], indent=2, ensure_ascii=False) + "\n" for noun in sorted(schemas)}
+
+
+class _WithoutNull(GenerateJsonSchema):
+    """Says what `Model.to_json` writes: an absent value has no key, so no type is ever null for that reason."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """The type itself."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """A default of None is no default, but absence."""
+        if schema.get("default", MISSING) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """The names of the fields are their titles."""
+        del schema
+        return False
+
+
+def _schema_of(noun: type[Any]) -> JsonMapping:
+    adapter = TypeAdapter[Any](noun)
+    schema = adapter.json_schema(by_alias=True, schema_generator=_WithoutNull)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if "description" in part:
+            part["description"], attributes = _docstring(part["description"])
+            for name, text in attributes.items():
+                key = name if name in part["properties"] else _ALIASES[name]
+                part["properties"][key]["description"] = text
+    return {"$schema": _DIALECT, **schema}
+
+
+def _docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The first paragraph of a docstring, and its `Attributes:` by name."""
+    summary, *sections = inspect.cleandoc(text).split("\n\n")
+    listed = next((section for section in sections if section.startswith("Attributes:\n")), "")
+    entries = re.split(r"\n {4}(?=\w)", listed.removeprefix("Attributes:"))[1:]
+    pairs = (entry.partition(":") for entry in entries)
+    return _line(summary), {name: _line(text) for name, _, text in pairs}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _schema_of_events() -> JsonMapping:
+    """One object for each kind, head and body side by side, as `Event.to_json` writes them."""
+    parts: JsonMapping = {}
+    kinds: list[JsonMapping] = []
+    head = _schema_of(Event)["properties"]
+    for body in cast("tuple[type[Body], ...]", get_args(Body)):
+        schema = _schema_of(body)
+        parts |= schema.get("$defs", {})
+        always = [item.name for item in fields(Event) if item.name != "body"]
+        own = [item.name for item in fields(body) if is_dataclass(body) and item.name in schema.get("required", ())]
+        kinds.append(
+            {
+                "title": body.__name__,
+                "description": schema["description"],
+                "type": "object",
+                "properties": {
+                    "kind": {"const": KINDS[body]},
+                    **{name: head[name] for name in always},
+                    **schema["properties"],
+                },
+                "required": ["kind", *always, *own],
+                "additionalProperties": False,
+            }
+        )
+    return {
+        "$schema": _DIALECT,
+        "title": "Event",
+        "description": "One fact about one run.",
+        "oneOf": kinds,
+        "$defs": dict(sorted(parts.items())),
+    }

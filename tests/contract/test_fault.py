@@ -1,0 +1,118 @@
+"""Faults: every error there and back, and whatever else was raised."""
+
+import math
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue import errors
+from retinue.contract.fault import Fault
+from retinue.errors import FaultCode, RetinueError
+from tests.contract.nouns import json_values
+from tests.test_errors import ALL
+
+every_class = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+def facts(error: RetinueError) -> tuple[Any, ...]:
+    """Everything an error says."""
+    return (
+        type(error), str(error), error.message, error.hint, error.path, error.suggestions, error.detail,
+        error.retry_after_s,
+    )  # fmt: skip
+
+
+@every_class
+@given(
+    message=texts,
+    hint=texts,
+    path=texts,
+    suggestions=st.lists(texts, max_size=3).map(tuple),
+    detail=st.dictionaries(texts.filter(lambda key: key != "class"), json_values, max_size=3),
+    wait=st.none() | st.floats(0, 1e9),
+)
+@pytest.mark.row("C2")
+def test_every_error_survives_the_way_there_and_back(
+    kind: type[RetinueError],
+    message: str,
+    hint: str,
+    path: str,
+    suggestions: tuple[str, ...],
+    detail: dict[str, Any],
+    wait: float | None,
+) -> None:
+    error = kind(message, hint=hint, path=path, suggestions=suggestions, detail=detail, retry_after_s=wait)
+    fault = Fault.from_error(error)
+    assert facts(fault.to_error()) == facts(error)
+    assert facts(Fault.model_validate_json(fault.to_json_text()).to_error()) == facts(error)
+    assert (fault.code, fault.retryable) == (kind.code, kind.retryable)
+
+
+@pytest.mark.parametrize("code", get_args(FaultCode))
+def test_a_fault_of_somebody_else_becomes_the_class_of_its_code(code: FaultCode) -> None:
+    error = Fault(code=code, message="m").to_error()
+    assert error.code == code
+    assert facts(Fault.from_error(error).to_error()) == facts(error)
+
+
+@pytest.mark.parametrize(
+    "forged", ["Canceled", "NoSuchClass", "FaultCode", "", "Exception", "__class__", ["MissingFile"], {"a": 1}, 5, None]
+)
+def test_a_forged_class_falls_back_to_the_code(forged: object) -> None:
+    error = Fault(code="missing_file", message="m", detail={"class": forged}).to_error()
+    assert type(error) is errors.MissingFile
+    assert error.detail == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("no"), "`ValueError`: no"),
+        (KeyError("k"), "`KeyError`: 'k'"),
+        (RuntimeError(), "`RuntimeError` was raised without a message."),
+        (SystemExit(3), "`SystemExit`: 3"),
+        (OSError("bad name \udcff"), "`OSError`: bad name ?"),
+        (ExceptionGroup("several", [ValueError()]), "`ExceptionGroup`: several (1 sub-exception)"),
+    ],
+)
+def test_a_foreign_exception_is_our_own_mistake(error: BaseException, message: str) -> None:
+    fault = Fault.from_error(error)
+    assert (fault.code, fault.message, fault.retryable) == ("internal_error", message, False)
+    assert fault.detail == {"class": type(error).__name__}
+    assert type(fault.to_error()) is errors.InternalError
+    assert Fault.model_validate_json(fault.to_json_text()) == fault
+
+
+def test_an_exception_that_cannot_be_printed_becomes_a_fault() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert Fault.from_error(Unspeakable()).message == "`Unspeakable` was raised without a message."
+
+
+def test_a_subclass_that_somebody_made_becomes_its_code() -> None:
+    class TooHot(errors.Unavailable):
+        pass
+
+    fault = Fault.from_error(TooHot("m"))
+    assert fault.detail == {"class": "TooHot"}
+    assert type(fault.to_error()) is errors.Unavailable
+
+
+def test_the_place_is_added() -> None:
+    fault = Fault.from_error(ValueError("no"), operation="find", target="a\udcff", failed_at="scan", timestamp_ns=5)
+    assert (fault.operation, fault.target, fault.failed_at, fault.timestamp_ns) == ("find", "a?", "scan", 5)
+
+
+@pytest.mark.parametrize("wait", [math.nan, math.inf])
+def test_a_wait_that_is_no_time_is_absent(wait: float) -> None:
+    assert Fault.from_error(errors.NetworkError("m", retry_after_s=wait)).retry_after_s is None
+
+
+def test_a_detail_that_is_no_json_is_shown() -> None:
+    fault = Fault.from_error(errors.NetworkError("m \udcff", detail={"x": {1}}))
+    assert fault.detail == {"shown": "{'x': {1}}", "class": "NetworkError"}
+    assert Fault.model_validate_json(fault.to_json_text()) == fault

@@ -1,0 +1,316 @@
+"""The guards for foreign text."""
+
+import re
+import subprocess
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from markdown_it import MarkdownIt
+
+from retinue.contract import sanitize
+from retinue.errors import AccessDenied, InvalidInput, UnknownName
+
+# Paths
+
+
+@pytest.mark.row("K16", "C12", "C13")
+@pytest.mark.parametrize(
+    ("path", "normal"),
+    [
+        ("src/app.py", "src/app.py"),
+        ("foo..bar.py", "foo..bar.py"),
+        ("..foo/bar..", "..foo/bar.."),
+        ("./a//b/./c/", "a/b/c"),
+        (".", "."),
+        ("./", "."),
+        (".claude/agents", ".claude/agents"),
+        ("src", "src"),
+        ("%2e%2e/x", "%2e%2e/x"),
+        ("~/x", "~/x"),
+        ("ab:c", "ab:c"),
+        ("bytes\udcff", "bytes\udcff"),
+        ("...a", "...a"),
+    ],
+)
+def test_a_path_inside_comes_back_normalised(path: str, normal: str):
+    assert sanitize.workspace_path(path) == normal
+
+
+@pytest.mark.row("K16", "C12")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../x",
+        "a/../b",
+        "a/..",
+        "a/.. /b",
+        "a/.../b",
+        "/etc/passwd",
+        "/",
+        "//server/share",
+        "C:/x",
+        "c:x",
+        "/a/../b",
+    ],
+)
+def test_a_path_out_of_the_fence_is_denied(path: str):
+    with pytest.raises(AccessDenied) as caught:
+        sanitize.workspace_path(path)
+    assert caught.value.hint
+
+
+@pytest.mark.row("K16")
+@pytest.mark.parametrize("path", ["", "a\0b", "a\nb", "a\r", "..\\x", "C:\\x", "\\\\server\\x", "a" * 4097, "a\ud800"])
+def test_what_is_no_path_is_invalid(path: str):
+    with pytest.raises(InvalidInput) as caught:
+        sanitize.workspace_path(path)
+    assert caught.value.hint
+    assert len(caught.value.message) < 200
+
+
+def test_an_absolute_path_passes_where_allowed():
+    assert sanitize.workspace_path("/work//x/", allow_absolute=True) == "/work/x"
+    for path in ("//server/x", "/a/../b", "C:/x"):
+        with pytest.raises(AccessDenied):
+            sanitize.workspace_path(path, allow_absolute=True)
+
+
+@pytest.mark.row("K16", "C12")
+def test_folders_contain_by_whole_components():
+    folders = ("docs/tickets/", "src")
+    assert sanitize.workspace_path("src", within=folders) == "src"
+    assert sanitize.workspace_path("docs/tickets/x.md", within=folders) == "docs/tickets/x.md"
+    assert sanitize.workspace_path("README.md", within=["."]) == "README.md"
+    for path in ("srcs/x", "docs/x", "README.md"):
+        with pytest.raises(AccessDenied, match="no allowed folder"):
+            sanitize.workspace_path(path, within=folders)
+
+
+@given(st.text(st.sampled_from("ab./\\: \0\n\ud800C~")) | st.text())
+def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
+    try:
+        normal = sanitize.workspace_path(path)
+    except (AccessDenied, InvalidInput):
+        return
+    assert not normal.startswith("/")
+    assert ".." not in normal.split("/")
+    assert sanitize.workspace_path(normal) == normal
+
+
+# Tickets
+
+
+@pytest.mark.row("K17", "C15")
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("INIT-0001", "initiative"),
+        ("EPIC-0001.12", "epic"),
+        ("STORY-0001.2.3", "story"),
+        ("TASK-0001.2.3.4", "task"),
+        ("BUG-9999", "bug"),
+    ],
+)
+def test_a_ticket_id_passes_alone_and_with_its_own_kind(text: str, kind: sanitize.TicketKind):
+    assert sanitize.ticket_id(text) == text
+    assert sanitize.ticket_id(text, kind) == text
+    for other in sanitize.TICKET_KINDS:
+        if other != kind:
+            with pytest.raises(InvalidInput, match=f"is of kind `{kind}`, not `{other}`"):
+                sanitize.ticket_id(text, other)
+
+
+@pytest.mark.row("K17", "C15")
+@pytest.mark.parametrize(
+    "text",
+    ["", "STORY-0001.2.3\n", "BUG-\u0660\u0660\u0660\u0661", "BUG-001", "BUG-00001", "bug-0001", " BUG-0001", "EPIC-0001", "INIT-0001.1", "TASK-0001.2.3.", "STORY-0001.²"],
+)  # fmt: skip
+def test_what_is_no_ticket_id_is_refused_with_the_form_it_should_have(text: str):
+    with pytest.raises(InvalidInput) as caught:
+        sanitize.ticket_id(text)
+    assert "`STORY-0001.2.3`" in caught.value.hint
+
+
+def test_an_unknown_ticket_kind_lists_the_kinds():
+    with pytest.raises(UnknownName) as caught:
+        sanitize.ticket_id("BUG-0001", "saga")  # pyright: ignore[reportArgumentType] - the mistake under test
+    assert caught.value.suggestions == sanitize.TICKET_KINDS
+
+
+@given(st.from_regex(r"(INIT|EPIC|STORY|TASK|BUG)-\d{3,5}(\.\d+){0,4}\n?", fullmatch=True))
+def test_ticket_ids_are_ascii_and_whole(text: str):
+    try:
+        assert sanitize.ticket_id(text) == text
+    except InvalidInput:
+        return
+    assert re.fullmatch(r"[A-Z]+-[0-9]{4}(\.[0-9]+)*", text)
+
+
+# Branches
+
+GOOD_BRANCHES = [
+    "main", "master", "feature/v2-api", "release/1.2", "STORY-0001.2.3", "plan/STORY-0001.2.3", "a@b", "@a", "ünï/cödé", "a.b", "lock", "a.lockb", "x/-y", "foo{", "#1", "a'b\"c;$(x)",
+]  # fmt: skip
+BAD_BRANCHES = [
+    "a b", "a~b", "a^b", "a:b", "a?b", "a*b", "a[b", "a\\b", "a..b", "a@{b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", ".lock", "a.", "@", "-a", "a\x7fb", "a\tb", "a\nb", "a\x01b", "a\n", "..", "/", "-",
+]  # fmt: skip
+
+
+def git_allows(name: str) -> bool:
+    """Ask git; not with `--branch`, which reads `@` and `@{-1}` as other words for a branch. It refuses `-` besides."""
+    command = ["git", "check-ref-format", "--allow-onelevel", name]
+    return not name.startswith("-") and subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.mark.row("K18", "C14")
+@pytest.mark.parametrize("name", GOOD_BRANCHES)
+def test_a_name_git_allows_passes(name: str):
+    assert git_allows(name)
+    assert sanitize.branch_name(name) == name
+
+
+@pytest.mark.row("K18", "C14")
+@pytest.mark.parametrize("name", BAD_BRANCHES)
+def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
+    assert not git_allows(name)
+    with pytest.raises(InvalidInput) as caught:
+        sanitize.branch_name(name)
+    assert caught.value.detail["rules"]
+    assert caught.value.hint
+
+
+@given(st.text(st.sampled_from("ab./@{}-lock~^:?*[\\ \n\x7fé"), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_the_rule_is_gits_own(name: str):
+    try:
+        sanitize.branch_name(name)
+    except InvalidInput:
+        allowed = False
+    else:
+        allowed = True
+    assert allowed == git_allows(name)
+
+
+@pytest.mark.row("C14", "C15")
+def test_a_policy_takes_whole_names_and_spares_base_refs():
+    policy = [re.compile(r"feature/[a-z-]+"), re.compile(r"[A-Z]+-[0-9]+$")]
+    assert sanitize.branch_name("feature/my-feature", policy) == "feature/my-feature"
+    for base in sanitize.BASE_REFS:
+        assert sanitize.branch_name(base, policy) == base
+    with pytest.raises(InvalidInput) as caught:
+        sanitize.branch_name("feature/v2", policy)
+    assert caught.value.hint == "Match `feature/[a-z-]+` or `[A-Z]+-[0-9]+$`."
+    with pytest.raises(InvalidInput, match="not one this project uses"):
+        sanitize.branch_name("feature/x", [])
+
+
+@pytest.mark.parametrize("name", ["", "a\ud800"])
+def test_empty_and_unwritable_branch_names_are_refused(name: str):
+    with pytest.raises(InvalidInput):
+        sanitize.branch_name(name)
+
+
+# Content and text to show
+
+
+@pytest.mark.row("K20")
+def test_content_loses_nul_and_odd_line_breaks():
+    assert sanitize.content("a\0b\r\nc\rd\n\r") == "ab\nc\nd\n\n"
+    assert sanitize.content("x" * 10_000) == "x" * 10_000
+    with pytest.raises(InvalidInput, match="10001 characters and 10000 are allowed"):
+        sanitize.content("x" * 10_001)
+    with pytest.raises(InvalidInput):
+        sanitize.content("\0\0", max_length=1)
+
+
+@pytest.mark.row("K19", "C36")
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("\\`*_{}[]()#+-.!", "\\\\\\`\\*\\_\\{\\}\\[\\]\\(\\)\\#\\+\\-\\.\\!"),
+        ("<b>|~&", r"\<b\>\|\~\&"),
+        ("&amp;", r"\&amp;"),
+        ("https://x.y", r"https\://x\.y"),
+        ("a@b @ c", r"a\@b @ c"),
+        ("x\n===", "x\n\\==="),
+        ("a = b", "a = b"),
+        ("    code\n\tcode\n \nx", "&#32;   code\n&#9;code\n \nx"),
+        ("plain words, 12: done", "plain words, 12: done"),
+    ],
+)
+def test_markdown_is_escaped(text: str, escaped: str):
+    assert sanitize.escape_markdown(text) == escaped
+
+
+def test_markdown_for_one_line_has_one_line():
+    assert sanitize.escape_markdown(" a |\r\n\r\n - b\n", form="line") == r"a \| \- b"
+
+
+MARKUP = st.lists(
+    st.sampled_from(
+        ["# ", "- ", "1. ", "2) ", "> ", "```\n", "~~~\n", "    ", "\t", "\n", "\r", "\n\n", "---\n", "===\n", "| a | b |\n", "|---|---|\n", "<b>", "<!-- ", "&lt;", "[a](b)", "![x](y)", "[r]: http://x\n", "http://x.y/z", "www.example.com", "a@b.cd", "**b**", "_i_", "`c`", "~~s~~", "\\", "x", " ", "=", "* ", "+ "]
+    ),
+    max_size=10,
+).map("".join)  # fmt: skip
+
+
+@pytest.mark.row("K19", "C36")
+@given(MARKUP | st.text())
+def test_escaped_text_renders_as_text_only(text: str):
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(sanitize.escape_markdown(text))
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    inner = [child for token in tokens for child in token.children or []]
+    assert {child.type for child in inner} <= {"text", "softbreak", "hardbreak"}
+    shown = "".join(child.content for child in inner)
+    assert "".join(shown.split()) == "".join(text.replace("\0", "\ufffd").split())
+
+
+@pytest.mark.row("C36")
+@given(MARKUP)
+def test_escaped_text_stays_in_its_table_cell(text: str):
+    cell = sanitize.escape_markdown(text, form="line")
+    tokens = MarkdownIt("commonmark").enable("table").parse(f"| a | b |\n|---|---|\n| {cell} | end |\n")
+    cells = [token.content for token in tokens if token.type == "inline"]
+    assert len(cells) == 4
+    assert cells[3] == "end"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "plain ünï 😀 👩\u200d💻 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645\ttab\nline",
+            "plain ünï 😀 👩\u200d💻 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645\ttab\nline",
+        ),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07", r"\u{1b}]0;title\u{7}"),
+        ("\x1b[2J\x1b[H", r"\u{1b}[2J\u{1b}[H"),
+        ("\x1b[\x1b[0m31m", r"\u{1b}[31m"),
+        ("\x9b31m", r"\u{9b}31m"),
+        ("safe\rgone", r"safe\u{d}gone"),
+        ("a\r\nb\r\r\n", "a\nb\\u{d}\n"),
+        ("\u202etxt.exe", r"\u{202e}txt.exe"),
+        ("a\u2066b\u2069\u200f\u061c", r"a\u{2066}b\u{2069}\u{200f}\u{61c}"),
+        ("a\U000e0041b", r"a\u{e0041}b"),
+        ("a\ud800b", r"a\u{d800}b"),
+        ("a\u2028b\u200b\ufeff", r"a\u{2028}b\u{200b}\u{feff}"),
+    ],
+)
+def test_what_a_terminal_obeys_or_hides_becomes_visible(text: str, shown: str):
+    assert sanitize.printable(text) == shown
+
+
+@given(st.text() | st.text(st.sampled_from("\x1b[]0m;1\r\n\x9b\u202e\ud800a\x07")))
+def test_printable_text_is_safe_and_stays_as_it_is(text: str):
+    shown = sanitize.printable(text)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert shown.encode().decode() == shown
+    assert sanitize.printable(shown) == shown
+
+
+@pytest.mark.parametrize("text", [" " * 500_000, "=" * 500_000, "\r" * 500_000, "\x1b[" * 250_000, " \n" * 250_000])
+def test_long_monotonous_texts_take_linear_time(text: str):
+    assert sanitize.escape_markdown(text) is not None
+    assert sanitize.escape_markdown(text, form="line") is not None
+    assert sanitize.printable(text) is not None
