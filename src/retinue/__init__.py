@@ -1,3 +1,113 @@
-"""Retinue makes agent contracts executable."""
+"""Retinue makes agent contracts executable.
+
+    import retinue
+
+    @retinue.agent
+    async def greet(name: str) -> dict[str, str]:
+        '''Greets somebody by name. Use when a greeting is due. Returns the greeting.'''
+        return {"greeting": f"Hello, {name}"}
+
+    result = await retinue.call(greet, name="Ada")
+
+Importing this costs next to nothing: what you use is loaded when you use it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from retinue.agents.boundary import Boundary
+    from retinue.agents.local import call
+    from retinue.agents.port import Agent, Correction, Reply, RunContext
+    from retinue.agents.python import agent, skill
+    from retinue.agents.registry import Registry
+    from retinue.contract.budget import Budget
+    from retinue.contract.definition import Definition, Skill
+    from retinue.contract.event import Event
+    from retinue.contract.fault import Fault
+    from retinue.contract.finding import Finding
+    from retinue.contract.plan import Delegation, Plan
+    from retinue.contract.question import Answer, Question
+    from retinue.contract.result import Artifact, Result, Warned
+    from retinue.contract.task import Task
+    from retinue.engine.inprocess import InProcessEngine
+    from retinue.errors import RetinueError
+    from retinue.orchestration.orchestrator import Orchestrator, workflows
+    from retinue.tools.workspace import Workspace
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "Answer",
+    "Artifact",
+    "Boundary",
+    "Budget",
+    "Correction",
+    "Definition",
+    "Delegation",
+    "Event",
+    "Fault",
+    "Finding",
+    "InProcessEngine",
+    "Orchestrator",
+    "Plan",
+    "Question",
+    "Registry",
+    "Reply",
+    "Result",
+    "RetinueError",
+    "RunContext",
+    "Skill",
+    "Task",
+    "Warned",
+    "Workspace",
+    "__version__",
+    "agent",
+    "call",
+    "skill",
+    "workflows",
+]
+
+_HOMES: Final = {
+    "Agent": "agents.port",
+    "Answer": "contract.question",
+    "Artifact": "contract.result",
+    "Boundary": "agents.boundary",
+    "Budget": "contract.budget",
+    "Correction": "agents.port",
+    "Definition": "contract.definition",
+    "Delegation": "contract.plan",
+    "Event": "contract.event",
+    "Fault": "contract.fault",
+    "Finding": "contract.finding",
+    "InProcessEngine": "engine.inprocess",
+    "Orchestrator": "orchestration.orchestrator",
+    "Plan": "contract.plan",
+    "Question": "contract.question",
+    "Registry": "agents.registry",
+    "Reply": "agents.port",
+    "Result": "contract.result",
+    "RetinueError": "errors",
+    "RunContext": "agents.port",
+    "Skill": "contract.definition",
+    "Task": "contract.task",
+    "Warned": "contract.result",
+    "Workspace": "tools.workspace",
+    "agent": "agents.python",
+    "call": "agents.local",
+    "skill": "agents.python",
+    "workflows": "orchestration.orchestrator",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from hypothesis import strategies as st
-from pydantic import BaseModel, StringConstraints
+from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 
 from retinue.contract import budget, definition, event, fault, finding, plan, question, result, task
@@ -61,7 +61,8 @@ def _plans(draw: st.DrawFn) -> Plan:
     for index, one in enumerate(drawn):
         assert isinstance(one, Delegation)
         needs = draw(st.lists(st.sampled_from([f"n{k}" for k in range(index)]), max_size=2)) if index else []
-        nodes.append(Delegation(**{**dict(one), "id": f"n{index}", "needs": tuple(needs)}))
+        fields: dict[str, Any] = {**dict(one), "id": f"n{index}", "needs": tuple(needs)}
+        nodes.append(Delegation(**fields))
     return Plan(goal=draw(_texts), nodes=tuple(draw(st.permutations(nodes))), extras=draw(_objects))
 
 
@@ -74,23 +75,28 @@ def _field(info: FieldInfo) -> st.SearchStrategy[Any]:
 
 def _typed(kind: Any, metadata: tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
     """Values of one annotation."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return _typed(arguments[0], (*arguments[1:], *metadata))
-    if origin in (Union, types.UnionType):
-        return st.one_of([_typed(one, metadata if one is not type(None) else ()) for one in arguments])
-    if origin is Literal:
-        return st.sampled_from(arguments)
-    if origin is tuple:
-        least = next((one.min_length for one in metadata if isinstance(one, MinLen)), 0)
-        return st.lists(_typed(arguments[0]), min_size=least, max_size=2).map(tuple)
-    if origin is dict:
-        return (
-            _objects if arguments[1] is Any else st.dictionaries(_typed(arguments[0]), _typed(arguments[1]), max_size=2)
-        )
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return st.deferred(lambda: values_of(kind)) if issubclass(kind, Model) else st.nothing()
-    return _scalar(kind, [part for one in metadata for part in (one.metadata if isinstance(one, FieldInfo) else [one])])
+    arguments = get_args(kind)
+    match get_origin(kind):
+        case origin if origin is Annotated:
+            made = _typed(arguments[0], (*arguments[1:], *metadata))
+        case origin if origin in (Union, types.UnionType):
+            made = st.one_of([_typed(one, () if one is type(None) else metadata) for one in arguments])
+        case origin if origin is Literal:
+            made = st.sampled_from(arguments)
+        case origin if origin is tuple:
+            least = next((one.min_length for one in metadata if isinstance(one, MinLen)), 0)
+            made = st.lists(_typed(arguments[0]), min_size=least, max_size=2).map(tuple)
+        case origin if origin is dict and arguments[1] is Any:
+            made = _objects
+        case origin if origin is dict:
+            made = st.dictionaries(_typed(arguments[0]), _typed(arguments[1]), max_size=2)
+        case _ if isinstance(kind, type) and issubclass(kind, Model):
+            made = st.deferred(lambda: values_of(kind))
+        case _:
+            made = _scalar(
+                kind, [p for one in metadata for p in (one.metadata if isinstance(one, FieldInfo) else [one])]
+            )
+    return made
 
 
 def _scalar(kind: Any, metadata: list[Any]) -> st.SearchStrategy[Any]:
@@ -102,19 +108,22 @@ def _scalar(kind: Any, metadata: list[Any]) -> st.SearchStrategy[Any]:
         return st.none()
     if kind is Any:
         return json_values
-    least = next((one.ge for one in metadata if isinstance(one, Ge)), None)
-    above = next((one.gt for one in metadata if isinstance(one, Gt)), None)
-    most = next((one.le for one in metadata if isinstance(one, Le)), None)
+    least: Any = next((one.ge for one in metadata if isinstance(one, Ge)), None)
+    above: Any = next((one.gt for one in metadata if isinstance(one, Gt)), None)
+    most: Any = next((one.le for one in metadata if isinstance(one, Le)), None)
     if kind is int:
-        return st.integers(least, most if most is not None else 2**63)
+        return st.integers(least, 2**63 if most is None else most)
     assert kind is float, kind
     least = above if least is None else least
     return st.floats(least, most, exclude_min=above is not None, allow_nan=False, allow_infinity=False)
 
 
 def _string(metadata: list[Any]) -> st.SearchStrategy[str]:
+    longest = min(
+        [one.max_length for one in metadata if isinstance(one, (MaxLen, StringConstraints)) and one.max_length],
+        default=64,
+    )
     for one in metadata:
         if isinstance(one, StringConstraints) and isinstance(one.pattern, str):
-            longest = one.max_length or next((m.max_length for m in metadata if isinstance(m, MaxLen)), 64)
             return st.from_regex(one.pattern.removesuffix("$") + r"\Z").filter(lambda text: len(text) <= longest)
     return _texts

@@ -29,7 +29,7 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.schemas import load
 from tests.contract.nouns import BODIES, values_of
 
-HEAD = {"run": "r1", "node": "n1", "attempt": 1, "sequence": 7, "at_ns": 1_700_000_000_000_000_000}
+HEAD: dict[str, Any] = {"run": "r1", "node": "n1", "attempt": 1, "sequence": 7, "at_ns": 1_700_000_000_000_000_000}
 EVENT = schema.compile(load("event"))
 
 SNAPSHOT: list[tuple[Body, dict[str, Any]]] = [
@@ -53,7 +53,6 @@ def test_every_kind_has_a_word_of_its_own() -> None:
     assert len(set(KINDS.values())) == len(KINDS)
 
 
-@pytest.mark.row("H18", "H19", "P15")
 @pytest.mark.parametrize(("body", "facts"), SNAPSHOT, ids=lambda value: type(value).__name__)
 def test_an_event_is_one_flat_object(body: Body, facts: dict[str, Any]) -> None:
     event = Event(**HEAD, body=body)

@@ -4,7 +4,7 @@ import math
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from retinue import errors
 from retinue.contract.fault import Fault
@@ -24,26 +24,24 @@ def facts(error: RetinueError) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@every_class
-@given(
-    message=texts,
-    hint=texts,
-    path=texts,
-    suggestions=st.lists(texts, max_size=3).map(tuple),
-    detail=st.dictionaries(texts.filter(lambda key: key != "class"), json_values, max_size=3),
-    wait=st.none() | st.floats(0, 1e9),
+said = st.fixed_dictionaries(
+    {
+        "message": texts,
+        "hint": texts,
+        "path": texts,
+        "suggestions": st.lists(texts, max_size=3).map(tuple),
+        "detail": st.dictionaries(texts.filter(lambda key: key != "class"), json_values, max_size=3),
+        "retry_after_s": st.none() | st.floats(0, 1e9),
+    }
 )
+
+
 @pytest.mark.row("C2")
-def test_every_error_survives_the_way_there_and_back(
-    kind: type[RetinueError],
-    message: str,
-    hint: str,
-    path: str,
-    suggestions: tuple[str, ...],
-    detail: dict[str, Any],
-    wait: float | None,
-) -> None:
-    error = kind(message, hint=hint, path=path, suggestions=suggestions, detail=detail, retry_after_s=wait)
+@every_class
+@given(said=said)
+@settings(max_examples=25)
+def test_every_error_survives_the_way_there_and_back(kind: type[RetinueError], said: dict[str, Any]) -> None:
+    error = kind(**said)
     fault = Fault.from_error(error)
     assert facts(fault.to_error()) == facts(error)
     assert facts(Fault.model_validate_json(fault.to_json_text()).to_error()) == facts(error)

@@ -37,7 +37,7 @@ def test_all_the_nouns_are_looked_at() -> None:
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_a_noun_comes_back_from_its_json(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
     text = value.to_json_text()
@@ -47,7 +47,7 @@ def test_a_noun_comes_back_from_its_json(noun: type[Model], data: st.DataObject)
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=12)
 @pytest.mark.row("C16")
 def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
@@ -64,7 +64,7 @@ def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.Dat
 @pytest.mark.row("C7")
 def test_an_unknown_field_is_refused(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
-    with pytest.raises(ValidationError, match="extra_forbidden|Extra inputs"):
+    with pytest.raises(ValidationError, match=r"extra_forbidden|Extra inputs"):
         noun.model_validate_json(dumps({**value.to_json(), "no_such_field": 1}))
 
 
@@ -133,7 +133,6 @@ def test_a_version_is_two_or_three_numbers(wrong: str) -> None:
     assert "version" in refusal(Definition, name="a", description="d", skills=(skill,), version=wrong)
 
 
-@pytest.mark.row("C22")
 def test_how_an_answer_is_sent_and_how_it_reads_are_two_things() -> None:
     wish = OutputWish(transport="json_table", style="summary", schema={"type": "object"})
     assert wish.to_json() == {"transport": "json_table", "style": "summary", "schema": {"type": "object"}}
@@ -169,7 +168,7 @@ def test_a_result_is_useful_when_it_brought_something(outcome: Any, *, useful: b
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_a_published_schema_takes_what_the_noun_writes(noun: type[Model], data: st.DataObject) -> None:
     name = noun.__name__.lower()
     if name not in PUBLISHED:

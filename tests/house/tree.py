@@ -76,8 +76,13 @@ def modules() -> tuple[Module, ...]:
 
 
 def rooms() -> dict[str, Module]:
-    """The rooms that are there (folders of the package, and `errors`), each with the module that opens it."""
-    return {module.name.split(".")[1]: module for module in modules() if module.name.count(".") == 1}
+    """The rooms that are there (folders of the package, and `errors`), each with the module that opens it.
+
+    `__main__` is no room but the door bell: it only calls `cli`.
+    """
+    found = {module.name.partition(".")[2]: module for module in modules() if module.name.count(".") == 1}
+    found.pop("__main__", None)
+    return found
 
 
 @cache

@@ -14,6 +14,8 @@ _LONGEST = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MIXED = re.compile(r"[A-Za-z0-9]*[a-z][A-Za-z0-9]*")
+"""A word with small letters: only there does a capital begin a new word; `Q2Q3` is one."""
 _APOSTROPHE = re.compile("['\u2019]")
 _BETWEEN = re.compile(r"[^a-z0-9]+")
 
@@ -26,7 +28,7 @@ def fold(name: str) -> str:
     """
     last = name.rstrip("/").rpartition("/")[2]
     plain = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
-    words = _HUMP.sub("_", _APOSTROPHE.sub("", plain))
+    words = _MIXED.sub(lambda word: _HUMP.sub("_", word[0]), _APOSTROPHE.sub("", plain))
     return _BETWEEN.sub("_", words.lower()).strip("_")
 
 

@@ -121,7 +121,7 @@ def order(nodes: tuple[Delegation, ...]) -> list[str]:
         InvalidInput: The nodes are not a DAG. `detail["findings"]` lists every repeated and dangling id, and the
             circles, each spelled out.
     """
-    place = {node.id: position for position, node in enumerate(nodes)}
+    place = {node.id: position for position, node in reversed([*enumerate(nodes)])}
     needs = {node.id: [need for need in dict.fromkeys(node.needs) if need in place] for node in nodes}
     followers: dict[str, list[str]] = {}
     for node, needed in needs.items():

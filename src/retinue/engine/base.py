@@ -49,7 +49,8 @@ class RunRecord:
     Attributes:
         lifecycle: `working` also for a run whose process died; then `stalled` says so.
         label: What a person called it: the goal.
-        finished_steps: Names of the steps whose results are recorded.
+        finished_steps: Names of the steps whose results are recorded and useful: a resumed run keeps these.
+        damage: Why its stored history cannot be read, with most other fields empty then; empty when it can.
     """
 
     run: str
@@ -62,6 +63,7 @@ class RunRecord:
     stalled: bool = False
     parent: str | None = None
     finished_steps: tuple[str, ...] = ()
+    damage: str = ""
 
 
 class Scope(Protocol):
@@ -81,11 +83,22 @@ class Scope(Protocol):
         ...
 
     def step(self, name: str, body: Step) -> None:
-        """Start a reserved step. On a resumed run a recorded step is not run again; its result is delivered."""
+        """Start a reserved step. On a resumed run a recorded useful result is delivered and the step not run again.
+
+        Raises:
+            InvalidInput: The name was not reserved, or was started before.
+        """
         ...
 
     def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
-        """Start another workflow as run `{run}:{name}`; its result is delivered like a step's."""
+        """Start another workflow as run `{run}:{name}`; its result is delivered like a step's.
+
+        It is cancelled with this run. `name` is reserved if it was not. The same holds for `ask`.
+
+        Raises:
+            InvalidInput: The name was started before.
+            UnknownName: No workflow is registered under that name.
+        """
         ...
 
     def ask(self, name: str, question: Question) -> None:
@@ -95,7 +108,9 @@ class Scope(Protocol):
     async def completed(self) -> Sequence[tuple[str, Result]]:
         """Wait until something that was started has ended, and take all that ended since, in the order they ended.
 
-        An exception out of a step body arrives as outcome `failed`, fault `internal_error`.
+        An exception out of a step body arrives as outcome `failed`, fault `internal_error`; one of ours keeps its code.
+        When the run is cancelled, `asyncio.CancelledError` is raised here: a workflow may catch it, stop what still
+        runs, collect it, and return what there is.
 
         Raises:
             InternalError: Nothing is running: it would wait for ever.
@@ -107,7 +122,14 @@ class Scope(Protocol):
         ...
 
     def emit(self, body: Body, *, node: str = "", attempt: int = 0) -> None:
-        """Record an event. Allowed inside steps too."""
+        """Record an event. Allowed inside steps too, and from threads.
+
+        The engine itself records `Started` and `Finished` of the run, `Finished` of everything it delivers, and
+        `Asked` and `Answered` of its questions. `Started` of a node is the caller's to emit.
+
+        Raises:
+            InvalidInput: `body` is `Finished`.
+        """
         ...
 
     async def now(self) -> int:
@@ -161,11 +183,11 @@ class Engine(Protocol):
         ...
 
     async def cancel(self, run: str, *, reason: str = "") -> None:
-        """Stop a run. Its result is `canceled` and keeps what was finished."""
+        """Stop a run, without waiting for its end. Its result is `canceled` and keeps what was finished."""
         ...
 
     async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
+        """The newest runs first. Child runs are not listed; `get` finds them."""
         ...
 
     async def get(self, run: str) -> RunRecord:
@@ -177,7 +199,11 @@ class Engine(Protocol):
         ...
 
     async def resume(self, run: str) -> str:
-        """Go on with a run that did not end well, without repeating its finished steps; gives the run's id."""
+        """Go on with a run that did not end well, without repeating its finished steps; gives the run's id.
+
+        Steps that ended `success` or `partial` are finished; all others run again. Answers that a person gave are kept.
+        Time and chance repeat until the first step that is run anew has ended.
+        """
         ...
 
     async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:

@@ -67,6 +67,9 @@ class _Teller:
             case "additionalProperties" | "unevaluatedProperties":
                 for name in cast("list[str]", facts["unexpected"]):
                     yield self._unknown(error, keyword, name)
+            case "falseSchema" if _closes(error) and isinstance(value, dict):
+                for name in cast("JsonMapping", value):
+                    yield self._unknown(error, "additionalProperties", name)
             case "anyOf" | "oneOf":
                 yield from self._branches(error, keyword, value)
             case "propertyNames":
@@ -140,6 +143,12 @@ class _Teller:
 def _place(finding: Finding) -> list[tuple[int, str]]:
     """Sort by place, the tenth item after the ninth."""
     return [(len(part) if part.isdigit() else 0, part) for part in finding.path.split("/")]
+
+
+def _closes(error: jsonschema_rs.ValidationError) -> bool:
+    """Say whether a `false` that refused something is that of `additionalProperties` in an object without any."""
+    word = error.schema_path[-1:]
+    return word == ["additionalProperties"] and error.instance_path[-1:] != word
 
 
 _BRANCHING: Final = {"anyOf", "oneOf"}

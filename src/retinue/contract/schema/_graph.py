@@ -64,6 +64,11 @@ class Node:
     rest: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
     every: dict[bool, list["Node"]] = field(default_factory=dict[bool, list["Node"]])
 
+    def below(self) -> list["Node"]:
+        """All that is applied to the same value or below it."""
+        groups = (self.beside, *self.named.values(), *self.rest.values(), *self.every.values())
+        return [node for group in groups for node in group]
+
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
@@ -80,6 +85,7 @@ class Graph:
         root: Where a check begins.
         order: Every node, what is applied beside it before the node itself.
         findings: References that lead nowhere, outside, or in a circle.
+        recursive: It comes back to itself below a value, so only the value says how deep a check goes.
     """
 
     def __init__(self, schema: JsonMapping) -> None:
@@ -94,6 +100,7 @@ class Graph:
         while self._pending:
             self._read(*self._pending.pop())
         self.order = self._sorted()
+        self.recursive = self._is_recursive()
 
     def _note_names(self, schema: JsonMapping) -> None:
         """Find what references can name beside paths. Two things of one name would be a trap."""
@@ -230,6 +237,23 @@ class Graph:
                 elif not done.get(following, False):
                     self._refuse_circle(node, following, long=len(stack) == _LONGEST_CHAIN)
         return order
+
+    def _is_recursive(self) -> bool:
+        """Take away, again and again, what refers to nothing; what remains refers to itself."""
+        above: dict[Node, list[Node]] = {}
+        waiting: dict[Node, int] = {}
+        for node in self.order:
+            below = node.below()
+            waiting[node] = len(below)
+            for one in below:
+                above.setdefault(one, []).append(node)
+        free = [node for node, count in waiting.items() if not count]
+        for node in free:  # grows while it is walked
+            for one in above.get(node, ()):
+                waiting[one] -= 1
+                if not waiting[one]:
+                    free.append(one)
+        return len(free) < len(waiting)
 
     def _refuse_circle(self, node: Node, back: Node, *, long: bool) -> None:
         where = f"`#{back.path}`"

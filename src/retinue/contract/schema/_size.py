@@ -116,6 +116,7 @@ class _Copier:
     def copy(self, item: object) -> object:
         self._nodes += 1
         if self._nodes > self._max_nodes:
+            self._where = []  # it is the whole that is too large
             self._refuse("size", f"The value holds more than {self._max_nodes:,} values", "Send less, or a file")
             raise _Enough
         match item:

@@ -40,7 +40,7 @@ _MAX_TELLING: Final = 5_000_000
 """The validator copies the offending part into each error; past this much it is asked for the first error only."""
 
 _LIGHT: Final = 500
-"""A schema of at most this load can be run over any text the strict reader takes without weighing it first."""
+"""A schema of at most this load runs over whatever the strict reader took without weighing it first."""
 
 _REMEMBERED: Final = 512
 
@@ -76,7 +76,7 @@ class Validator:
         self._validator = validator
         self._loads = loads
         self._defaults = Defaults(graph)
-        self._light = loads.at(MAX_DEPTH) <= _LIGHT
+        self._light = loads.at(MAX_DEPTH) <= _LIGHT and not graph.recursive
 
     def accepts(self, value: object, *, bounded: bool = False) -> bool:
         """Say whether `value` passes. Options as for `findings`."""
@@ -111,8 +111,12 @@ class Validator:
             if self._validator.is_valid(value):
                 return []
         except ValueError:
+            size = None
+        else:
+            size = size or measure(value)
+        if size is None:
             return self.findings(value)  # it was not as bounded as it was said to be
-        return self._explained(value, size or measure(value))
+        return self._explained(value, size)
 
     def apply_defaults(self, value: object) -> tuple[object, list[str]]:
         """Give `value` with the schema's defaults for what is absent, and the JSON Pointers of those filled in.
@@ -122,16 +126,14 @@ class Validator:
         """
         return self._defaults.apply(value)
 
-    def _explained(self, value: object, size: Size | None) -> list[Finding]:
-        whole = size is not None and size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_TELLING
-        if whole:
+    def _explained(self, value: object, size: Size) -> list[Finding]:
+        if size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_TELLING:
             return explain(self._validator.iter_errors(value), instance=value, schema=self.schema)
+        found: list[Finding] = []
         try:
             self._validator.validate(value)
         except jsonschema_rs.ValidationError as first:
             found = explain([first], instance=value, schema=self.schema)
-        else:
-            found = []
         more = "The value is too large to list everything that is wrong with it."
         return [*found, Finding(rule="schema/more", message=more, fix="Mend this, and check again.")]
 
@@ -236,7 +238,7 @@ def _too_costly() -> Finding:
 def _refused(graph: Graph, error: ValueError) -> list[Finding]:
     """What only the validator itself finds: above all patterns that do not run in linear time."""
     if wrong := list(_bad_patterns(graph)):
-        return wrong
+        return sorted(wrong, key=lambda finding: finding.path)
     message, path = str(error), ""
     if isinstance(error, jsonschema_rs.ValidationError):
         message, path = error.message, pointer(error.instance_path)

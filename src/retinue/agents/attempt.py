@@ -1,0 +1,206 @@
+"""Run foreign code once, in this task, until it ends or its time is up, whatever it does.
+
+What comes out of the agent is a value here, exceptions included; only what comes from outside (somebody cancels the
+call, somebody presses Ctrl-C) is still an exception. An agent that swallows its cancellation gets a grace period to
+clean up and is closed after it. Nothing interrupts code that blocks the event loop: that is measured and told.
+"""
+
+import asyncio
+import time
+from asyncio import CancelledError
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = ["Ended", "attempt"]
+
+_Future: TypeAlias = asyncio.Future[Any]
+_Steps: TypeAlias = Generator[_Future | None, None, BaseException | None]
+
+
+@dataclass(slots=True)
+class Ended:
+    """How one attempt ended.
+
+    Attributes:
+        reply: What the agent returned; also what it still returned after its time was up.
+        error: What it raised instead.
+        late: Its time was up before it ended, and it was told to stop.
+        closed: It went on after that for longer than the grace period, and was closed.
+        canceled: Somebody cancelled the call. Whoever reads this must raise `CancelledError` when done.
+        blocked_ns: The longest it kept everybody else from running.
+    """
+
+    reply: object = None
+    error: BaseException | None = None
+    late: bool = False
+    closed: bool = False
+    canceled: bool = False
+    blocked_ns: int = 0
+
+
+async def attempt(start: Callable[[], Awaitable[object]], *, seconds: float | None, grace_s: float) -> Ended:
+    """Await what `start` gives, for at most `seconds`.
+
+    The agent runs in the calling task, and no timer is set unless it waits for something: a call that never waits
+    costs next to nothing. An agent that cancels its own task cancels the call.
+
+    A cancellation is not raised but told, so that what the agent still handed back is not lost.
+
+    Raises:
+        KeyboardInterrupt: A person pressed Ctrl-C while the agent blocked.
+    """
+    task = _current_task()
+    ends = None if seconds is None else task.get_loop().time() + seconds
+    call = _Call(start, task, grace_s)
+    if not call.step():
+        try:
+            async with asyncio.timeout_at(ends):
+                await call
+        except TimeoutError:
+            call.ended.late = True
+        except CancelledError:
+            pass
+    call.ended.canceled = call.canceled
+    return call.ended
+
+
+def _current_task() -> "asyncio.Task[Any]":
+    task = asyncio.current_task()
+    if task is None:  # pragma: no cover - an event loop that runs coroutines without tasks is none of asyncio's
+        raise RuntimeError("an agent is called inside an asyncio task")
+    return task
+
+
+class _Call:
+    """One piece of foreign code, driven step by step.
+
+    Awaiting it hands what the code waits for to the event loop, as `await` does. The difference: it stays in charge
+    when the code refuses to end.
+    """
+
+    __slots__ = (
+        "_before",
+        "_given_up",
+        "_grace_s",
+        "_inner",
+        "_iterator",
+        "_over",
+        "_start",
+        "_task",
+        "_timer",
+        "ended",
+    )
+
+    def __init__(self, start: Callable[[], Awaitable[object]], task: "asyncio.Task[Any]", grace_s: float) -> None:
+        self.ended = Ended()
+        self._start = start
+        self._task = task
+        self._before = task.cancelling()
+        self._grace_s = grace_s
+        self._iterator: Any = None
+        self._inner: _Future | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._over = False
+        self._given_up = False
+
+    @property
+    def canceled(self) -> bool:
+        """Somebody has asked the task to stop since this began, and has not taken it back."""
+        return self._task.cancelling() > self._before
+
+    def step(self, error: BaseException | None = None) -> bool:
+        """Let the code run until it waits for something; say whether it has ended instead."""
+        began = time.perf_counter_ns()
+        try:
+            if self._iterator is None:
+                self._iterator = self._start().__await__()
+            self._inner = self._iterator.send(None) if error is None else self._iterator.throw(error)
+        except StopIteration as end:
+            self._over, self.ended.reply = True, end.value
+        except BaseException as raised:  # whatever it is, it is what this agent came to
+            self._over, self.ended.error = True, raised
+            if _is_from_keyboard(raised):
+                raise
+        self.ended.blocked_ns = max(self.ended.blocked_ns, time.perf_counter_ns() - began)
+        return self._over
+
+    def __await__(self) -> Generator[_Future | None, None, None]:
+        try:
+            while True:
+                error = yield from self._wait()
+                if self._given_up or self.step(error):
+                    break
+                self._watch()
+        finally:
+            self._leave()
+        if self.canceled:
+            raise CancelledError
+
+    def _wait(self) -> _Steps:
+        """Wait for what the code waits for; give what must be thrown into it, if anything."""
+        inner = self._inner
+        if type(inner) is asyncio.Future or not asyncio.isfuture(inner):
+            try:
+                yield inner
+            except GeneratorExit:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the future's own failure, or a cancellation: for the code
+                return error
+            return None
+        # A task or a gathering ends when it likes, even cancelled. So wait beside it, not for it.
+        inner._asyncio_future_blocking = False  # noqa: SLF001 - the mark by which `await` and the loop shake hands
+        while not inner.done():
+            beside = self._task.get_loop().create_future()
+            inner.add_done_callback(lambda _, beside=beside: beside.done() or beside.set_result(None))
+            try:
+                yield from beside
+            except CancelledError as error:
+                if self._given_up or not inner.cancel():
+                    return error
+                self._watch()
+        return None
+
+    def _watch(self) -> None:
+        """Keep the grace timer running while a cancellation stands that the code has not answered.
+
+        A time-out of the code's own cancels this task too, and takes that back when it is through.
+        """
+        if not self.canceled:
+            if self._timer:
+                self._timer.cancel()
+                self._timer = None
+        elif not self._timer:
+            self._timer = self._task.get_loop().call_later(self._grace_s, self._give_up)
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self._task.cancel()
+
+    def _leave(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        if self._given_up:
+            self._task.uncancel()
+        if not self._over:
+            self.ended.closed = True
+            try:
+                self._iterator.close()
+            except BaseException as error:  # noqa: BLE001 - it refuses even this; nobody will run it again
+                self.ended.error = error
+
+
+def _is_from_keyboard(error: BaseException) -> bool:
+    """Whether a person pressed Ctrl-C. That strikes anywhere; an agent that does it itself needs a `raise`."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return True
+    from opcode import opmap  # noqa: PLC0415 - hardly ever needed
+
+    code = trace.tb_frame.f_code
+    raised_by_code = code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
+    return not raised_by_code or code.co_filename == asyncio.runners.__file__

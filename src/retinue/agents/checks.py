@@ -1,0 +1,299 @@
+"""What an agent handed back, judged: is it what its contract promises, and did it really do what it claims (C3, C5)?
+
+Nothing an agent puts into a reply leaves here unchecked, and nothing is shared with it afterwards. Every finding is
+told. Who asks again because of them is the boundary.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, TypedDict
+
+from retinue.agents.claims import check_files
+from retinue.agents.faults import fault_of, output_invalid
+from retinue.agents.plain import plain_copy
+from retinue.agents.port import ABSENT, Reply, RunContext
+from retinue.agents.prepared import Prepared
+from retinue.agents.reading import Reader, read_text
+from retinue.agents.sound import CLAIMS, sound
+from retinue.contract import json, schema
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.plan import Plan
+from retinue.contract.result import Lifecycle, Outcome, Warned, WarningType
+from retinue.contract.schema import Validator
+from retinue.contract.task import Task
+from retinue.errors import InvalidInput, OutputInvalid, YourError
+
+__all__ = ["Judged", "Readers", "judge"]
+
+Readers: TypeAlias = Mapping[DialectName, Reader]
+"""How the text of each dialect is read."""
+
+
+@dataclass(slots=True)
+class Judged:
+    """A reply after all checks.
+
+    Attributes:
+        data: Plain JSON, or `ABSENT`; kept also when it breaks its schema.
+        fits: `data` passes every schema it must pass.
+        outcome: What it came to; None while the lifecycle has not ended.
+        claims: Further fields of a `Result`, checked and copied.
+        fault: Why the reply is no answer: what the agent reports, or what was found.
+        native: The text it was read from.
+    """
+
+    data: object = ABSENT
+    fits: bool = False
+    lifecycle: Lifecycle = "ended"
+    outcome: Outcome | None = None
+    claims: JsonMapping = field(default_factory=dict[str, Any])
+    fault: Fault | None = None
+    native: str | None = None
+
+    @property
+    def answers(self) -> bool:
+        """It is a whole or a partial answer, a question, or a plan: no attempt is owed any more."""
+        return self.lifecycle != "ended" or self.outcome in {"success", "partial"}
+
+
+async def judge(
+    reply: object, prepared: Prepared, task: Task, run: RunContext, *, readers: Readers, answer: Validator | None
+) -> Judged:
+    """Judge what `prepared` handed back for `task`.
+
+    Args:
+        reply: Anything at all.
+        prepared: Whose answer it is.
+        task: What was asked.
+        run: Holds the workspace in which claimed files must be.
+        readers: How the text of each dialect is read.
+        answer: The caller's own schema for the data, beside the skill's.
+    """
+    return await _Judge(prepared, task, run, answer).judge(reply, readers)
+
+
+_UNCLAIMED: Final = tuple((name, getattr(Reply(), name)) for name in CLAIMS)
+
+
+class _Judge:
+    """One reply before the bench: findings and warnings are collected, and the sentence comes last."""
+
+    __slots__ = ("_answer", "_findings", "_judged", "_prepared", "_run", "_task", "_warnings")
+
+    def __init__(self, prepared: Prepared, task: Task, run: RunContext, answer: Validator | None) -> None:
+        self._prepared = prepared
+        self._task = task
+        self._run = run
+        self._answer = answer
+        self._findings: list[Finding] = []
+        self._warnings: list[Warned] = []
+        self._judged = Judged()
+
+    async def judge(self, reply: object, readers: Readers) -> Judged:
+        """All checks, in the order in which they make sense."""
+        if not isinstance(reply, Reply):
+            self._find("reply/type", f"`run` gave a `{type(reply).__name__}`, not a `Reply`.", fix="Return a `Reply`.")
+            return self._sentence()
+        if reply.text is not None:
+            read = self._read(reply, reply.text, readers)
+            if read is None:
+                return self._judged
+            reply = read
+        self._check_data(reply.data)
+        self._check_claims(reply)
+        if reply.plan is not None:
+            self._check_plan(reply.plan)
+        self._settle_outcome()
+        await self._check_files()
+        return self._sentence()
+
+    def _read(self, reply: Reply, text: object, readers: Readers) -> Reply | None:
+        """The reply with its text read; None when it cannot be, and the fault says why."""
+        definition = self._prepared.definition
+        reader = readers.get(definition.dialect) if definition.dialect else None
+        try:
+            if not isinstance(text, str):
+                raise OutputInvalid(f"`Reply.text` is a `{type(text).__name__}`, not a text.", hint="Give text.")  # noqa: TRY301
+            self._judged.native = text if text.isascii() else text.encode(errors="replace").decode()
+            return read_text(text, reply, reader=reader, gives=self._prepared.gives)
+        except YourError as error:
+            # The reader says "you asked wrongly" to whoever wrote the text, and here that is the agent.
+            refused: Exception = OutputInvalid(
+                error.message, hint=error.hint, path=error.path, suggestions=error.suggestions, detail=error.detail
+            )
+        except Exception as error:  # noqa: BLE001 - a reader that fails must not take the call with it
+            refused = error
+        self._judged.fault = fault_of(refused, **self._place)
+        self._judged.outcome = "error"
+        return None
+
+    def _check_data(self, data: object) -> None:
+        """Is it JSON, and does it pass the skill's schema and the caller's?"""
+        if data is ABSENT:
+            return
+        judged, gives = self._judged, self._prepared.gives
+        try:
+            judged.data = copy = plain_copy(data)
+        except InvalidInput:
+            self._findings += _below("/data", schema.compile({}).findings(data))
+            return
+        judged.fits = True
+        for validator in (gives, self._answer):
+            if validator is not None and not validator.accepts(copy, bounded=True):
+                judged.fits = False
+                self._findings += _below("/data", validator.findings(copy, bounded=True))
+
+    def _check_claims(self, reply: Reply) -> None:
+        claims = {name: value for name, default in _UNCLAIMED if (value := getattr(reply, name)) is not default}
+        if not claims:
+            return
+        self._judged.claims, wrong = sound(claims)
+        if self._prepared.policy.level == "lenient":
+            for finding in wrong:
+                self._warn(f"A claim was dropped. {finding.message}", recovery=finding.fix)
+        else:
+            self._findings += wrong
+
+    def _check_plan(self, plan: object) -> None:
+        if not self._prepared.definition.composes:
+            self._find("reply/plan", "It gave a plan and does not say that it composes.", fix="Set `composes`.")
+            return
+        try:
+            whole = Plan.model_validate_json(json.dumps(plan.to_json() if isinstance(plan, Plan) else {"format": 0}))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no plan
+            said = str(error).partition("\n")[0]
+            self._find("reply/plan", f"Its plan cannot be used: {said}.", fix="Return a `Plan`.")
+            return
+        self._judged.lifecycle = "working"
+        self._judged.claims["extras"] = {**self._judged.claims.get("extras", {}), "plan": whole.to_json()}
+
+    def _settle_outcome(self) -> None:
+        """What the agent says it came to, and whether that can be."""
+        judged, claims = self._judged, self._judged.claims
+        if judged.lifecycle == "ended" and claims.get("questions"):
+            judged.lifecycle = "input_required"
+        judged.fault = fault = claims.pop("fault", None)
+        said: Outcome | None = claims.pop("outcome", None)
+        if judged.lifecycle != "ended":
+            return
+        judged.outcome = said or ("error" if fault else "success")
+        match judged.outcome:
+            case "success":
+                if fault is not None:
+                    self._find("reply/success", "It says `success` and reports a fault.", "/outcome", _ONE_OF_BOTH)
+                self._check_substance()
+            case "partial":
+                self._check_substance()
+                self._check_partial()
+            case "error" | "failed":
+                if fault is None:
+                    self._blame()
+            case "canceled" | "rejected":
+                pass
+
+    def _check_substance(self) -> None:
+        """An answer has something in it (K29, K31)."""
+        judged, prepared = self._judged, self._prepared
+        if judged.data is not ABSENT or self._findings:
+            return
+        if prepared.gives is not None or self._answer is not None:
+            self._find("reply/data", "It gave no data, and its skill promises some.", "/data", "Return the data.")
+        elif not any(judged.claims.get(name) for name in ("content", "artifacts", "files_written")) and (
+            judged.outcome == "partial" or prepared.policy.level == "strict"
+        ):
+            self._find("reply/empty", f"It says `{judged.outcome}` and holds nothing.", "", "Return an answer.")
+
+    def _check_partial(self) -> None:
+        """A partial answer says what is missing (K4, C3)."""
+        warnings: tuple[Warned, ...] = self._judged.claims.get("warnings", ())
+        if self._prepared.policy.level != "strict":
+            if not warnings:
+                self._warn("The agent says its answer is partial, and not why.")
+            return
+        if not warnings:
+            self._find("reply/partial", "It says `partial` without a warning.", "/warnings", _SAY_WHY)
+        for at, warning in enumerate(warnings):
+            if not warning.impact or not warning.recovery:
+                message = "A warning of a partial answer lacks its impact or recovery."
+                self._find("reply/partial", message, f"/warnings/{at}", _SAY_WHY)
+        if "completeness" not in self._judged.claims:
+            self._find("reply/partial", "It says `partial` without `completeness`.", "/completeness", "Say how much.")
+
+    def _blame(self) -> None:
+        """A failure without a reason: refused when strict, else given one that says so."""
+        judged, name = self._judged, self._prepared.definition.name
+        if self._prepared.policy.level == "strict":
+            self._find("reply/error", f"It says `{judged.outcome}` without a fault.", "/fault", "Report a fault.")
+        message = f"`{name}` says `{judged.outcome}` and gives no reason."
+        hint = "Ask another agent, or look at what this one needs."
+        judged.fault = Fault(code="internal_error", message=message, hint=hint, detail={"synthetic": True})
+
+    async def _check_files(self) -> None:
+        """Every file it claims is there; so is the one the caller asked for, when writing is the skill's trade."""
+        claims, task = self._judged.claims, self._task
+        writes = "write" in self._prepared.skill.effects
+        asked = task.output.path if self._judged.answers and self._judged.outcome is not None else None
+        if "artifacts" in claims or "files_written" in claims or (writes and asked is not None):
+            files = await check_files(
+                claims.get("artifacts", ()), claims.get("files_written", ()), asked if writes else None, self._run
+            )
+            claims.update(artifacts=files.artifacts, files_written=files.written)
+            self._findings += files.findings
+        if asked is not None and not writes:
+            message = f"A report at {asked[:200]!r} was asked for, and `{self._prepared.skill.name}` writes no files."
+            self._warn(message, kind="missing_data", recovery="Write the answer there, or ask an agent that writes.")
+
+    def _sentence(self) -> Judged:
+        """Findings make an answer invalid; beside a failure that the agent reports itself they are only told."""
+        judged = self._judged
+        if self._findings and (judged.answers or judged.fault is None):
+            judged.fault = output_invalid(self._findings, **self._place)
+            judged.lifecycle, judged.outcome = "ended", "error"
+        elif self._findings:
+            for finding in self._findings:
+                self._warn(finding.message, recovery=finding.fix)
+        if judged.fault is not None:
+            judged.fault = _placed(judged.fault, self._place)
+        if self._warnings:
+            judged.claims["warnings"] = (*judged.claims.get("warnings", ()), *self._warnings)
+        return judged
+
+    @property
+    def _place(self) -> "_Place":
+        return {
+            "agent": self._prepared.definition.name,
+            "operation": self._prepared.skill.name,
+            "target": self._task.target,
+            "now_ns": self._run.now(),
+        }
+
+    def _find(self, rule: str, message: str, path: str = "", fix: str = "") -> None:
+        self._findings.append(Finding(rule=rule, message=message, path=path, fix=fix))
+
+    def _warn(self, message: str, *, kind: WarningType = "degraded_analysis", recovery: str = "") -> None:
+        self._warnings.append(Warned(type=kind, message=message, impact=_IMPACT, recovery=recovery, synthetic=True))
+
+
+class _Place(TypedDict):
+    agent: str
+    operation: str | None
+    target: str | None
+    now_ns: int
+
+
+_ONE_OF_BOTH: Final = "Report the fault with `partial` or `error`, or leave it out."
+_SAY_WHY: Final = "Give at least one warning with message, impact and recovery."
+_IMPACT: Final = "The answer may be less than it seems."
+
+
+def _below(path: str, findings: list[Finding]) -> list[Finding]:
+    return [finding.model_copy(update={"path": path + finding.path}) for finding in findings]
+
+
+def _placed(fault: Fault, place: _Place) -> Fault:
+    """The fault with what an agent's own often lacks: what was attempted, on what, and when."""
+    known = {"operation": place["operation"], "target": place["target"], "timestamp_ns": place["now_ns"]}
+    lacking = {name: value for name, value in known.items() if getattr(fault, name) is None and value is not None}
+    return fault.model_copy(update=lacking) if lacking else fault

@@ -1,0 +1,76 @@
+"""When a call must end: the tightest of all bounds, with the name of the one that won (C21). No clock is read here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from retinue.contract.task import Task
+from retinue.errors import DeadlineExceeded
+
+__all__ = ["Bound", "attempt_bound", "call_bound"]
+
+_SECOND = 1_000_000_000
+_FOREVER_S = 1_000_000_000.0
+"""More than thirty years: more is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A moment, in nanoseconds since 1970 UTC, and who set it."""
+
+    name: str
+    at_ns: int
+
+    def left_s(self, now_ns: int) -> float:
+        """Seconds until then; negative once it has passed."""
+        return (self.at_ns - now_ns) / _SECOND
+
+    def error(self, agent: str, *, seconds: float | None = None) -> DeadlineExceeded:
+        """What to say when it has passed. `seconds` is how long the agent had; None when it was not called."""
+        had = "was not called: its time was up before" if seconds is None else f"did not end within {seconds:.3g} s"
+        return DeadlineExceeded(
+            f"`{agent}` {had} (`{self.name}`).",
+            hint=f"Allow more time by `{self.name}`, or ask for less.",
+            suggestions=(f"Raise `{self.name}`.", "Ask for a part of it."),
+            detail={"bound": self.name, **({} if seconds is None else {"seconds": round(seconds, 3)})},
+        )
+
+
+def call_bound(task: Task, *, run_deadline_ns: int | None, started_ns: int) -> Bound | None:
+    """What bounds the whole call, all attempts together; None when nothing does."""
+    limits = task.limits
+    bounds: list[Bound] = []
+    if limits.timeout_s is not None:
+        bounds.append(Bound("task.limits.timeout_s", _after(started_ns, limits.timeout_s)))
+    if limits.deadline_ns is not None:
+        bounds.append(Bound("task.limits.deadline_ns", limits.deadline_ns))
+    if run_deadline_ns is not None:
+        bounds.append(Bound("run.deadline_ns", run_deadline_ns))
+    return _first(bounds)
+
+
+def attempt_bound(
+    call: Bound | None, task: Task, *, now_ns: int, skill_timeout_s: float | None, default_timeout_s: float
+) -> Bound:
+    """What bounds the attempt that starts now.
+
+    A skill's own time is for one attempt. The default (K32) applies only where neither task nor skill says anything:
+    who asks for ten minutes has ten minutes.
+    """
+    bounds = [] if call is None else [call]
+    if skill_timeout_s is not None:
+        bounds.append(Bound("skill.timeout_s", _after(now_ns, skill_timeout_s)))
+    elif task.limits.timeout_s is None and task.limits.deadline_ns is None:
+        bounds.append(Bound("policy.timeout_s", _after(now_ns, default_timeout_s)))
+    return min(bounds, key=_at)
+
+
+def _first(bounds: Iterable[Bound]) -> Bound | None:
+    return min(bounds, key=_at, default=None)
+
+
+def _at(bound: Bound) -> int:
+    return bound.at_ns
+
+
+def _after(now_ns: int, seconds: float) -> int:
+    return now_ns + int(min(seconds, _FOREVER_S) * _SECOND)

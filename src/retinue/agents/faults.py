@@ -1,0 +1,134 @@
+"""Failures of an agent as faults, whatever was raised and however broken it is itself.
+
+The one place where an agent's exceptions become data. What comes out can always be shown, written and read back.
+"""
+
+from types import TracebackType
+from typing import Any, Final, cast
+
+from retinue.agents.plain import plain_copy
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
+from retinue.contract.model import JsonMapping
+from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
+
+__all__ = ["fault_of", "invalid_input", "notes_of", "output_invalid", "plain_text"]
+
+_LONGEST: Final = 10_000
+_SHOWN: Final = 3
+
+_BUILT_IN: Final[tuple[tuple[type[BaseException], FaultCode], ...]] = (
+    (TimeoutError, "timeout"),
+    (ConnectionError, "network_error"),
+    (FileNotFoundError, "missing_file"),
+    (PermissionError, "access_denied"),
+)
+"""Exceptions of the language that say plainly what kind of failure it is (K33)."""
+
+_ENDS_PROGRAM: Final = (SystemExit, KeyboardInterrupt, GeneratorExit)
+
+
+def fault_of(
+    error: BaseException, *, agent: str, operation: str | None, target: str | None, now_ns: int, failed_at: str = "run"
+) -> Fault:
+    """The fault that says what `error` says. Never raises, not even for an error that cannot be shown."""
+    place: dict[str, Any] = {"operation": operation, "target": target, "failed_at": failed_at, "timestamp_ns": now_ns}
+    try:
+        fault = _said(error, agent, place)
+        return Fault.model_validate_json(fault.to_json_text())
+    except Exception:  # noqa: BLE001 - `__str__`, an attribute or the detail of a foreign error is broken
+        kind = type(error).__name__
+        message = f"`{agent}` raised `{kind}`, which cannot even be shown."
+        return Fault(
+            code="internal_error", message=plain_text(message), hint=_MEND, detail={"class": plain_text(kind)}, **place
+        )
+
+
+def output_invalid(
+    findings: list[Finding], *, agent: str, operation: str | None, target: str | None, now_ns: int
+) -> Fault:
+    """The fault for an answer that breaks its contract, with every finding."""
+    message = f"The answer of `{agent}` breaks its contract: {_summary(findings)}"
+    error = OutputInvalid(message, **_from_findings(findings))
+    return Fault.from_error(error, operation=operation, target=target, failed_at="output", timestamp_ns=now_ns)
+
+
+def invalid_input(
+    findings: list[Finding], *, agent: str, operation: str | None, target: str | None, now_ns: int
+) -> Fault:
+    """The fault for a task that a skill does not take, with every finding."""
+    message = f"`{agent}` cannot be called like this: {_summary(findings)}"
+    error = InvalidInput(message, **_from_findings(findings))
+    return Fault.from_error(error, operation=operation, target=target, failed_at="input", timestamp_ns=now_ns)
+
+
+def notes_of(error: BaseException | None) -> tuple[str, ...]:
+    """What was noted on an exception on its way (`add_note`)."""
+    notes: object = getattr(error, "__notes__", None)
+    if not isinstance(notes, list):
+        return ()
+    return tuple(plain_text(note) for note in cast("list[object]", notes) if isinstance(note, str))
+
+
+_MEND: Final = "The mistake is inside the agent: mend it, or ask another."
+_MUST_NOT_END: Final = "An agent must not end the program: let it return, or raise an error of its own."
+
+
+def _said(error: BaseException, agent: str, place: JsonMapping) -> Fault:
+    if isinstance(error, RetinueError):
+        fault = Fault.from_error(error, **place)
+        return _with(fault, message=plain_text(fault.message), detail=_plain(fault.detail))
+    detail: JsonMapping = {"class": type(error).__name__}
+    if where := _where(error.__traceback__):
+        detail["where"] = where
+    fault = Fault.from_error(error, **place)
+    code = next((code for kind, code in _BUILT_IN if isinstance(error, kind)), fault.code)
+    hint = _MUST_NOT_END if isinstance(error, _ENDS_PROGRAM) else (_MEND if code == "internal_error" else "")
+    message = f"`{agent}` raised {plain_text(fault.message)}"
+    return _with(fault, code=code, message=message, hint=hint, retryable=code in _TRANSIENT, detail=detail)
+
+
+_TRANSIENT: Final = frozenset[FaultCode]({"timeout", "network_error", "unavailable"})
+
+
+def _with(fault: Fault, **changes: Any) -> Fault:
+    return Fault(**{**{name: getattr(fault, name) for name in Fault.model_fields}, **changes})
+
+
+def _plain(detail: dict[Any, Any]) -> JsonMapping:
+    """`detail` as JSON; what is none is kept as text."""
+    try:
+        return cast("JsonMapping", plain_copy(detail))
+    except InvalidInput:
+        return {plain_text(str(key)): plain_text(repr(value)) for key, value in detail.items()}
+
+
+def plain_text(text: str) -> str:
+    """A foreign text for a message: without half characters, and not endless."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
+    return cut if cut.isascii() else cut.encode(errors="replace").decode()
+
+
+def _where(trace: TracebackType | None) -> str:
+    """Function and line in which it was raised."""
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    frame = trace.tb_frame
+    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}:{trace.tb_lineno}"
+
+
+def _summary(findings: list[Finding]) -> str:
+    said = " ".join(f"{finding.message[:-1]} (at `{finding.path or '/'}`)." for finding in findings[:_SHOWN])
+    return f"{said} And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else said
+
+
+def _from_findings(findings: list[Finding]) -> dict[str, Any]:
+    fixes = tuple(dict.fromkeys(f"`{finding.path or '/'}`: {finding.fix}" for finding in findings if finding.fix))
+    return {
+        "hint": " ".join(fixes[:_SHOWN]),
+        "path": findings[0].path,
+        "suggestions": fixes[:20],
+        "detail": {"findings": [finding.to_json() for finding in findings]},
+    }

@@ -1,0 +1,104 @@
+"""Imports one Python file by its path, apart from everything else. Whether it may be imported is asked before.
+
+The file becomes a module under a name of its own; nothing is written beside it, `sys.path` is afterwards what it was,
+and what it prints goes to stderr (what it writes to a file descriptor does not). It is still code: what it does, it
+does with the user's rights.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Generator
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from retinue.agents.load.document import read_bytes
+from retinue.contract import names
+from retinue.errors import InvalidDefinition
+
+__all__ = ["import_file"]
+
+_MAX_BYTES: Final = 8 * 2**20
+
+
+def import_file(path: Path, *, search: Path | None = None) -> ModuleType:
+    """Import the file at `path`.
+
+    Args:
+        path: A Python file.
+        search: A folder in which the file may look for its own imports, while it is being imported.
+
+    Raises:
+        InvalidDefinition: It cannot be compiled, or raised, or tried to end the program; `detail["line"]` says where.
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+        ParseError: It is too large.
+    """
+    real = path.resolve()
+    source = read_bytes(real, max_bytes=_MAX_BYTES)
+    name = _module_name(real)
+    spec = importlib.util.spec_from_file_location(name, real)
+    if spec is None:
+        raise InvalidDefinition(f"{real.name!r} is no Python file.", hint="Name a file that ends with `.py`.")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        with _apart(search):
+            # Compiled here and not by the import system, which would write a cache file into the project.
+            exec(compile(source, real, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the user trusts it
+    except BaseException as error:
+        _put_back(name, before)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise _failed(real, error) from error
+    return module
+
+
+def _module_name(path: Path) -> str:
+    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return f"_retinue_file_{digest}_{names.fold(path.stem)}"
+
+
+def _put_back(name: str, module: ModuleType | None) -> None:
+    if module is None:
+        sys.modules.pop(name, None)
+    else:
+        sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def _apart(search: Path | None) -> Generator[None]:
+    """Keep what the file prints off stdout, and `sys.path` what it was."""
+    path = sys.path[:]
+    if search is not None:
+        sys.path.append(str(search))
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.path[:] = path
+
+
+def _failed(path: Path, error: BaseException) -> InvalidDefinition:
+    kind, line = type(error).__name__, _line(path, error)
+    where = f" on line {line}" if line else ""
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    if isinstance(error, SystemExit):
+        message = f"{path.name!r} ended the program while it was imported{where}: `{kind}({said})`."
+        hint = 'Keep such code under `if __name__ == "__main__":`.'
+    else:
+        message = f"{path.name!r} cannot be imported: `{kind}`{where}: {said}"
+        hint = "Run it with Python by itself to see the whole error."
+    return InvalidDefinition(message, hint=hint, detail={"line": line} if line else {})
+
+
+def _line(path: Path, error: BaseException) -> int | None:
+    """The last line of the file itself that the error went through."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+    return lines[-1] if lines else None

@@ -1,0 +1,144 @@
+"""A definition file as it was read: its text, its value, and where in the file each part stands.
+
+Reads bytes from disk with a cap and nothing else; what the value means is the business of `definition`.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.json import JsonValue
+from retinue.errors import AccessDenied, MissingFile, ParseError, RetinueError
+
+__all__ = ["MAX_BYTES", "Document", "Place", "decode", "finding_of", "read_bytes", "refusal"]
+
+MAX_BYTES: Final = 2**20
+"""Longest definition file, in bytes."""
+
+Place: TypeAlias = tuple[int, int]
+"""Line and column, both from 1."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One value with its places.
+
+    Attributes:
+        file: What findings call the file.
+        locate: Finds the places, by JSON Pointer; called only when something has to be said.
+    """
+
+    file: str
+    value: JsonValue
+    locate: Callable[[], Mapping[str, Place]]
+
+    @cached_property
+    def places(self) -> Mapping[str, Place]:
+        """The place of every member and item, by JSON Pointer."""
+        return self.locate()
+
+    def place(self, path: str) -> Place:
+        """Where `path` stands; where its nearest parent stands, when it is not there."""
+        while path not in self.places and path:
+            path = path.rpartition("/")[0]
+        return self.places.get(path, (1, 1))
+
+    def finding(
+        self, rule: str, message: str, *, path: str = "", severity: Severity = "error", fix: str = ""
+    ) -> Finding:
+        """Say something about the place at `path`."""
+        line, column = self.place(path)
+        return Finding(
+            rule=rule,
+            message=message,
+            severity=severity,
+            path=path,
+            file=self.file,
+            line=line,
+            column=column,
+            fix=fix,
+        )
+
+
+def refusal(message: str, *, line: int = 1, column: int = 1, hint: str) -> ParseError:
+    """The error for a text that cannot be read beyond a place."""
+    return ParseError(message, hint=hint, detail={"line": line, "column": column})
+
+
+def finding_of(error: RetinueError, *, file: str) -> Finding:
+    """What `error` says, as a finding; its place is the one in `detail`."""
+    return Finding(
+        rule=f"load/{error.code.replace('_', '-')}",
+        message=error.message,
+        path=error.path if isinstance(error, ParseError) else "",
+        file=file,
+        line=error.detail.get("line"),
+        column=error.detail.get("column"),
+        fix=error.hint,
+    )
+
+
+def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read a regular file, at most `max_bytes` of it.
+
+    Raises:
+        MissingFile: There is none.
+        AccessDenied: It may not be read, or it is no regular file (a pipe would wait for ever).
+        ParseError: It is larger.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        raise MissingFile(f"There is no file {str(path)!r}.", hint="Check the path.") from None
+    except (OSError, ValueError) as error:
+        raise AccessDenied(f"{str(path)!r} cannot be opened: {error}.", hint="Check its permissions.") from None
+    with open(handle, "rb") as file:  # noqa: PTH123 - a descriptor, opened without waiting for a pipe's writer
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise AccessDenied(f"{str(path)!r} is no regular file.", hint="Point at a file.")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise refusal(
+            f"The file has {max(status.st_size, len(data))} bytes; {max_bytes} are allowed.",
+            hint="Move what is no definition elsewhere.",
+        )
+    return data
+
+
+def decode(data: bytes) -> str:
+    """Read `data` as UTF-8 text; a byte order mark in front is dropped.
+
+    Raises:
+        ParseError: It is empty, too large, not UTF-8, or holds a NUL; `detail` has line and column.
+    """
+    if len(data) > MAX_BYTES:
+        raise refusal(f"The text has {len(data)} bytes; {MAX_BYTES} are allowed.", hint="Split the file.")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise refusal("The text is UTF-16 or UTF-32, not UTF-8.", hint="Save the file as UTF-8.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = _end(data[: error.start].decode("utf-8"))
+        wrong = f"The byte 0x{data[error.start]:02x} is not UTF-8"
+        raise refusal(
+            f"{wrong} on line {line}, column {column}.", line=line, column=column, hint="Save the file as UTF-8."
+        ) from None
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        line, column = _end(text[: text.index("\0")])
+        raise refusal(
+            f"A NUL stands on line {line}, column {column}.", line=line, column=column, hint="Save it as plain text."
+        )
+    if not text or text.isspace():
+        raise refusal("The file is empty.", hint="Write a definition into it, or delete it.")
+    return text
+
+
+def _end(text: str) -> Place:
+    """The place just after `text`."""
+    return text.count("\n") + 1, len(text) - text.rfind("\n")

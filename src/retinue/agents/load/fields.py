@@ -1,0 +1,254 @@
+"""Reads the keys of one object of a definition file, whatever convention spells them, and collects what is wrong."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from retinue.agents.refused import findings_of
+from retinue.contract import names
+from retinue.contract.definition import Source
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.model import Model
+
+from .document import Document
+
+__all__ = ["CODE_KEYS", "Fields", "snake"]
+
+CODE_KEYS: Final = frozenset(
+    {
+        "callable",
+        "class_path",
+        "entry_point",
+        "entrypoint",
+        "factory",
+        "handler",
+        "import",
+        "imports",
+        "module",
+        "python",
+    }
+)
+"""Keys that would name code to run. Data never does: such a definition is refused."""
+
+_Noun = TypeVar("_Noun", bound=Model)
+_MOST_SAID: Final = 50
+"""Unknown keys of one object that are each spoken of."""
+
+_COMMA = re.compile(r",(?![^()]*\))")
+"""A comma outside parentheses: `Bash(git log:*, git diff:*)` is one tool."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def snake(key: str) -> str:
+    """Fold the spelling of a key: `maxTurns` and `max-turns` are `max_turns`."""
+    return _HUMP.sub("_", key.strip()).replace("-", "_").replace(" ", "_").lower()
+
+
+class Fields:
+    """The keys of one object. Each verb takes its key away; what nobody took is left for `keep_rest`.
+
+    Null stands for "not there" (C16). A value of the wrong type is a finding, and counts as absent.
+
+    Args:
+        document: What the object is part of.
+        value: The object.
+        path: JSON Pointer of the object in the document.
+        findings: Where to say what is wrong.
+
+    Attributes:
+        extras: What was kept, by its key; for an object inside this one, by its JSON Pointer from here.
+    """
+
+    def __init__(self, document: Document, value: JsonObject, *, path: str, findings: list[Finding]) -> None:
+        self._document = document
+        self._path = path
+        self._findings = findings
+        self._spelled: dict[str, str] = {}
+        self._left: dict[str, JsonValue] = {}
+        self._asked: set[str] = set()
+        self._within = ""
+        self.extras: JsonObject = {}
+        for key, item in value.items():
+            self._enter(key, item)
+
+    def inside(self, value: JsonObject, *, path: str) -> "Fields":
+        """The keys of an object inside this one. Its `extras` are those of the whole."""
+        fields = Fields(self._document, value, path=path, findings=self._findings)
+        fields._within = self._within + path.removeprefix(self._path)
+        fields.extras = self.extras
+        return fields
+
+    @property
+    def source(self) -> Source:
+        """Where the object stands."""
+        line, column = self._document.place(self._path)
+        return Source(file=self._document.file, line=line, column=column)
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error was found, here or in the same document."""
+        return any(finding.severity == "error" for finding in self._findings)
+
+    def _enter(self, key: str, item: JsonValue) -> None:
+        name = snake(key)
+        if name in self._spelled:
+            message = f"{self._spelled[name]!r} and {key!r} are the same key."
+            self.say("load/key-twice", message, path=self._path + pointer([key]), fix="Keep one.")
+            return
+        self._spelled[name] = key
+        if name in CODE_KEYS:
+            message = f"The key {key!r} names code to run, which a data file may not."
+            fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
+            self.say("load/names-code", message, path=self.path(name), fix=fix)
+        elif item is not None:
+            self._left[name] = item
+
+    def path(self, name: str) -> str:
+        """JSON Pointer of the key `name`, as the file spells it."""
+        return self._path + pointer([self._spelled.get(name, name)])
+
+    def say(self, rule: str, message: str, *, path: str, severity: Severity = "error", fix: str = "") -> None:
+        """Add a finding about `path`."""
+        self._findings.append(self._document.finding(rule, message, path=path, severity=severity, fix=fix))
+
+    def text(self, name: str, *, required: bool = False) -> str | None:
+        """Take a text. An empty one counts as absent."""
+        value = self._pop(name)
+        if value is not None and not isinstance(value, str):
+            self._wrong(name, value, "a text")
+        elif value and value.strip():
+            return value.strip()
+        elif required:
+            self._miss(name)
+        return None
+
+    def texts(self, name: str, *, split: bool = False) -> tuple[str, ...] | None:
+        """Take a list of texts. A single text is a list of one or, with `split`, of its parts between commas."""
+        value = self._pop(name)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            parts = _COMMA.split(value) if split else [value]
+            return tuple(part.strip() for part in parts if part.strip())
+        texts = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        if not isinstance(value, list) or len(texts) < len(value):
+            self._wrong(name, value, "a list of texts")
+            return None
+        return tuple(filter(None, texts))
+
+    def object(self, name: str, *, required: bool = False) -> JsonObject | None:
+        """Take an object."""
+        value = self._pop(name)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._wrong(name, value, "an object")
+        elif required:
+            self._miss(name)
+        return None
+
+    def objects(self, name: str) -> list[tuple[str, JsonObject]] | None:
+        """Take a list of objects, each with its path."""
+        value = self._pop(name)
+        if value is None:
+            return None
+        items = value if isinstance(value, list) else [value]
+        objects = [(f"{self.path(name)}/{at}", item) for at, item in enumerate(items) if isinstance(item, dict)]
+        if value is not items or len(objects) < len(items):
+            self._wrong(name, value, "a list of objects")
+            return None
+        return objects
+
+    def number(self, name: str) -> float | None:
+        """Take a number; true and false are none (C5)."""
+        value = self._pop(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if value is not None:
+            self._wrong(name, value, "a number")
+        return None
+
+    def whole(self, name: str) -> int | None:
+        """Take a whole number."""
+        value = self._pop(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if value is not None:
+            self._wrong(name, value, "a whole number")
+        return None
+
+    def flag(self, name: str) -> bool:
+        """Take true or false; absent is false."""
+        value = self._pop(name)
+        if value is not None and not isinstance(value, bool):
+            self._wrong(name, value, "true or false")
+        return value is True
+
+    def holds_objects(self, name: str) -> bool:
+        """Say whether `name` is a list that starts with an object, without taking it."""
+        value = self._left.get(name)
+        return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+    def holds_object(self, name: str) -> bool:
+        """Say whether `name` is an object, without taking it."""
+        return isinstance(self._left.get(name), dict)
+
+    def build(self, kind: type[_Noun], facts: Mapping[str, Any]) -> _Noun | None:
+        """Make a noun out of `facts`; those that are None are left to its defaults. None when it is refused."""
+        try:
+            return kind(**{name: value for name, value in facts.items() if value is not None})
+        except ValidationError as error:
+            for wrong in findings_of(error, rule="load/value"):
+                name, _, inner = wrong.path.removeprefix("/").partition("/")
+                message = f"`{name}` is refused: {wrong.message[:1].lower()}{wrong.message[1:]}"
+                path = self.path(name) + (f"/{inner}" if inner else "")
+                self.say(wrong.rule, message, path=path, fix="Mend the value.")
+        return None
+
+    def keep_rest(self) -> None:
+        """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one."""
+        for count, (name, value) in enumerate(self._left.items()):
+            key = self._spelled[name]
+            self.extras[self._within + pointer([key]) if self._within else key] = value
+            if count < _MOST_SAID:
+                near = names.nearest(name, sorted(self._asked), limit=1)
+                fix = f"Did you mean {near[0]!r}?" if near else ""
+                message = f"The key {key!r} has no effect here; it is kept in `extras`."
+                self.say("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
+        if len(self._left) > _MOST_SAID:
+            message = f"{len(self._left) - _MOST_SAID} more keys have no effect here; they are kept in `extras`."
+            self.say("load/unknown-key", message, path=self._path, severity="info")
+        self._left.clear()
+
+    def _pop(self, name: str) -> JsonValue:
+        self._asked.add(name)
+        return self._left.pop(name, None)
+
+    def _wrong(self, name: str, value: JsonValue, wanted: str) -> None:
+        message = f"`{name}` must be {wanted}, not {_kind(value)}."
+        fix = 'Put it in quotes, as in "1.0".' if wanted == "a text" and isinstance(value, int | float) else ""
+        self.say("load/wrong-type", message, path=self.path(name), fix=fix or f"Write {wanted}.")
+
+    def _miss(self, name: str) -> None:
+        near = names.nearest(name, sorted(self._left), limit=1)
+        fix = f"Did you mean it by {self._spelled[near[0]]!r}?" if near else f"Add `{name}`."
+        self.say("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
+
+
+def _kind(value: JsonValue) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"

@@ -1,0 +1,25 @@
+"""What reading one file came to."""
+
+from dataclasses import dataclass
+
+from retinue.agents.port import Agent
+from retinue.contract.finding import Finding
+
+__all__ = ["Loaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The agents of one file, and everything there is to say about it.
+
+    Attributes:
+        agents: Those without an error; the others are in `findings` only.
+    """
+
+    agents: tuple[Agent, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that left something out."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")

@@ -1,0 +1,262 @@
+"""Strict YAML 1.2, as far as front matter needs it: what JSON can say, with the place of every part.
+
+ruamel.yaml only cuts the text into events. Plain scalars are read by the core schema of YAML 1.2 here, because the
+library's safe loader still reads `017` as octal and `12:30:45` as a number, and lets `%YAML 1.1` turn `NO` into false.
+Anchors, aliases, tags, directives, duplicate keys and depth are refused, not resolved.
+"""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.reader import ReaderError
+
+from retinue.contract.json import JsonValue, pointer
+from retinue.errors import ParseError
+
+from .document import Place, refusal
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "read_yaml"]
+
+MAX_DEPTH: Final = 20
+MAX_LENGTH: Final = 64 * 1024
+"""Longest YAML text, in characters: the scanner's time grows faster than the text."""
+
+_NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE: Final = frozenset({"true", "True", "TRUE"})
+_FALSE: Final = frozenset({"false", "False", "FALSE"})
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_LONGEST_NUMBER: Final = 308
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_HINT: Final = "Write it as strict YAML 1.2."
+_COLON_HINT: Final = "Put the value in quotes, or write it as a block after `|`: a colon and a space end a key."
+
+
+def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, Place]]:
+    """Read one YAML document.
+
+    Args:
+        text: The document, without the `---` lines around it.
+        first_line: The line of the file on which `text` begins.
+
+    Returns:
+        The value, and the place of each member's key and each item by JSON Pointer.
+
+    Raises:
+        ParseError: It is no YAML, or says what JSON cannot; `detail` holds line and column in the file.
+    """
+    if len(text) > MAX_LENGTH:
+        raise refusal(
+            f"The YAML has {len(text)} characters; {MAX_LENGTH} are allowed.",
+            line=first_line,
+            hint="Move long text into the body.",
+        )
+    reader = _Reader(_events(text, first_line))
+    return reader.document(), reader.places
+
+
+# Events. The library's are untyped: they are narrowed here, once.
+
+_Kind: TypeAlias = Literal["alias", "scalar", "list", "object", "end", "document", "over"]
+_KINDS: Final[dict[str, _Kind]] = {
+    "AliasEvent": "alias",
+    "ScalarEvent": "scalar",
+    "SequenceStartEvent": "list",
+    "MappingStartEvent": "object",
+    "SequenceEndEvent": "end",
+    "MappingEndEvent": "end",
+    "DocumentStartEvent": "document",
+    "StreamEndEvent": "over",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """One event of the parser.
+
+    Attributes:
+        text: What a scalar says.
+        plain: The scalar stands without quotes, so it may be a number.
+        place: Where it starts in the file.
+        marked: What is not allowed about it, with a hint.
+    """
+
+    kind: _Kind
+    text: str
+    plain: bool
+    place: Place
+    marked: tuple[str, str] | None
+
+
+def _event(raw: Any, first_line: int) -> _Event | None:
+    kind = _KINDS.get(type(raw).__name__)
+    if kind is None:  # the start of the stream, the end of a document
+        return None
+    mark = raw.start_mark
+    return _Event(
+        kind=kind,
+        text=raw.value if kind == "scalar" else "",
+        plain=kind == "scalar" and bool(raw.implicit[0]),
+        place=(first_line + mark.line, mark.column + 1) if mark else (first_line, 1),
+        marked=_mark(raw, kind),
+    )
+
+
+def _mark(raw: Any, kind: _Kind) -> tuple[str, str] | None:
+    if kind == "alias":
+        return "An alias is not allowed", "Write the value out."
+    if kind == "document" and (raw.version or raw.tags):
+        return "A directive is not allowed", "Remove the line that starts with `%`."
+    if kind in {"scalar", "list", "object"}:
+        if raw.anchor is not None:
+            return "An anchor is not allowed", "Remove the `&` name."
+        if raw.tag is not None:
+            return "A tag is not allowed", "Remove the `!` word."
+    return None
+
+
+def _events(text: str, first_line: int) -> Generator[_Event]:
+    """Cut `text` into events; whatever the library has against it becomes a `ParseError`."""
+    try:
+        # A new parser each time: a version directive in one text would stay in force for the next.
+        parser: Any = YAML(typ="safe", pure=True)
+        for raw in parser.parse(text):
+            event = _event(raw, first_line)
+            if event:
+                yield event
+    except MarkedYAMLError as error:
+        raise _broken(error, first_line) from None
+    except ReaderError as error:
+        facts: Any = error
+        before = text[: facts.position]
+        raise refusal(
+            f"The character U+{facts.character:04X} is not allowed in YAML.",
+            line=first_line + before.count("\n"),
+            column=len(before) - before.rfind("\n"),
+            hint="Remove it.",
+        ) from None
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # The scanner meets some broken escapes and directives with errors of its own making.
+        message = f"The YAML cannot be read: `{type(error).__name__}`."
+        raise refusal(message, line=first_line, hint=_HINT) from None
+
+
+def _broken(error: Any, first_line: int) -> ParseError:
+    problem = str(error.problem or error.context or "it is no YAML")
+    mark = error.problem_mark or error.context_mark
+    line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
+    hint = _COLON_HINT if "mapping values" in problem else _HINT
+    return refusal(f"The YAML breaks off: {problem}.", line=line, column=column, hint=hint)
+
+
+# Values
+
+
+class _Reader:
+    """Builds one value out of events. Recursion is safe: depth is capped."""
+
+    def __init__(self, events: Iterator[_Event]) -> None:
+        self._events = events
+        self._path: list[str | int] = []
+        self.places: dict[str, Place] = {}
+
+    def document(self) -> JsonValue:
+        start = self._next()
+        if start.kind == "over":
+            return None
+        first = self._next()
+        self.places[""] = first.place
+        value = self._value(first)
+        after = self._next()
+        if after.kind != "over":
+            raise _refused(after, "A second document starts", "Keep one document.")
+        return value
+
+    def _next(self) -> _Event:
+        event = next(self._events)
+        if event.marked:
+            raise _refused(event, *event.marked)
+        return event
+
+    def _value(self, event: _Event) -> JsonValue:
+        if event.kind == "scalar":
+            return _scalar(event)
+        if len(self._path) >= MAX_DEPTH:
+            raise _refused(event, f"More than {MAX_DEPTH} levels are nested", "Flatten it.")
+        return self._list() if event.kind == "list" else self._object()
+
+    def _list(self) -> list[JsonValue]:
+        items: list[JsonValue] = []
+        while (event := self._next()).kind != "end":
+            items.append(self._member(len(items), event.place, event))
+        return items
+
+    def _object(self) -> dict[str, JsonValue]:
+        members: dict[str, JsonValue] = {}
+        while (event := self._next()).kind != "end":
+            key = _scalar(event) if event.kind == "scalar" else None
+            if not isinstance(key, str):
+                raise _refused(event, "A key is no text", "Put the key in quotes.")
+            if key in members:
+                raise _refused(event, f"The key {key!r} stands twice", "Keep one of the two.")
+            members[key] = self._member(key, event.place, self._next())
+        return members
+
+    def _member(self, key: str | int, place: Place, event: _Event) -> JsonValue:
+        self._path.append(key)
+        self.places[pointer(self._path)] = place
+        value = self._value(event)
+        self._path.pop()
+        return value
+
+
+def _scalar(event: _Event) -> str | int | float | bool | None:
+    """Read a scalar by the core schema of YAML 1.2."""
+    text = _whole(event)
+    if not event.plain:
+        return text
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    return _number(event) if len(text) <= _LONGEST_NUMBER else text
+
+
+def _whole(event: _Event) -> str:
+    r"""The text with its escaped surrogate pairs joined, as in JSON: `"\ud83d\ude00"` is one character."""
+    text = event.text
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise _refused(event, "A text holds half of a surrogate pair", "Write the whole character.") from None
+
+
+def _number(event: _Event) -> str | int | float:
+    """The number that a plain scalar is, or its text."""
+    text = event.text
+    if _NOT_FINITE.fullmatch(text):
+        raise _refused(event, f"`{text}` is no finite number", "Leave the key out, or put it in quotes.")
+    for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
+        if pattern.fullmatch(text):
+            return int(text, base)
+    if not _FLOAT.fullmatch(text):
+        return text
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise _refused(event, f"`{text}` is too large a number", "Put it in quotes.")
+    return number
+
+
+def _refused(event: _Event, what: str, hint: str) -> ParseError:
+    line, column = event.place
+    return refusal(f"{what} (line {line}, column {column}).", line=line, column=column, hint=hint)

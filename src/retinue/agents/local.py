@@ -1,0 +1,172 @@
+"""A single call of an agent, without orchestration: the in-memory twin of the run context, and `call`.
+
+Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
+
+from retinue.agents.boundary import Boundary
+from retinue.agents.port import Agent, Correction
+from retinue.agents.registry import Registry
+from retinue.contract.budget import Budget
+from retinue.contract.event import Answered, Asked, Body, Event
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.errors import AccessDenied
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.engine.offload import Pool
+
+__all__ = ["LocalContext", "call"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class LocalContext:
+    """The `RunContext` of one call. Leave it as an async context when its agent may `offload`.
+
+    Args:
+        workspace: The fenced directory; without one the agent has none.
+        deadline_ns: When time is up, nanoseconds since 1970 UTC.
+        budget: What may be spent.
+        answer: Asks a person; without it nobody is there, and approvals are denied.
+        clock: Gives nanoseconds since 1970 UTC.
+        chance: Gives a number in [0, 1).
+        pause: Waits for some seconds.
+
+    Attributes:
+        events: What was recorded, oldest first.
+    """
+
+    run = "local"
+    node = "call"
+
+    def __init__(
+        self,
+        *,
+        workspace: Workspace | None = None,
+        deadline_ns: int | None = None,
+        budget: Budget | None = None,
+        answer: Callable[[Question], Awaitable[Answer | None]] | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        chance: Callable[[], float] = random.random,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.attempt = 0
+        self.deadline_ns = deadline_ns
+        self.budget = budget or Budget()
+        self.correction: Correction | None = None
+        self.events: list[Event] = []
+        self.now = clock
+        self.random = chance
+        self._workspace = workspace
+        self._answer = answer
+        self._pause = pause
+        self._pool: Pool | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The fenced directory.
+
+        Raises:
+            AccessDenied: There is none.
+        """
+        if self._workspace is None:
+            raise AccessDenied("This call has no workspace.", hint="Give `LocalContext` a `workspace`.")
+        return self._workspace
+
+    def emit(self, body: Body) -> None:
+        """Append an event to `events`."""
+        self.events.append(Event(self.run, self.node, self.attempt, len(self.events) + 1, self.now(), body))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._pause(seconds)
+
+    async def ask(self, question: Question) -> Answer | None:
+        """Ask, if somebody is there. An approval that nobody gives is denied."""
+        self.emit(Asked(question))
+        answer = None if self._answer is None else await self._answer(question)
+        if answer is None and question.kind == "approval":
+            answer = Answer(question_id=question.id, value=False, by="policy")
+        if answer is not None:
+            self.emit(Answered(answer))
+        return answer
+
+    async def delegate(self, task: Task) -> Result:
+        """Refuse: in a single call nobody else is there.
+
+        Raises:
+            AccessDenied: Always.
+        """
+        raise AccessDenied(
+            f"A single call delegates nothing, so `{task.agent}` is not called.",
+            hint="Start a run: there an agent may delegate.",
+        )
+
+    async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function` in a worker process, which is killed when time is up.
+
+        Raises:
+            DeadlineExceeded: Time ran out.
+            InvalidInput: The function or its arguments cannot be sent to another process.
+        """
+        from retinue.engine.offload import Pool  # noqa: PLC0415 - most calls need no processes
+
+        if self._pool is None:
+            self._pool = Pool()
+        left_s = None if self.deadline_ns is None else max(0.0, (self.deadline_ns - self.now()) / 1e9)
+        run: Callable[..., Awaitable[T]] = self._pool.run
+        return await run(function, *args, timeout_s=left_s, **kwargs)
+
+
+async def call(agent: Agent | Callable[..., object], instruction: str = "", /, **parameters: object) -> Result:
+    """Call an agent, or a plain function as one, and give its checked result.
+
+        result = await retinue.call(word_counter, text="two words")
+
+    The parameters are checked against the input schema, the answer against the output schema; whatever goes wrong is in
+    `result.fault`. For a workspace, limits or a certain skill use `Boundary.call_agent` with a `Task` and a
+    `LocalContext`.
+
+    Args:
+        agent: An agent, or a function; a function that is called often is better decorated with `agent` once.
+        instruction: Free words for the agent.
+        parameters: What its skill takes.
+    """
+    if hasattr(type(agent), "run"):
+        boundary, ready = _BOUNDARY, cast("Agent", agent)
+    else:
+        boundary, ready = Boundary(Registry()), _made(agent)
+    async with LocalContext() as run:
+        try:
+            name = ready.definition.name
+        except Exception:  # noqa: BLE001 - the boundary says what is wrong with it
+            name = "agent"
+        task = Task(id="call", agent=name, instruction=instruction, parameters=dict[str, Any](parameters))
+        return await boundary.call_agent(ready, task, run)
+
+
+_BOUNDARY: Final = Boundary(Registry())
+"""Remembers what it found out about agents, for as long as the program runs."""
+
+
+def _made(function: object) -> Agent:
+    from retinue.agents.python import agent as as_agent  # noqa: PLC0415 - reading functions is not needed for agents
+
+    return cast("Agent", as_agent(cast("Callable[..., object]", function)))

@@ -1,0 +1,145 @@
+"""What an agent is given: a task made safe, with the parameters its skill asks for (K20, C44, C45).
+
+Nothing a caller holds is shared with the agent, and nothing is filled in silently: every note ends up in the result.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from retinue.agents.plain import plain_copy
+from retinue.agents.policy import Policy
+from retinue.agents.prepared import Prepared
+from retinue.agents.untyped import Decoding, decode
+from retinue.contract import names, sanitize, schema
+from retinue.contract.finding import Finding
+from retinue.contract.model import JsonMapping
+from retinue.contract.schema import Validator
+from retinue.contract.task import Task
+from retinue.errors import InvalidDefinition, InvalidInput
+
+__all__ = ["Given", "give"]
+
+
+@dataclass(slots=True)
+class Given:
+    """A task as the agent will get it.
+
+    Attributes:
+        findings: Why it cannot be given; empty when it can.
+        decodings: Texts that were read as something else.
+        notes: What was filled in or passed over: `filled`, `defaults`, `unknown`.
+        answer: Checks the answer by the schema that the caller wishes for; None when there is none.
+    """
+
+    task: Task
+    findings: list[Finding]
+    decodings: tuple[Decoding, ...]
+    notes: JsonMapping
+    answer: Validator | None = None
+
+
+def give(task: Task, prepared: Prepared) -> Given:
+    """Check and complete `task` for a skill. Wrong input is a finding, never an exception."""
+    skill, findings, notes = prepared.skill, list[Finding](), dict[str, Any]()
+    changes: JsonMapping = {"skill": skill.name, "agent": prepared.definition.name, "untyped": False}
+    changes["instruction"] = instruction = _instruction(task.instruction, prepared.policy, findings)
+    parameters = _copied(task.parameters, "/parameters", findings)
+    if task.context.inputs:
+        inputs = _copied(task.context.inputs, "/context/inputs", findings)
+        changes["context"] = task.context.model_copy(update={"inputs": inputs})
+    if task.extras:
+        changes["extras"] = _copied(task.extras, "/extras", findings)
+
+    decodings: tuple[Decoding, ...] = ()
+    if task.untyped:
+        parameters, decodings = decode(parameters, skill.input_schema)
+    filled = _filled(parameters, ((skill.instruction_field, instruction), (skill.target_field, task.target)))
+    if filled:
+        notes["filled"] = filled
+    parameters, defaults = _with_defaults(parameters, prepared)
+    if defaults:
+        notes["defaults"] = defaults
+    if not findings and not prepared.takes.accepts(parameters, bounded=True):
+        findings += [_below_parameters(finding) for finding in prepared.takes.findings(parameters, bounded=True)]
+    if unknown := _unknown(parameters, prepared):
+        notes["unknown"] = unknown
+    changes["parameters"] = parameters
+    return Given(task.model_copy(update=changes), findings, decodings, notes, _wished(task, findings))
+
+
+def _wished(task: Task, findings: list[Finding]) -> Validator | None:
+    wish = task.output.answer_schema
+    try:
+        return None if wish is None else schema.compile(wish)
+    except InvalidDefinition as error:
+        path = f"/output/schema{error.path}"
+        findings.append(Finding(rule="input/schema", message=error.message, path=path, fix=error.hint))
+        return None
+
+
+def _instruction(text: str, policy: Policy, findings: list[Finding]) -> str:
+    """The instruction without what has no business in a text (K20)."""
+    if not text.isascii() and not _encodes(text):
+        findings.append(_wrong("The instruction holds half of a surrogate pair.", "Send whole characters."))
+    if len(text) <= policy.instruction_limit and "\0" not in text and "\r" not in text:
+        return text
+    try:
+        return sanitize.content(text, max_length=policy.instruction_limit)
+    except InvalidInput:
+        size = f"{len(text):,} characters, and {policy.instruction_limit:,} are allowed"
+        findings.append(_wrong(f"The instruction has {size}.", "Say it shorter, or hand the text over as a file."))
+        return ""
+
+
+def _wrong(message: str, fix: str) -> Finding:
+    return Finding(rule="input/instruction", message=message, path="/instruction", fix=fix)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _copied(members: JsonMapping, path: str, findings: list[Finding]) -> JsonMapping:
+    try:
+        return cast("JsonMapping", plain_copy(members))
+    except InvalidInput as error:
+        findings.append(Finding(rule="input/json", message=error.message, path=path + error.path, fix=error.hint))
+        return {}
+
+
+def _filled(parameters: JsonMapping, fields: tuple[tuple[str | None, str | None], ...]) -> JsonMapping:
+    """Put the instruction and the target where the skill takes them, unless something stands there already (C45)."""
+    filled = {name: text for name, text in fields if name is not None and text and name not in parameters}
+    parameters.update(filled)
+    return filled
+
+
+def _with_defaults(parameters: JsonMapping, prepared: Prepared) -> tuple[JsonMapping, JsonMapping]:
+    value, paths = prepared.takes.apply_defaults(parameters)
+    return cast("JsonMapping", value), {path: plain_copy(_at(value, path)) for path in paths}
+
+
+def _at(value: object, path: str) -> object:
+    for part in path.split("/")[1:]:
+        if isinstance(value, list):
+            value = cast("list[object]", value)[int(part)]
+        else:
+            value = cast("JsonMapping", value)[part.replace("~1", "/").replace("~0", "~")]
+    return value
+
+
+def _below_parameters(finding: Finding) -> Finding:
+    return finding.model_copy(update={"path": f"/parameters{finding.path}"})
+
+
+def _unknown(parameters: JsonMapping, prepared: Prepared) -> JsonMapping:
+    """Parameters that the schema lets pass without knowing them, with what they were probably meant to be (C7)."""
+    known: object = prepared.takes.schema.get("properties")
+    if not isinstance(known, dict) or parameters.keys() <= cast("JsonMapping", known).keys():
+        return {}
+    mine = cast("JsonMapping", known)
+    return {name: list(names.nearest(name, mine)) for name in parameters if name not in mine}

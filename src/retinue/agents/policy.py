@@ -1,0 +1,147 @@
+"""What happens after a failed attempt: one table by fault code (C6), and the move it gives.
+
+Pure: a policy is a value, and `next_move` a function of what is known. Who waits and asks again is the boundary.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.errors import FaultCode
+
+__all__ = ["POLICY", "RULES", "Action", "Again", "Level", "Move", "Policy", "Rule", "Stop"]
+
+Action: TypeAlias = Literal["correct", "hand_back", "backoff", "none"]
+"""What is due after a fault: ask again with a correction; give it back to the model that made the parameters; wait and
+ask again; or nothing."""
+
+Level: TypeAlias = Literal["strict", "standard", "lenient"]
+"""How an answer is read (C3). `strict` refuses whatever the contract does; `standard` writes what only a consumer
+misses (the warning a partial answer owes, the fault an error owes) and marks it; `lenient` also drops claims that make
+no sense. None of them lets data pass that breaks its schema, or a file that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the table. `retries` is the most for this code; None means the policy's `max_retries`."""
+
+    action: Action
+    retries: int | None = None
+
+
+RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
+    {
+        "missing_file": Rule("none"),
+        "invalid_input": Rule("hand_back"),
+        "output_invalid": Rule("correct"),
+        "parse_error": Rule("none"),
+        "access_denied": Rule("none"),
+        "unauthenticated": Rule("none"),
+        "network_error": Rule("backoff"),
+        "unavailable": Rule("backoff"),
+        "timeout": Rule("backoff", retries=1),
+        "budget_exceeded": Rule("none"),
+        "canceled": Rule("none"),
+        "internal_error": Rule("none"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Try again after `wait_s` seconds; with a correction when `corrects`."""
+
+    wait_s: float = 0.0
+    corrects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No further attempt. `exhausted`: one was due, but the attempts or the time for it are used up (C1)."""
+
+    reason: str
+    exhausted: bool = False
+
+
+Move: TypeAlias = Again | Stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How the boundary treats a call.
+
+    Attributes:
+        max_retries: Further attempts after the first, unless the task says otherwise.
+        first_wait_s: The first wait of a backoff; each further one is twice as long (K33), give or take a half.
+        longest_wait_s: A peer that asks for a longer wait is not asked again.
+        timeout_s: Seconds for an attempt when neither task nor skill says any.
+        grace_s: Seconds an agent has to clean up after it was told to stop.
+        instruction_limit: Characters in an instruction.
+        level: How strictly an answer is read.
+    """
+
+    rules: Mapping[FaultCode, Rule] = field(default_factory=lambda: RULES)
+    max_retries: int = 2
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+    timeout_s: float = 120.0
+    grace_s: float = 1.0
+    instruction_limit: int = 100_000
+    level: Level = "standard"
+
+    def next_move(
+        self, fault: Fault, *, retries: int, limit: int | None = None, left_s: float | None = None, chance: float = 0.5
+    ) -> Move:
+        """What to do after `fault`.
+
+        Args:
+            fault: Why the latest attempt failed.
+            retries: How many attempts after the first there were already.
+            limit: The most retries the task allows; None leaves it to the policy.
+            left_s: Seconds until the whole call must end.
+            chance: A number in [0, 1) that spreads the waits of many callers.
+        """
+        rule = self.rules[fault.code]
+        if rule.action in {"none", "hand_back"} or _says_no(fault):
+            return Stop(f"`{fault.code}` is not tried again")
+        most = self.max_retries if limit is None else limit
+        if rule.retries is not None:
+            most = min(most, rule.retries)
+        if retries >= most:
+            return Stop(f"{retries + 1} of {most + 1} attempts are used up", exhausted=True)
+        if rule.action == "correct":
+            return Again(corrects=True) if left_s is None or left_s > 0 else Stop("no time is left", exhausted=True)
+        wait_s = self._wait(fault, retries=retries, chance=chance)
+        if wait_s > self.longest_wait_s:
+            return Stop(f"the peer asks for {wait_s:g} s of patience", exhausted=True)
+        if left_s is not None and wait_s >= left_s:
+            return Stop(f"{max(left_s, 0.0):.3g} s are left, and the wait would take {wait_s:.3g} s", exhausted=True)
+        return Again(wait_s)
+
+    def differences(self) -> JsonMapping:
+        """Where this policy departs from the usual one, to be shown (K33)."""
+        rules = {
+            code: {"action": rule.action, **({} if rule.retries is None else {"retries": rule.retries})}
+            for code, rule in self.rules.items()
+            if rule != RULES[code]
+        }
+        usual = {each.name: getattr(POLICY, each.name) for each in fields(self) if each.name != "rules"}
+        changed = {name: mine for name, value in usual.items() if (mine := getattr(self, name)) != value}
+        return {**changed, **({"rules": rules} if rules else {})}
+
+    def _wait(self, fault: Fault, *, retries: int, chance: float) -> float:
+        """Twice as long each time, spread by a half both ways; never shorter than the peer asks for."""
+        wait_s = min(self.first_wait_s * 2**retries * (0.5 + chance), self.longest_wait_s)
+        return max(wait_s, fault.retry_after_s or 0.0)
+
+
+def _says_no(fault: Fault) -> bool:
+    """Whether whoever made the fault has said that trying again is of no use."""
+    return not fault.retryable and "retryable" in fault.model_fields_set and fault.code != "output_invalid"
+
+
+POLICY: Final = Policy()
+"""What applies unless somebody says otherwise."""

@@ -1,0 +1,89 @@
+"""Who is meant by a task, and everything about that agent and skill that need not be found out twice."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from retinue.agents.policy import POLICY, Policy
+from retinue.agents.port import Agent
+from retinue.contract import CONTRACT_VERSION, names, schema
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Versions
+from retinue.contract.schema import Validator
+from retinue.errors import Unavailable, UnknownName
+
+__all__ = ["Agents", "Prepared", "prepare"]
+
+
+class Agents(Protocol):
+    """Where agents are looked up: a `Registry`, or anything like it."""
+
+    def get(self, name: str, /, *, major: int | None = None) -> Agent:
+        """The agent that answers to `name`.
+
+        Raises:
+            UnknownName: Nobody does; `suggestions` says what there is, nearest first.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One skill of one agent, ready to be called.
+
+    Attributes:
+        takes: Checks parameters.
+        gives: Checks the answer; None when the skill says nothing about it.
+        override: Where the agent's policy departs from the usual one; shown in its results (K33).
+    """
+
+    agent: Agent
+    definition: Definition
+    skill: Skill
+    takes: Validator
+    gives: Validator | None
+    policy: Policy
+    override: JsonMapping
+    versions: Versions
+
+
+def prepare(agent: Agent, skill_name: str | None, policy: Policy) -> Prepared:
+    """Get a skill ready: find it, and compile its schemas.
+
+    Raises:
+        UnknownName: The agent has no such skill, or several and none is named; all of them are listed.
+        Unavailable: The skill says that it cannot be called here; the hint says the way out.
+        InvalidDefinition: A schema of the skill cannot be used.
+    """
+    definition = agent.definition
+    skill = _skill(definition, skill_name)
+    if skill.unavailable:
+        raise Unavailable(
+            f"`{definition.name}.{skill.name}` cannot be called here: {skill.unavailable}",
+            hint=skill.unavailable,
+            suggestions=tuple(each.name for each in definition.skills if not each.unavailable) or (skill.unavailable,),
+        )
+    return Prepared(
+        agent=agent,
+        definition=definition,
+        skill=skill,
+        takes=schema.compile(skill.input_schema),
+        gives=None if skill.output_schema is None else schema.compile(skill.output_schema),
+        policy=policy,
+        override={} if policy is POLICY else policy.differences(),
+        versions=Versions(agent=definition.version, contract=CONTRACT_VERSION),
+    )
+
+
+def _skill(definition: Definition, name: str | None) -> Skill:
+    if name is None and len(definition.skills) == 1:
+        return definition.skills[0]
+    found = None if name is None else definition.skill(name)
+    if found is not None:
+        return found
+    there = [skill.name for skill in definition.skills]
+    said = tuple(dict.fromkeys((*names.nearest(name, there), *there))) if name else tuple(there)
+    what = f"has no skill {name!r}" if name else f"has {len(there)} skills, and none is named"
+    raise UnknownName(
+        f"`{definition.name}` {what}.", hint=f"There is: {', '.join(said)}.", path="/skill", suggestions=said
+    )

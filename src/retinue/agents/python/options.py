@@ -1,0 +1,69 @@
+"""What can be said to `@agent` and `@skill`, beside what the function says itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from retinue.contract.definition import Deprecation, Effect, Sample
+from retinue.contract.model import DialectName, JsonMapping
+
+__all__ = ["AgentOptions", "SkillOptions"]
+
+
+class SkillOptions(TypedDict, total=False):
+    """Options of one skill. What is left out is read from the function or its docstring.
+
+    Attributes:
+        name: Its name, in any convention; the function's otherwise.
+        description: What it does, when to use it, what it returns; the docstring otherwise.
+        instruction_field: The parameter that takes a free instruction; found by its name otherwise (C45).
+        target_field: The parameter that takes the target (C45).
+        defaults: What the binder fills in when the request says nothing, by parameter.
+        timeout_s: Seconds one call may take.
+        effects: What it may touch outside itself: `read`, `write`, `network`.
+        examples: Utterances that should be routed here.
+        samples: Requests with their answers, checked by lint.
+        output: The type of the answer, where the return annotation does not say it.
+        unavailable: Why it cannot be called here, with the way out.
+    """
+
+    name: str
+    description: str
+    instruction_field: str
+    target_field: str
+    defaults: JsonMapping
+    timeout_s: float
+    effects: Sequence[Effect]
+    examples: Sequence[str]
+    samples: Sequence[Sample]
+    output: object
+    unavailable: str
+
+
+class AgentOptions(SkillOptions, total=False):
+    """Options of an agent. A function is an agent with one skill, so those of the skill go here too.
+
+    Attributes:
+        version: MAJOR.MINOR[.PATCH]; `1.0`, or `2.0` for a function called `x_v2` (C11).
+        aliases: Further names it answers to.
+        wire_names: What each dialect calls it, where folding the name would not give that (C46).
+        tier: `small`, `medium` or `large`; `haiku`, `sonnet` and `opus` are read as these.
+        model: A full model id.
+        tools: Names of the tools it may use.
+        composes: It answers with a `Plan`; true without being said when the return annotation is one.
+        dialect: The wire format that the text it returns is written in.
+        deprecated: That it should no longer be used; a text says why.
+        extras: Further facts, kept as they are.
+    """
+
+    version: str
+    aliases: Sequence[str]
+    wire_names: Mapping[DialectName, str]
+    category: str
+    tags: Sequence[str]
+    tier: str
+    model: str
+    tools: Sequence[str]
+    composes: bool
+    dialect: DialectName
+    deprecated: bool | str | Deprecation
+    extras: JsonMapping

@@ -1,0 +1,250 @@
+"""From a function's types to what a skill takes and gives, and from a task's parameters to its arguments.
+
+Built at first use: decorating a function costs nothing, and a module full of agents imports quickly.
+"""
+
+import inspect
+import types
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, make_dataclass
+from functools import partial
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import to_json
+
+from retinue.agents.port import Reply, RunContext
+from retinue.agents.refused import as_detail, findings_of, in_short
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.errors import InvalidDefinition, InvalidInput
+
+from .answer import Dump
+from .docstring import Docstring
+from .schema import input_schema, output_schema
+
+__all__ = ["Signature", "read_signature"]
+
+_Injected: TypeAlias = Literal["task", "run"]
+_INJECTED: Final[Mapping[object, _Injected]] = {Task: "task", RunContext: "run"}
+_NO_DATA: Final = (Reply, Plan, Result, None, type(None), Any, object, inspect.Signature.empty)
+"""What a function may be said to return that says nothing of its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a function is called with a task, and what it takes and gives.
+
+    Attributes:
+        injected: Parameters that get the task or the run context; they are not in the schema.
+        model: The one parameter that takes the whole of the task's parameters; None when each has its own.
+        read: Validates JSON text and builds the declared Python values: an object with an attribute each, or the model.
+        dump: Writes the declared answer as JSON data; None when no type is declared.
+        plans: The function is said to return a `Plan`.
+    """
+
+    input_schema: JsonMapping
+    output_schema: JsonMapping | None
+    injected: tuple[tuple[str, _Injected], ...]
+    model: str | None
+    read: Callable[[bytes], Any]
+    dump: Dump | None
+    plans: bool
+
+    def arguments(self, task: Task, run: RunContext) -> dict[str, Any]:
+        """The keyword arguments for one task, as the declared Python types.
+
+        Raises:
+            InvalidInput: A parameter does not become what the function declares; `detail["findings"]` lists all.
+        """
+        try:
+            value: object = self.read(to_json(task.parameters, inf_nan_mode="constants"))
+        except ValidationError as error:
+            findings = findings_of(error, rule="parameters/type")
+            raise InvalidInput(
+                f"The parameters do not become what the agent takes: {in_short(findings)}.",
+                hint="Send values of the types that the input schema says.",
+                path=findings[0].path,
+                detail=as_detail(findings),
+            ) from None
+        values = vars(value) if self.model is None else {self.model: value}
+        for name, which in self.injected:
+            values[name] = task if which == "task" else run
+        return values
+
+
+def read_signature(
+    function: Callable[..., object], *, bound: bool, docstring: Docstring, output: object | None = None
+) -> Signature:
+    """Read the types of `function`.
+
+    Args:
+        function: What will be called.
+        bound: It is a method: its first parameter is the instance.
+        docstring: Describes the parameters whose types do not.
+        output: The type of the answer, where the return annotation does not say it.
+
+    Raises:
+        InvalidDefinition: A parameter has no type, or one that JSON cannot carry; `detail["findings"]` lists all.
+    """
+    hints = _hints(function)
+    parameters = _parameters(function, hints, bound=bound)
+    injected: dict[str, _Injected] = {name: which for name in parameters if (which := _injection(hints[name]))}
+    own = [parameter for name, parameter in parameters.items() if name not in injected]
+    model = _only_model(own, hints)
+    returned = hints.get("return")
+    answer: Any = _answer_type(returned) if output is None else output
+    with _refusing_types_of(function):
+        takes: TypeAdapter[Any] = TypeAdapter(hints[model] if model else _container(own, hints))
+        gives: TypeAdapter[Any] | None = None if answer is None else TypeAdapter(answer)
+        defaults = {} if model else {_wire_name(each, hints): each.default for each in own if _has_default(each)}
+        return Signature(
+            input_schema=input_schema(takes, defaults=defaults, described=docstring.arguments),
+            output_schema=output_schema(gives) if gives else None,
+            injected=tuple(injected.items()),
+            model=model,
+            read=takes.validator.validate_json,
+            dump=_dump(gives) if gives else None,
+            plans=Plan in _union(returned),
+        )
+
+
+def _dump(gives: TypeAdapter[Any]) -> Dump:
+    to_python = gives.serializer.to_python
+
+    def dump(value: object) -> object:
+        # A value of another type is written as what it is; whether that fits is for the output schema to say.
+        return to_python(value, mode="json", by_alias=True, exclude_none=True, warnings=False)
+
+    return dump
+
+
+# Parameters
+
+
+def _hints(function: Callable[..., object]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception as error:  # an annotation is an expression, and may raise anything
+        raise InvalidDefinition(
+            f"The types of `{_name(function)}` cannot be read: {error}.",
+            hint="Define the types where the module can see them: at its top level, not inside a function.",
+        ) from error
+
+
+def _parameters(
+    function: Callable[..., object], hints: Mapping[str, Any], *, bound: bool
+) -> dict[str, inspect.Parameter]:
+    """The parameters a task can fill, each seen to have a name and a type."""
+    parameters = dict(inspect.signature(function).parameters)
+    if bound and parameters:
+        del parameters[next(iter(parameters))]
+    wrong: list[str] = []
+    for name, parameter in parameters.items():
+        if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            wrong.append(f"`{parameter}` cannot be given by name")
+        elif name not in hints:
+            wrong.append(f"`{name}` has no type")
+        elif isinstance(parameter.default, FieldInfo):
+            wrong.append(f"`{name}` has a `Field(...)` as its default; write `Annotated[type, Field(...)] = default`")
+    if wrong:
+        raise InvalidDefinition(
+            f"`{_name(function)}` cannot be an agent: {'; '.join(wrong)}.",
+            hint="Give every parameter a name and a type.",
+            detail={"findings": wrong},
+        )
+    return parameters
+
+
+def _injection(hint: object) -> _Injected | None:
+    return next((which for part in _union(hint) if (which := _INJECTED.get(part))), None)
+
+
+def _only_model(own: list[inspect.Parameter], hints: Mapping[str, Any]) -> str | None:
+    """The name of the only parameter, when it is a pydantic model."""
+    if len(own) != 1 or _has_default(own[0]):
+        return None
+    hint = _bare(hints[own[0].name])
+    return own[0].name if isinstance(hint, type) and issubclass(hint, BaseModel) else None
+
+
+def _container(own: list[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+    """A type with one field for each parameter, filled with the function's own default where nothing is said."""
+    fields = [
+        (each.name, hints[each.name], field(default_factory=partial(_itself, each.default)))
+        if _has_default(each)
+        else (each.name, hints[each.name])
+        for each in own
+    ]
+    kind: Any = make_dataclass("Parameters", fields, kw_only=True)
+    kind.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+    return kind
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+def _wire_name(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str:
+    """What the schema calls a parameter: its alias, when `Field` gives it one."""
+    hint = hints[parameter.name]
+    metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    aliases = [each.validation_alias or each.alias for each in metadata if isinstance(each, FieldInfo)]
+    return next((alias for alias in aliases if isinstance(alias, str)), parameter.name)
+
+
+def _has_default(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not parameter.empty
+
+
+# Types
+
+
+def _answer_type(returned: object) -> Any:
+    """What the return annotation says of the data; None when it says nothing."""
+    parts = [part for part in _union(returned) if part not in _NO_DATA]
+    if not parts:
+        return None
+    if len(parts) == len(_union(returned)):
+        return returned
+    return Union[tuple(parts)]  # noqa: UP007 - the members are only known now
+
+
+def _union(hint: object) -> tuple[object, ...]:
+    """The members of a union, or the one type; without what `Annotated` adds around it."""
+    bare = _bare(hint)
+    return get_args(bare) if get_origin(bare) in {Union, types.UnionType} else (bare,)
+
+
+def _bare(hint: object) -> object:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+@contextmanager
+def _refusing_types_of(function: Callable[..., object]) -> Generator[None]:
+    """Say of which function a type is that pydantic cannot carry."""
+    try:
+        yield
+    except (PydanticUserError, TypeError) as error:
+        raise InvalidDefinition(
+            f"`{_name(function)}` has a type that cannot be used: {str(error).partition(chr(10))[0]}",
+            hint="Use texts, numbers, lists, dictionaries, enums, dataclasses or pydantic models.",
+        ) from error
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,80 @@
+"""The claims an agent makes beside its data (confidence, warnings, usage, …), checked field by field and copied.
+
+An agent fills a `Reply` without any check, and may put anything into it. What comes out here is made of contract nouns
+that can be written and read back. Whether a claim is *true* is for `checks` and `claims`.
+"""
+
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from retinue.contract import json
+from retinue.contract.finding import Finding
+from retinue.contract.json import JsonValue, pointer
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.errors import RetinueError
+
+__all__ = ["CLAIMS", "sound"]
+
+CLAIMS: Final = (
+    "outcome", "content", "artifacts", "warnings", "fault", "traces", "usage", "confidence", "completeness",
+    "files_read", "files_written", "questions", "reasoning", "extras",
+)  # fmt: skip
+"""The fields of a `Reply` that become fields of a `Result` as they are."""
+
+
+def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
+    """The claims that hold, copied, and a finding for each that does not; its path begins with the claim's name."""
+    findings: list[Finding] = []
+    kept = {
+        name: tuple(cast("list[object]", value)) if type(value) is list else value for name, value in claims.items()
+    }
+    # Twice: taking out what is no noun at all can bring to light what cannot be written.
+    for _ in range(len(CLAIMS) + 1):
+        wrong, copies = _tried(kept)
+        if not wrong:
+            return copies, findings
+        findings += wrong
+        for name in {finding.path.split("/")[1] for finding in wrong}:
+            kept.pop(name, None)
+    return {}, findings
+
+
+def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
+    """Build a result of the claims, write it, and read it back."""
+    try:
+        trial = Result(task_id="-", agent="-", **claims)
+    except ValidationError as error:
+        return _told(error), {}
+    copies: JsonMapping = {}
+    wrong: list[Finding] = []
+    for name in claims:
+        try:
+            text = json.dumps(_plain(trial, name))
+            copies[name] = getattr(Result.model_validate_json(text), name)
+        except ValidationError as error:
+            wrong += _told(error)
+        except RetinueError as error:
+            wrong.append(_finding(error.path, error.message, error.hint))
+        except Exception as error:  # noqa: BLE001 - writing runs foreign code
+            wrong.append(_finding(pointer([name]), f"`{type(error).__name__}` came up when it was read.", _FIX))
+    return wrong, copies
+
+
+_FIX: Final = "Use the nouns of `retinue.contract`, filled with plain values."
+
+
+def _plain(trial: Result, name: str) -> JsonValue:
+    dumped = trial.model_dump(include={"task_id", "agent", name}, exclude_none=True, by_alias=True, warnings=False)
+    return cast("JsonValue", dumped)
+
+
+def _told(error: ValidationError) -> list[Finding]:
+    seen: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
+    return [_finding(pointer(each["loc"]), f"{each['msg']}.", _FIX) for each in seen]
+
+
+def _finding(path: str, message: str, fix: str) -> Finding:
+    said = message if path.count("/") < 1 else f"`{path.split('/')[1]}` is wrong: {message[:1].lower()}{message[1:]}"
+    return Finding(rule="reply/claim", message=said, path=path or "/", fix=fix)

@@ -1,0 +1,83 @@
+"""Sentences that hold foreign text, as plain text and as Markdown from the same pieces.
+
+A file name, a person's name or a commit's subject is data: it is made printable for both, and cannot become markup in
+the second.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from retinue.contract.sanitize import escape_markdown, printable
+
+__all__ = ["Piece", "Prose", "code", "code_span", "name", "one_line", "title"]
+
+_TICKS: Final = re.compile(r"`+")
+_LONGEST: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Foreign text: `code` (a path, a word), `name` (of a person), or `title` (of a commit, a heading)."""
+
+    text: str
+    form: Literal["code", "name", "title"]
+
+    def plain(self) -> str:
+        """As it stands in plain text."""
+        match self.form:
+            case "code":
+                return f"`{self.text}`"
+            case "name":
+                return self.text
+            case "title":
+                return f"“{self.text}”"
+
+    def markdown(self) -> str:
+        """As it stands in Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
+        return escape_markdown(self.text, form="line") if self.form == "name" else code_span(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A sentence of ours with `{}` where foreign pieces stand."""
+
+    template: str
+    pieces: tuple[Piece | str, ...] = ()
+
+    def plain(self) -> str:
+        """The sentence as plain text."""
+        return self.template.format(*(one if isinstance(one, str) else one.plain() for one in self.pieces))
+
+    def markdown(self) -> str:
+        """The sentence as Markdown."""
+        return self.template.format(*(one if isinstance(one, str) else one.markdown() for one in self.pieces))
+
+
+def code(text: str) -> Piece:
+    """A path, an identifier, a word that was asked for."""
+    return Piece(one_line(text), "code")
+
+
+def name(text: str) -> Piece:
+    """A person's name."""
+    return Piece(one_line(text) or "(no name)", "name")
+
+
+def title(text: str) -> Piece:
+    """The subject of a commit."""
+    return Piece(one_line(text) or "(no subject)", "title")
+
+
+def one_line(text: str, *, longest: int = _LONGEST) -> str:
+    """`text` printable, on one line, cut with an ellipsis."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def code_span(text: str) -> str:
+    """`text` as a Markdown code span, whatever backticks it holds."""
+    runs = {len(run) for run in _TICKS.findall(text)}
+    ticks = "`" * next(length for length in range(1, len(text) + 2) if length not in runs)
+    pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"

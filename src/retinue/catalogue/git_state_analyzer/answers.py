@@ -1,0 +1,296 @@
+"""The sentences that answer a question about history: which facts lead, by what was wished for.
+
+Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from retinue.catalogue._prose import Piece, code, name, title
+from retinue.catalogue.git_state_analyzer.branch_status import say_state
+from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
+from retinue.catalogue.git_state_analyzer.moments import day_of
+from retinue.catalogue.git_state_analyzer.question import Wish
+from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
+from retinue.catalogue.git_state_analyzer.repository import Standing
+from retinue.catalogue.git_state_analyzer.scope import Scope
+from retinue.tools.git import Commit, Git
+
+__all__ = ["say_answer"]
+
+_PEOPLE: Final = 5
+_COMMITS: Final = 8
+_FILES: Final = 8
+_LOOKED_AT: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything an answer may speak of."""
+
+    git: Git
+    report: Report
+    scope: Scope
+    history: History
+    sizes: Sizes
+    standing: Standing
+    question: str
+
+    @property
+    def span(self) -> str:
+        """The commits that were counted, as a source."""
+        oldest, newest = self.history.oldest[0], self.history.newest[:1] or self.history.oldest[-1:]
+        return f"commits {short(oldest.sha)}..{short(newest[0].sha)}" if self.history.count > 1 else commit_source(oldest)
+
+    @property
+    def authored(self) -> list[Commit]:
+        """The newest commits but merges, which only bring together what others wrote; merges if there is nothing else."""
+        return [commit for commit in self.history.newest if not commit.is_merge] or self.history.newest
+
+    def about(self) -> tuple[str, tuple[Piece, ...]]:
+        """What was counted, as words after "commits": ` by … that touch …`."""
+        words, pieces = "", list[Piece]()
+        if self.scope.author:
+            words += " by {}"
+            pieces.append(name(self.history.people[0].name if len(self.history.people) == 1 else self.scope.author))
+        if self.scope.words:
+            words += " that mention {}"
+            pieces.append(code(" ".join(self.scope.asked.about)))
+        elif self.scope.paths:
+            kept = self.scope.paths[:3]
+            more = f" and {len(self.scope.paths) - 3} more" if len(self.scope.paths) > 3 else ""
+            words += f" that touch {', '.join(['{}'] * len(kept))}{more}"
+            pieces += map(code, kept)
+        if self.scope.revision != "HEAD":
+            words += " in {}"
+            pieces.append(code(self.scope.revision))
+        return words, tuple(pieces)
+
+
+def say_answer(
+    git: Git,
+    report: Report,
+    scope: Scope,
+    history: History,
+    sizes: Sizes,
+    *,
+    standing: Standing,
+    question: str,
+) -> None:
+    """Put into `report` what answers the question."""
+    found = _Found(git, report, scope, history, sizes, standing, question)
+    if scope.asked.wish == "state":
+        say_state(git, report, standing, question)
+        return
+    if standing.head.sha is None:
+        report.say("history", "The repository has no commits yet.", source="git log")
+        return
+    if scope.missing:
+        words = " and ".join(["{}"] * len(scope.missing))
+        report.say("not found", f"No tracked file, folder or commit subject is called {words}.", *map(code, scope.missing), source="git ls-files, git log")
+        return
+    if scope.stranger:
+        report.say("not found", "Nobody called {} has committed here.", name(scope.stranger), source="git log")
+        return
+    if not history.count:
+        words, pieces = found.about() if history.people or not scope.author else (" by {}", (name(scope.author),))
+        when = " in that time" if scope.since or scope.until else ""
+        report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
+        return
+    _ANSWERS[scope.asked.wish](found)
+
+
+# One for each wish.
+
+
+def _say_last(found: _Found) -> None:
+    places = [path for place in found.scope.places for path in place.paths] if not found.scope.words else []
+    if len(places) > 1:
+        _say_last_of_each(found, places)
+    else:
+        latest = found.authored[0]
+        what, pieces = _object(found)
+        found.report.say("last change", f"{what} was last changed by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest))
+    for commit in () if len(places) > 1 else found.authored[1:3]:
+        found.report.say("before that", "Before that by {} on {}: {}.", *by(commit), source=commit_source(commit))
+    if found.history.count > 1:
+        _say_people(found, most=3)
+
+
+def _say_last_of_each(found: _Found, places: list[str]) -> None:
+    latest = [(place, _newest(found.scope.commits(found.git, limit=_LOOKED_AT, paths=[place]))) for place in places]
+    known = [(place, commit) for place, commit in latest if commit is not None]
+    for place, commit in sorted(known, key=lambda pair: pair[1].committer_date, reverse=True):
+        found.report.say("last change", "{} was last changed by {} on {}: {}.", code(place), *by(commit), source=commit_source(commit))
+
+
+def _newest(commits: Iterable[Commit]) -> Commit | None:
+    """The newest commit that is no merge, else the newest."""
+    found = list(commits)
+    return next((commit for commit in found if not commit.is_merge), found[0] if found else None)
+
+
+def _say_first(found: _Found) -> None:
+    first = found.history.oldest[0]
+    what, pieces = _object(found)
+    verb = "first appears in a commit" if found.scope.words else "was first committed" if pieces else "begins with a commit"
+    found.report.say("first commit", f"{what} {verb} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
+    if found.history.count > 1:
+        latest = found.authored[0]
+        found.report.say("last change", "It was last changed by {} on {}: {}.", *by(latest), source=commit_source(latest))
+
+
+def _say_people(found: _Found, most: int = _PEOPLE) -> None:
+    people, total = found.history.people, found.history.count
+    words, pieces = found.about()
+    shown = people[:most]
+    listed = ", ".join(f"{{}} ({person.commits:,})" for person in shown)
+    more = f" and {len(people) - most:,} more" if len(people) > most else ""
+    noun = "person wrote" if len(people) == 1 else "people wrote"
+    found.report.say(
+        "authors",
+        f"{len(people):,} {noun} the {plural(total, 'commit')}{words}: {listed}{more}.",
+        *pieces,
+        *(name(person.name) for person in shown),
+        source=found.span,
+    )
+
+
+def _say_people_wish(found: _Found) -> None:
+    _say_people(found)
+    top = found.history.people[0]
+    found.report.say(
+        "activity",
+        "{} committed here from {} to {}.",
+        name(top.name), day_of(top.first), day_of(top.last),
+        source=found.span,
+    )  # fmt: skip
+    latest = found.authored[0]
+    found.report.say("last change", "The last of these commits is by {} on {}: {}.", *by(latest), source=commit_source(latest))
+
+
+def _say_count(found: _Found) -> None:
+    history = found.history
+    words, pieces = found.about()
+    merges = f", {history.merges:,} of them merges" if history.merges else ""
+    first, last = day_of(history.oldest[0].date), day_of(history.newest[0].date)
+    at_least = "at least " if history.cut else ""
+    verb = "is" if history.count == 1 else "are"
+    found.report.say(
+        "count", f"There {verb} {at_least}{plural(history.count, 'commit')}{words}{merges}, dated {first} to {last}.", *pieces, source=found.span
+    )
+    if not found.scope.author:
+        _say_people(found)
+
+
+def _say_changes(found: _Found) -> None:
+    history, sizes = found.history, found.sizes
+    words, pieces = found.about()
+    lines = ""
+    if sizes.measured and not sizes.cut and sizes.measured == history.judged:
+        added = sum(counts[1] for counts in sizes.files.values())
+        removed = sum(counts[2] for counts in sizes.files.values())
+        lines = f"; they add {plural(added, 'line')} and remove {removed:,} in {plural(len(sizes.files), 'file')}"
+    verb = "is" if history.count == 1 else "are"
+    authors = plural(len(history.people), "author")
+    found.report.say("changes", f"There {verb} {plural(history.count, 'commit')}{words} by {authors}{lines}.", *pieces, source=found.span)
+    _list_commits(found, found.authored)
+    if len(sizes.files) > 1:
+        _say_files(found, most=5)
+
+
+def _list_commits(found: _Found, commits: list[Commit], most: int = _COMMITS) -> None:
+    for commit in commits[:most]:
+        found.report.say("commit", "{}, {}: {}.", name(commit.author), day_of(commit.date), title(commit.subject), source=commit_source(commit))
+
+
+def _say_largest(found: _Found) -> None:
+    if not found.sizes.largest:
+        found.report.say("largest commit", "None of these commits could be measured.", source=found.span)
+        return
+    for commit in found.sizes.largest:
+        found.report.say(
+            "largest commit",
+            "{} on {}, {} in {}: {}.",
+            name(commit.author), day_of(commit.date), plural(lines_of(commit), "line"),
+            plural(len(commit.changes or ()), "file"), title(commit.subject),
+            source=commit_source(commit),
+        )  # fmt: skip
+
+
+def _say_files(found: _Found, most: int = _FILES) -> None:
+    ranked = sorted(found.sizes.files.items(), key=lambda item: (-item[1][0], -item[1][1] - item[1][2], item[0]))[:most]
+    if not ranked:
+        found.report.say("files", "None of these commits could be measured.", source=found.span)
+        return
+    listed = ", ".join(f"{{}} ({counts[0]:,})" for _, counts in ranked)
+    found.report.say(
+        "files", f"Changed in the most commits: {listed}.", *(code(path) for path, _ in ranked), source=found.span
+    )
+
+
+def _say_form(found: _Found) -> None:
+    history = found.history
+    words, pieces = found.about()
+    found.report.say(
+        "format",
+        f"{history.formed:,} of {plural(history.judged, 'commit')}{words} have a subject of the form {{}}.",
+        *pieces, code("type(scope): what was done"),
+        source=found.span,
+    )  # fmt: skip
+    found.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=found.span)
+    for commit in history.violations[:3]:
+        found.report.say("format", "Not of that form: {} by {}.", title(commit.subject), name(commit.author), source=commit_source(commit))
+
+
+def _say_releases(found: _Found) -> None:
+    tags = found.git.tags()
+    if not tags:
+        found.report.say("releases", "The repository has no tags, so no release can be told.", source="git for-each-ref refs/tags")
+        return
+    newest = tags[0]
+    found.report.say("releases", "The newest of {} is {}, of {}.", plural(len(tags), "tag"), code(newest.name), day_of(newest.date), source=commit_source(newest.sha))
+    if len(tags) > 1:
+        listed = [(code(tag.name), day_of(tag.date)) for tag in tags[1:4]]
+        pieces = [piece for pair in listed for piece in pair]
+        found.report.say("releases", f"Before it: {', '.join(['{} ({})'] * len(listed))}.", *pieces, source="git for-each-ref refs/tags")
+    since = found.git.count(f"refs/tags/{newest.name}..HEAD")
+    found.report.say("releases", f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}.", source=f"git rev-list {newest.name}..HEAD")
+
+
+def _say_overview(found: _Found) -> None:
+    _say_count(found)
+    _say_last_commits(found)
+    if len(found.sizes.files) > 1:
+        _say_files(found, most=5)
+
+
+def _say_last_commits(found: _Found) -> None:
+    for commit in islice(found.history.newest, 3):
+        found.report.say("commit", "{}, {}: {}.", name(commit.author), day_of(commit.date), title(commit.subject), source=commit_source(commit))
+
+
+def _object(found: _Found) -> tuple[str, tuple[Piece, ...]]:
+    """What the sentence speaks of, capitalised."""
+    if found.scope.words:
+        return "{}", (code(" ".join(found.scope.asked.about)),)
+    places = [path for place in found.scope.places for path in place.paths] or list(found.scope.paths)
+    if places:
+        return ", ".join(["{}"] * len(places[:3])), tuple(map(code, places[:3]))
+    return "The repository", ()
+
+
+_ANSWERS: Final[Mapping[Wish, Callable[[_Found], None]]] = {
+    "largest": _say_largest,
+    "files": _say_files,
+    "form": _say_form,
+    "releases": _say_releases,
+    "count": _say_count,
+    "people": _say_people_wish,
+    "last": _say_last,
+    "first": _say_first,
+    "changes": _say_changes,
+    "overview": _say_overview,
+}

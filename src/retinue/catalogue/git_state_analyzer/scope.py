@@ -1,0 +1,266 @@
+"""Which commits a question is about: revisions, time, people and paths, read from parameters and words.
+
+A parameter always wins over the words. What was read how is said, so that a reader can see a misunderstanding.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from retinue.catalogue._prose import Piece, code
+from retinue.catalogue._watch import Watch
+from retinue.catalogue.git_state_analyzer.moments import read_edge
+from retinue.catalogue.git_state_analyzer.question import Asked, read_question
+from retinue.catalogue.git_state_analyzer.report import Report
+from retinue.catalogue.git_state_analyzer.subject import Places, find_places, says, words_of
+from retinue.contract.model import JsonMapping
+from retinue.tools.git import Commit, Git
+
+__all__ = ["Scope", "read_scope"]
+
+_VERSION: Final = re.compile(r"(?<![\w./-])v?\d+(?:\.\d+)+(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d+)?(?![\w./-])")
+_SINCE_RELEASE: Final = re.compile(
+    r"\b(?:since|after)\s+(?:the\s+)?(?:last|latest|(?:most\s+)?recent|previous|newest)\s+(?:release|tag|version)\b", re.IGNORECASE
+)
+_SINCE: Final = re.compile(r"\b(?:since|after)\s+(?:version\s+|release\s+|tag\s+)?\Z", re.IGNORECASE)
+_RENAMES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which commits to look at, and what is wanted of them.
+
+    Attributes:
+        paths: Only commits that touch one of these; earlier names of renamed files included.
+        places: How words were read as paths, one for each thing the question is about.
+        words: Only commits whose subject has these, when no path is called so.
+        missing: Words the question is about that neither a path nor a subject has.
+    """
+
+    asked: Asked
+    revision: str = "HEAD"
+    since: datetime | None = None
+    until: datetime | None = None
+    author: str = ""
+    paths: tuple[str, ...] = ()
+    places: tuple[Places, ...] = ()
+    words: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()
+    stranger: str = ""
+
+    def commits(self, git: Git, *, stat: bool = False, limit: int | None = None, paths: Sequence[str] | None = None) -> Iterator[Commit]:
+        """The commits, newest first."""
+        found = git.log(
+            self.revision,
+            since=self.since,
+            until=self.until,
+            author=self.author,
+            paths=self.paths if paths is None else paths,
+            stat=stat,
+            limit=None if self.words else limit,
+        )
+        if not self.words:
+            return found
+        return islice((commit for commit in found if says(commit, self.words)), limit)
+
+    def facts(self) -> JsonMapping:
+        """The scope as data."""
+        found: JsonMapping = {"revision": self.revision, "paths": list(self.paths)}
+        for key, edge in (("since", self.since), ("until", self.until)):
+            if edge is not None:
+                found[key] = edge.isoformat()
+        if self.author:
+            found["author"] = self.author
+        if self.words:
+            found["subject_words"] = sorted(self.words)
+        return found
+
+
+def read_scope(
+    git: Git,
+    watch: Watch,
+    report: Report,
+    *,
+    question: str,
+    given: Mapping[str, object],
+    read: Mapping[str, object],
+    words: Sequence[str],
+    files: Sequence[str],
+) -> Scope:
+    """Read what a question and its parameters mean in this repository.
+
+    Args:
+        given: Parameters the caller has set.
+        read: Parameters read from the words of the question.
+        words: Those words.
+        files: The paths there are.
+    """
+    both = {**read, **given}
+    scope = Scope(read_question(question, read=words))
+    scope = replace(
+        scope,
+        revision=str(both.get("range") or "HEAD"),
+        since=read_edge(str(both.get("since") or ""), "since"),
+        until=read_edge(str(both.get("until") or ""), "until"),
+        author=str(both.get("author") or ""),
+        paths=tuple(str(path) for path in _listed(both.get("paths"))),
+    )
+    if not both.get("range"):
+        scope, words = _releases(git, scope, question, words, report)
+    watch.check()
+    if not scope.author:
+        scope, words = _person(git, scope, words, report)
+    scope = replace(scope, asked=replace(read_question(question, read=words), people=scope.asked.people))
+    watch.check()
+    if not scope.paths and scope.asked.wish != "state":
+        scope = _subject(git, watch, scope, files, report)
+    return _with_earlier_names(git, watch, scope, report)
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+# Releases.
+
+
+def _releases(git: Git, scope: Scope, question: str, words: Sequence[str], report: Report) -> tuple[Scope, Sequence[str]]:
+    """Read "since 2.0", "between 2.0 and 3.0", "since the last release" by the tags there are."""
+    found = list(_VERSION.finditer(question))
+    last = _SINCE_RELEASE.search(question)
+    if not found and not last:
+        return scope, words
+    tags = git.tags()
+    if last and tags:
+        report.note("Read “{}” as since {}.", last.group().lower(), code(tags[0].name))
+        return replace(scope, revision=f"{tags[0].name}..HEAD"), [*words, last.group()]
+    names = {tag.name for tag in tags}
+    known = [(match, tag) for match in found if (tag := _tag(match.group(), names))]
+    said = [*words, *(match.group() for match, _ in known)]
+    if len(known) >= 2:
+        order = [tag.name for tag in reversed(tags)]
+        older, newer = sorted((known[0][1], known[1][1]), key=order.index)
+        report.note("Read the versions as {}.", code(f"{older}..{newer}"))
+        return replace(scope, revision=f"{older}..{newer}"), said
+    if known:
+        match, tag = known[0]
+        if _SINCE.search(question[: match.start()]):
+            return replace(scope, revision=f"{tag}..HEAD"), said
+        order = [one.name for one in tags]
+        before = order[order.index(tag) + 1 : order.index(tag) + 2]
+        revision = f"{before[0]}..{tag}" if before else tag
+        report.note("Read {} as the commits {}.", code(match.group()), code(revision))
+        return replace(scope, revision=revision), said
+    if found:
+        near = ", ".join(tag.name for tag in tags[:3])
+        report.warn(
+            "missing_data",
+            f"No tag is called {found[0].group()!r}.",
+            impact="The question could not be narrowed to that version.",
+            recovery=f"Name a tag there is, such as {near}." if near else "The repository has no tags.",
+        )
+    return scope, words
+
+
+def _tag(version: str, names: set[str]) -> str | None:
+    bare = version.removeprefix("v")
+    choices = (version, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0", f"release-{bare}")
+    return next((choice for choice in choices if choice in names), None)
+
+
+# People.
+
+
+def _person(git: Git, scope: Scope, words: Sequence[str], report: Report) -> tuple[Scope, Sequence[str]]:
+    """The author a question names: somebody who has written a commit, else it is said that nobody has."""
+    for said in scope.asked.people:
+        for part in _shorter(said):
+            if next(git.log(author=part, limit=1), None) is not None:
+                return replace(scope, author=part), [*words, part]
+    if scope.asked.people and " " in scope.asked.people[0]:
+        # Only a full name is surely one; a single capitalised word may be a thing.
+        return replace(scope, stranger=scope.asked.people[0]), [*words, scope.asked.people[0]]
+    return scope, words
+
+
+def _shorter(said: str) -> Iterator[str]:
+    """`said`, and its beginnings by whole words: what follows a name may look like one."""
+    parts = said.split()
+    return (" ".join(parts[:count]) for count in range(len(parts), 0, -1))
+
+
+# What it is about.
+
+
+def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report: Report) -> Scope:
+    places: list[Places] = []
+    for words in scope.asked.about:
+        found = find_places(words, files)
+        if found.paths:
+            places.append(found)
+            continue
+        wanted = words_of(words)
+        if wanted and _any_says(git, watch, scope, wanted):
+            report.note("No file or folder is called {}; read it as the commits whose subject says so.", code(words))
+            return replace(scope, words=wanted)
+    for place in places:
+        _note_places(place, report)
+    paths = tuple(dict.fromkeys(path for place in places for path in place.paths))
+    missing = () if paths or not scope.asked.firm else scope.asked.about
+    return replace(scope, paths=paths, places=tuple(places), missing=missing)
+
+
+def _any_says(git: Git, watch: Watch, scope: Scope, wanted: frozenset[str]) -> bool:
+    trial = replace(scope, words=wanted)
+    for number, commit in enumerate(replace(trial, words=frozenset()).commits(git)):
+        if number % 500 == 0:
+            watch.check()
+        if says(commit, wanted):
+            return True
+    return False
+
+
+def _note_places(place: Places, report: Report) -> None:
+    if place.paths == (place.words,):
+        return
+    pieces: list[Piece | str] = [code(place.words), *map(code, place.paths)]
+    more = f" and {place.more:,} more" if place.more else ""
+    report.note(f"Read {{}} as {', '.join(['{}'] * len(place.paths))}{more}.", *pieces)
+
+
+def _with_earlier_names(git: Git, watch: Watch, scope: Scope, report: Report) -> Scope:
+    """`scope` with the names its files had before they were renamed: git follows one file only, and only by itself."""
+    if scope.revision != "HEAD" or len(scope.paths) > 3 or scope.asked.wish in {"state", "releases"}:
+        return scope
+    earlier: list[str] = []
+    for path in scope.paths:
+        if not path.endswith("/"):
+            earlier += _earlier_names(git, watch, path)
+    earlier = [path for path in dict.fromkeys(earlier) if path not in scope.paths]
+    if not earlier:
+        return scope
+    report.note(f"Earlier names are counted too: {', '.join(['{}'] * len(earlier))}.", *map(code, earlier))
+    return replace(scope, paths=(*scope.paths, *earlier))
+
+
+def _earlier_names(git: Git, watch: Watch, path: str) -> list[str]:
+    found: list[str] = []
+    while len(found) < _RENAMES:
+        watch.check()
+        first = None
+        for first in git.log(paths=[path]):
+            pass
+        if first is None:
+            break
+        changed = next(git.log(first.sha, limit=1, stat=True)).changes or ()
+        old = next((one.old_path for one in changed if one.path == path and one.kind == "renamed"), None)
+        if old is None or old in found or old.startswith(('"', "../")):
+            break
+        found.append(old)
+        path = old
+    return found
+
+

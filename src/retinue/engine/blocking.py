@@ -1,0 +1,241 @@
+"""Synchronous functions in threads of our own, awaited without blocking the loop.
+
+A thread cannot be killed. When its caller stops waiting, it is left behind and runs on; `Call.left_behind` says so,
+and `left_behind()` lists all of them. `concurrent.futures` is not used because it joins its threads when the
+interpreter exits: one hung function and the program never ends. CPU-heavy work belongs in `offload`.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+
+from retinue.errors import InternalError, Unavailable
+
+__all__ = ["Call", "in_thread", "left_behind", "retire_idle_threads"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MOST: Final = 64
+"""Threads at work at once, those left behind not counted; further calls wait their turn."""
+_IDLE_S: Final = 5.0
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `function` in a daemon thread, with the caller's context variables, and await what it returns.
+
+    Raises:
+        InternalError: The function tried to end the program (`sys.exit`): a thread cannot.
+    """
+    return await Call(function, *args, **kwargs)
+
+
+class Call(Generic[T]):
+    """One call of a synchronous function. Await it once; afterwards `left_behind` tells whether it still runs.
+
+    Attributes:
+        name: What the function is called, for a message.
+        started: A thread has taken it.
+        settled: The function has returned or raised.
+        abandoned: Whoever waited stopped waiting before that.
+    """
+
+    __slots__ = ("_context", "_future", "_loop", "_work", "abandoned", "name", "settled", "started")
+
+    def __init__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        self.name: str = getattr(function, "__qualname__", None) or type(function).__qualname__
+        self.started = self.settled = self.abandoned = False
+        self._work: Callable[[], T] | None = lambda: function(*args, **kwargs)
+        self._context = contextvars.copy_context()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._future: asyncio.Future[T] | None = None
+
+    @property
+    def left_behind(self) -> bool:
+        """Nobody waits for it any more, but its thread still runs."""
+        return self.abandoned and self.started and not self.settled
+
+    def __await__(self) -> Generator[Any, None, T]:
+        """Start the function and wait for it.
+
+        Raises:
+            InternalError: It was awaited before, or the function tried to end the program.
+            Unavailable: The system gives no more threads.
+        """
+        if self._loop is not None:
+            raise InternalError(f"The call of `{self.name}` was awaited twice.", hint="Make a new `Call`.")
+        self._loop = asyncio.get_running_loop()
+        self._future = self._loop.create_future()
+        _threads.submit(self)
+        try:
+            return (yield from self._future)
+        finally:
+            if self._future.cancelled() or not self._future.done():
+                _threads.abandon(self)
+
+    def run(self) -> Callable[[], None]:
+        """Do the work, in the thread. Gives what sends its outcome to whoever waits."""
+        work, self._work = self._work, None
+        outcome: T | None = None
+        failure: BaseException | None = None
+        try:
+            outcome = self._context.run(cast("Callable[[], T]", work))
+        except StopIteration as error:  # a future refuses it: it would end the awaiting generator
+            failure = InternalError(f"`{self.name}` raised `StopIteration`: {error}")
+        except Exception as error:  # noqa: BLE001 - carried to whoever waits
+            failure = error
+        except BaseException as error:  # noqa: BLE001 - must not travel through the loop, where it would end everything
+            failure = InternalError(f"`{self.name}` tried to end the program: `{type(error).__name__}`: {error}")
+        return partial(self._send, outcome, failure)
+
+    def refuse(self, failure: BaseException) -> None:
+        """End it without having run."""
+        self._send(None, failure)
+
+    def _send(self, outcome: T | None, failure: BaseException | None) -> None:
+        # A closed loop refuses: then nobody waits any more.
+        with suppress(RuntimeError):
+            cast("asyncio.AbstractEventLoop", self._loop).call_soon_threadsafe(self._deliver, outcome, failure)
+
+    def _deliver(self, outcome: T | None, failure: BaseException | None) -> None:
+        future = self._future
+        if future is None or future.done() or self.abandoned:
+            return
+        if failure is not None:
+            future.set_exception(failure)
+        else:
+            future.set_result(cast("T", outcome))
+
+
+class _Threads:
+    """Daemon threads that are kept a while for the next call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Thread] = []
+        self._waiting: deque[Call[Any]] = deque()
+        self._busy = 0
+        self._abandoned: set[Call[Any]] = set()
+
+    def submit(self, call: Call[Any]) -> None:
+        """Give `call` to an idle thread or a new one, or let it wait for its turn."""
+        with self._lock:
+            self._waiting.append(call)
+            following = self._take()
+            thread = self._idle.pop() if self._idle and following else None
+        if following is not None:
+            self._hand(following, thread)
+
+    def abandon(self, call: Call[Any]) -> None:
+        """Nobody waits for `call` any more: its place is free for another, whether or not its thread ever ends."""
+        with self._lock:
+            if call.settled:
+                return
+            call.abandoned = True
+            if not call.started:
+                self._waiting.remove(call)
+                return
+            self._abandoned.add(call)
+            self._busy -= 1
+            following = self._take()
+        if following is not None:
+            self._hand(following, None)
+
+    def next(self, thread: "_Thread", ended: Call[Any]) -> Call[Any] | None:
+        """What `thread` does after `ended`: another call at once, or None: wait for one."""
+        with self._lock:
+            ended.settled = True
+            if ended in self._abandoned:
+                self._abandoned.discard(ended)
+            else:
+                self._busy -= 1
+            following = self._take()
+            if following is None:
+                self._idle.append(thread)
+            return following
+
+    def retire(self, thread: "_Thread") -> bool:
+        """Whether `thread` may end: nobody is about to give it a call."""
+        with self._lock:
+            if thread in self._idle:
+                self._idle.remove(thread)
+                return True
+            return False
+
+    def retire_idle(self) -> None:
+        """End the threads that have nothing to do, and wait until they are gone."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for thread in idle:
+            thread.inbox.put(None)
+        for thread in idle:
+            thread.join()
+
+    def left_behind(self) -> tuple[str, ...]:
+        """The functions that nobody waits for and that still run."""
+        with self._lock:
+            return tuple(sorted(call.name for call in self._abandoned))
+
+    def _take(self) -> Call[Any] | None:
+        if not self._waiting or self._busy >= _MOST:
+            return None
+        self._busy += 1
+        call = self._waiting.popleft()
+        call.started = True
+        return call
+
+    def _hand(self, call: Call[Any], thread: "_Thread | None") -> None:
+        if thread is None:
+            thread = _Thread(self)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                with self._lock:
+                    self._busy -= 1
+                    call.settled = True
+                call.refuse(Unavailable(f"No thread can be started: {error}", hint="Run fewer things at once."))
+                return
+        thread.inbox.put(call)
+
+
+class _Thread(threading.Thread):
+    def __init__(self, pool: _Threads) -> None:
+        super().__init__(name="retinue-blocking", daemon=True)
+        self.inbox: SimpleQueue[Call[Any] | None] = SimpleQueue()
+        self._pool = pool
+
+    def run(self) -> None:
+        while (call := self._wait()) is not None:
+            while call is not None:
+                send = call.run()
+                # First free, then sent: whoever has the outcome may count on this thread being idle.
+                call = self._pool.next(self, call)
+                send()
+                del send
+
+    def _wait(self) -> Call[Any] | None:
+        while True:
+            try:
+                return self.inbox.get(timeout=_IDLE_S)
+            except Empty:
+                if self._pool.retire(self):
+                    return None
+
+
+_threads = _Threads()
+
+
+def left_behind() -> tuple[str, ...]:
+    """Names of the functions that nobody waits for any more and whose threads still run."""
+    return _threads.left_behind()
+
+
+def retire_idle_threads() -> None:
+    """End the threads that have nothing to do. Called when an engine is left, so that nothing stays behind."""
+    _threads.retire_idle()

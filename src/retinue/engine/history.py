@@ -1,0 +1,159 @@
+"""What is known of one run, and how a run that goes on repeats what has already happened.
+
+A replay delivers recorded results instead of running their steps again, and gives the same time and chance, until the
+first thing that has to be done anew has been done; from then on everything is fresh.
+"""
+
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from retinue.contract.event import KINDS, Answered, Asked, Body, Event, Finished, Started
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.engine.questions import result_of
+from retinue.engine.record import encode
+from retinue.errors import InvalidInput
+
+__all__ = ["History", "Note", "Replay", "Value"]
+
+Value: TypeAlias = Literal["now", "random", "sleep"]
+"""What a workflow got from its scope that no event tells: the time, a number, the moment a sleep is over."""
+
+Note: TypeAlias = tuple[Value, float] | tuple[Literal["renewed"], dict[Value, int]]
+"""A value that was given, or: from here on only so many of the values before are still true."""
+
+_VALUES: tuple[Value, ...] = ("now", "random", "sleep")
+
+
+@dataclass(slots=True)
+class History:
+    """One run as far as it got: how it was started, its events, and the values it was given."""
+
+    run: str
+    workflow: str
+    payload: JsonMapping
+    label: str
+    started_ns: int
+    parent: str | None = None
+    events: list[Event] = field(default_factory=list[Event])
+    notes: list[Note] = field(default_factory=list[Note])
+
+    def kept(self) -> dict[str, tuple[int, Result]]:
+        """By name, the results that are not made again, each with the sequence at which it came.
+
+        A step is kept when it brought something (`success` or `partial`), an answer when a person gave it.
+        """
+        found: dict[str, tuple[int, Result]] = {}
+        asked: dict[str, Asked] = {}
+        for event in self.events:
+            match event.body:
+                case Finished(result) if event.node:
+                    found.pop(event.node, None)
+                    if result.useful:
+                        found[event.node] = (event.sequence, result)
+                case Asked() as body:
+                    asked[event.node] = body
+                case Answered(answer) if answer.by == "person" and event.node in asked:
+                    found[event.node] = (
+                        event.sequence,
+                        result_of(f"{self.run}:{event.node}", asked[event.node].question, answer),
+                    )
+                case _:
+                    pass
+        return found
+
+    def finished_steps(self) -> tuple[str, ...]:
+        """Names of the steps that a resumed run keeps, in the order in which they ended."""
+        steps: dict[str, None] = {}
+        for event in self.events:
+            if event.node and isinstance(event.body, Finished):
+                steps.pop(event.node, None)
+                if event.body.result.useful:
+                    steps[event.node] = None
+        return tuple(steps)
+
+    def copied(self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = ()) -> "History":
+        """A history for a new run that begins with what this one has finished, except what is named."""
+        names = {name for name in self.kept() if name not in without}
+        copy = History(run, self.workflow, self.payload, self.label, started_ns, parent, notes=list(self.notes))
+        copy.events.append(Event(run, "", 0, 1, started_ns, Started(instruction=self.label)))
+        for event in self.events:
+            if event.node in names and isinstance(event.body, Finished | Asked | Answered):
+                place = len(copy.events) + 1
+                copy.events.append(Event(run, event.node, event.attempt, place, event.at_ns, event.body))
+        return copy
+
+
+class Replay:
+    """What a run that goes on still has to repeat."""
+
+    __slots__ = ("_given", "_kept", "_renewed", "_said", "_values")
+
+    def __init__(self, history: History) -> None:
+        self._kept = history.kept()
+        self._values = {kind: deque(values) for kind, values in _values(history.notes).items()}
+        self._given: dict[Value, int] = dict.fromkeys(_VALUES, 0)
+        self._said = Counter(
+            _key(event.body, event.node, event.attempt)
+            for event in history.events
+            if not isinstance(event.body, Finished | Asked | Answered)
+        )
+        self._renewed = False
+
+    @property
+    def results(self) -> int:
+        """How many recorded results have not been taken yet."""
+        return len(self._kept)
+
+    def take(self, name: str) -> tuple[int, Result] | None:
+        """The recorded result of `name` and its place in the order, once."""
+        return self._kept.pop(name, None)
+
+    def value(self, kind: Value) -> float | None:
+        """The next recorded value, or None: it must be a fresh one."""
+        values = self._values[kind]
+        if not values:
+            return None
+        self._given[kind] += 1
+        return values.popleft()
+
+    def repeats(self, body: Body, node: str, attempt: int) -> bool:
+        """Whether the workflow only says again what it had said before."""
+        key = _key(body, node, attempt)
+        if self._renewed or not self._said[key]:
+            return False
+        self._said[key] -= 1
+        return True
+
+    def renew(self) -> dict[Value, int] | None:
+        """Something new has happened: what was recorded after this point is void.
+
+        Gives how many values of each kind stay true; None when that was said before.
+        """
+        if self._renewed:
+            return None
+        self._renewed = True
+        for values in self._values.values():
+            values.clear()
+        return self._given
+
+
+def _key(body: Body, node: str, attempt: int) -> tuple[str, int, str, str]:
+    try:
+        text = encode(body)
+    except InvalidInput:
+        text = repr(body)
+    return (node, attempt, KINDS[type(body)], text)
+
+
+def _values(notes: Sequence[Note]) -> dict[Value, list[float]]:
+    values: dict[Value, list[float]] = {kind: [] for kind in _VALUES}
+    for note in notes:
+        if note[0] == "renewed":
+            for kind, count in note[1].items():
+                del values[kind][count:]
+        else:
+            values[note[0]].append(note[1])
+    return values

@@ -1,0 +1,297 @@
+"""The history of runs in one SQLite file: what happened, for people, and what is finished, for going on.
+
+One table of events. Values are JSON of our own contract types, never pickle. Writing never blocks a run and never
+fails one (`writer`); reading is synchronous, and says exactly which run cannot be read.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from retinue.contract.event import KINDS, Event
+from retinue.contract.result import Result
+from retinue.engine.base import RunRecord
+from retinue.engine.history import History, Note
+from retinue.engine.ids import CHILD, unknown_run
+from retinue.engine.owner import Owner
+from retinue.engine.reader import Reader
+from retinue.engine.record import encode, encode_data
+from retinue.engine.store import FIRST_NOTE, INSERT, Row, open_to_read, store_error
+from retinue.engine.writer import Writer
+from retinue.errors import InvalidInput, RetinueError
+
+__all__ = ["Journal"]
+
+T = TypeVar("T")
+
+_PAGE: Final = 500
+_AFTER_CHILD: Final = chr(ord(CHILD) + 1)
+
+
+class Journal:
+    """The history in the file at `path`. Safe to use from several threads, objects and processes at once.
+
+    Close it, or leave it as a context, to be sure that everything is written.
+
+    Attributes:
+        path: The file. It is made, readable by nobody else, by the first run that is recorded.
+        listeners: Called in the writer's thread when something cannot be written.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.listeners: list[Callable[[RetinueError], None]] = []
+        self._writer = Writer(self.path, self._tell)
+        self._lock = threading.Lock()
+        self._reading: sqlite3.Connection | None = None
+        self._owner: Owner | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def failure(self) -> RetinueError | None:
+        """Why nothing is recorded any more, if so."""
+        return self._writer.failure
+
+    def close(self) -> None:
+        """Write what is left, and stop being the owner of runs. Using it again opens it again."""
+        self._writer.close()
+        with self._lock:
+            if self._reading is not None:
+                self._reading.close()
+                self._reading = None
+            if self._owner is not None:
+                self._owner.release()
+                self._owner = None
+
+    def flush(self) -> None:
+        """Wait until everything recorded so far is in the file."""
+        self._writer.flush()
+
+    def hurry(self) -> None:
+        """Write soon what is recorded so far, without waiting for more."""
+        self._writer.hurry()
+
+    # Recording
+
+    def begin(self, history: History) -> None:
+        """Record that a run begins, and what is already in its history.
+
+        Raises:
+            InvalidInput: Its payload is not JSON data.
+        """
+        for row in self._first_rows(history):
+            self._writer.append(row)
+
+    def begin_once(self, history: History) -> bool:
+        """The same for a run whose id somebody chose; False when there is such a run already. Waits for the disk.
+
+        Raises:
+            InvalidInput: Its payload is not JSON data.
+            RetinueError: The file cannot be written.
+        """
+        rows = self._first_rows(history)
+
+        def insert(connection: sqlite3.Connection) -> bool:
+            if connection.execute("SELECT 1 FROM events WHERE run = ? AND sequence = 0", (history.run,)).fetchone():
+                return False
+            connection.executemany(INSERT, rows)
+            return True
+
+        return self._writer.call(insert)
+
+    def take_over(self, run: str, at_ns: int) -> None:
+        """Record that this process goes on with a run. Waits for the disk.
+
+        Raises:
+            InvalidInput: Another process still works on it.
+            UnknownName: There is no such run.
+            ParseError: Its record cannot be read.
+            RetinueError: The file cannot be written.
+        """
+        owner = self._own()
+
+        def note(connection: sqlite3.Connection) -> None:
+            record = Reader(connection, self._folder, self.path).record(run)
+            if record.ended_ns is None and not record.stalled:
+                raise InvalidInput(
+                    f"The run `{run}` is still being worked on.", hint="Wait for it, or end the process that runs it."
+                )
+            low, high = connection.execute(
+                "SELECT min(sequence), max(sequence) FROM events WHERE run = ? AND sequence > ?", (run, FIRST_NOTE)
+            ).fetchone()
+            body = encode_data({"owner": owner, "after": high})
+            connection.execute(INSERT, (run, low - 1, "", 0, "owner", at_ns, body))
+
+        self._writer.call(note)
+
+    def record(self, event: Event) -> None:
+        """Record an event.
+
+        Raises:
+            InvalidInput: It holds something that is not JSON data.
+        """
+        self._writer.append(_event_row(event))
+
+    def note(self, run: str, number: int, note: Note, at_ns: int) -> None:
+        """Record a value that a workflow was given; `number` counts them from 1."""
+        kind, value = note
+        self._writer.append((run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
+
+    # Reading
+
+    def list(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first, without child runs. One that cannot be read is there too, with its `damage`.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.newest(limit), ())
+
+    def get(self, run: str) -> RunRecord:
+        """One run's record.
+
+        Raises:
+            UnknownName: There is no such run; near names are suggested.
+            ParseError: Its record cannot be read.
+            RetinueError: The file itself cannot be read.
+        """
+        record = self._read(lambda reader: reader.record(run), None)
+        if record is None:
+            raise unknown_run(run, [])
+        return record
+
+    def find(self, part: str) -> tuple[str, ...]:
+        """Ids of the runs that begin with `part`, or else of those that end with it; the newest first.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.find(part), ())
+
+    def history(self, run: str) -> History:
+        """Everything about one run.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: Something in it cannot be read.
+            RetinueError: The file itself cannot be read.
+        """
+        history = self._read(lambda reader: reader.history(run), None)
+        if history is None:
+            raise unknown_run(run, [])
+        return history
+
+    def events(self, run: str, *, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
+        """At most `limit` events of a run with a sequence above `after`, in order.
+
+        Raises:
+            ParseError: One of them cannot be read.
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.events(run, after, limit), ())
+
+    def result(self, run: str) -> Result | None:
+        """What a run came to; None when it has not ended.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: Its record cannot be read.
+            RetinueError: The file itself cannot be read.
+        """
+        if self.get(run).ended_ns is None:
+            return None
+        return self._read(lambda reader: reader.result(run), None)
+
+    # Forgetting
+
+    def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
+        """Delete runs with their child runs, and give how many; those that somebody works on stay.
+
+        Args:
+            older_than_ns: Only runs that were started before, nanoseconds since 1970 UTC.
+            keep: The newest runs to spare.
+
+        Raises:
+            InvalidInput: Neither is given: that would delete everything.
+            RetinueError: The file cannot be written.
+        """
+        if older_than_ns is None and keep is None:
+            raise InvalidInput("Nothing says which runs to delete.", hint="Give an age, or how many runs to keep.")
+        if not self.path.exists():
+            return 0
+
+        def delete(connection: sqlite3.Connection) -> int:
+            reader = Reader(connection, self._folder, self.path)
+            old = [
+                record.run
+                for record in reader.newest(-1)[keep or 0 :]
+                if (older_than_ns is None or record.started_ns < older_than_ns)
+                and (record.ended_ns is not None or record.stalled or record.damage)
+            ]
+            for run in old:
+                connection.execute(
+                    "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + _AFTER_CHILD)
+                )
+            return len(old)
+
+        return self._writer.call(delete)
+
+    # Within
+
+    @property
+    def _folder(self) -> Path:
+        return self.path.with_name(self.path.name + ".owners")
+
+    def _own(self) -> str:
+        with self._lock:
+            if self._owner is None:
+                # Without a lock file the run counts as stalled, which is the truth once the file system fails.
+                with suppress(OSError):
+                    self._owner = Owner(self._folder)
+            return self._owner.name if self._owner else ""
+
+    def _tell(self, failure: RetinueError) -> None:
+        for listener in tuple(self.listeners):
+            listener(failure)
+
+    def _first_rows(self, history: History) -> Sequence[Row]:
+        start = {
+            "workflow": history.workflow,
+            "label": history.label,
+            "parent": history.parent,
+            "owner": self._own(),
+        }
+        at_ns = history.started_ns
+        rows: Sequence[Row] = [
+            (history.run, 0, "", 0, "run", at_ns, encode_data(start)),
+            (history.run, FIRST_NOTE, "", 0, "payload", at_ns, encode_data(history.payload)),
+        ]
+        rows += [_event_row(event) for event in history.events]
+        for number, (kind, value) in enumerate(history.notes, 1):
+            rows.append((history.run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
+        return rows
+
+    def _read(self, question: Callable[["Reader"], T], empty: T) -> T:
+        self.flush()
+        with self._lock:
+            try:
+                if self._reading is None:
+                    self._reading = open_to_read(self.path)
+                if self._reading is None:
+                    return empty
+                return question(Reader(self._reading, self._folder, self.path))
+            except (sqlite3.Error, OSError) as error:
+                raise store_error(self.path, error) from error
+
+
+def _event_row(event: Event) -> Row:
+    body = event.body
+    return (event.run, event.sequence, event.node, event.attempt, KINDS[type(body)], event.at_ns, encode(body))

@@ -1,0 +1,103 @@
+"""The events of one run as they happen: numbered, kept, written to the journal, and followed by whoever wants to."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from retinue.contract.event import Body, Event, Finished, Message
+from retinue.engine.history import History, Note
+from retinue.engine.outcome import without_data
+from retinue.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
+
+__all__ = ["Log"]
+
+
+class Log:
+    """One run's history while it is being written.
+
+    Attributes:
+        history: What has happened so far.
+        closed: The last event has been recorded.
+    """
+
+    __slots__ = ("_clock", "_followers", "_journal", "closed", "history")
+
+    def __init__(self, history: History, clock: Callable[[], int], journal: "Journal | None") -> None:
+        self.history = history
+        self.closed = False
+        self._clock = clock
+        self._journal = journal
+        self._followers: list[asyncio.Future[None]] = []
+
+    def record(self, body: Body, node: str = "", attempt: int = 0) -> None:
+        """Append an event, unless the last one has been recorded."""
+        if self.closed:
+            return
+        events = self.history.events
+        event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
+        events.append(event)
+        if self._journal is not None:
+            self._write(self._journal, event)
+        if self._followers:
+            self._wake()
+
+    def note(self, note: Note) -> None:
+        """Keep a value that was given to the workflow."""
+        notes = self.history.notes
+        notes.append(note)
+        if self._journal is not None:
+            self._journal.note(self.history.run, len(notes), note, self._clock())
+
+    def close(self) -> None:
+        """The last event has been recorded."""
+        self.closed = True
+        self._wake()
+        if self._journal is not None:
+            self._journal.hurry()
+
+    async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
+        """The events above `after`; with `live`, new ones until the last. Slow readers hold nobody up."""
+        place = max(after, 0)
+        while True:
+            events = self.history.events
+            while place < len(events):
+                yield events[place]
+                place += 1
+            if not live or self.closed:
+                return
+            follower = asyncio.get_running_loop().create_future()
+            self._followers.append(follower)
+            try:
+                await follower
+            finally:
+                if follower in self._followers:
+                    self._followers.remove(follower)
+
+    def _wake(self) -> None:
+        followers, self._followers = self._followers, []
+        for follower in followers:
+            if not follower.done():
+                follower.set_result(None)
+
+    def _write(self, journal: "Journal", event: Event) -> None:
+        try:
+            journal.record(event)
+        except InvalidInput as error:
+            self._write_instead(journal, event, error)
+
+    def _write_instead(self, journal: "Journal", event: Event, error: InvalidInput) -> None:
+        # Something must stand in its place, so that the numbers have no gap. A step whose result is lost runs again.
+        body = event.body
+        what = "an event" if not isinstance(body, Finished) else f"the result of `{event.node or event.run}`"
+        warning = Message(f"{error.message} So {what} is not recorded.", "warning")
+        stand_in: Body = warning
+        if isinstance(body, Finished) and not event.node:
+            stand_in = Finished(without_data(body.result, warning.text))
+        with suppress(InvalidInput):
+            journal.record(Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, stand_in))
+        if stand_in is warning:
+            self.record(Message(warning.text, "warning"))

@@ -1,0 +1,461 @@
+"""One run while this process works on it: the `Scope` that its workflow gets.
+
+Which runs there are, and how they are found again, is the business of `inprocess`; what they leave, of `log`.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from heapq import heappop, heappush
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+
+from retinue.contract.event import Answered, Asked, Body, Finished, Message
+from retinue.contract.model import JsonMapping
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result
+from retinue.engine.base import RunRecord, Step
+from retinue.engine.history import History, Replay, Value
+from retinue.engine.log import Log
+from retinue.engine.outcome import as_canceled, canceled, failed
+from retinue.engine.questions import check_answer, policy_answer, result_of
+from retinue.errors import InternalError, InvalidInput, UnknownName
+
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
+
+__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "is_unborn", "throw_out"]
+
+Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
+"""Asks a person; None when nobody is there."""
+
+GRACE_S: Final = 5.0
+"""How long something may go on after it was told to stop. Then it is thrown out."""
+
+
+class Host(Protocol):
+    """What a run needs of its engine."""
+
+    thread: int
+    clock: Callable[[], int]
+    chance: Callable[[], float]
+    pause: Callable[[float], Awaitable[None]]
+    journal: "Journal | None"
+    answerer: Answerer | None
+    waits_for_answers: bool
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop everything happens in."""
+        ...
+
+    def launch_child(self, parent: "LiveRun", name: str, workflow: str, payload: JsonMapping) -> "LiveRun":
+        """Start a child run.
+
+        Raises:
+            UnknownName: There is no such workflow.
+        """
+        ...
+
+    def stop_run(self, run: "LiveRun", reason: str) -> None:
+        """Ask a run to stop."""
+        ...
+
+    def interrupted(self) -> bool:
+        """Whether a `KeyboardInterrupt` seen now is a person at the terminal, and not a step that raised it."""
+        ...
+
+
+class LiveRun:
+    """A run that goes on here, or has ended here. To its workflow it is a `Scope`.
+
+    Attributes:
+        run: Its id.
+        log: What has happened so far.
+        origin: The run whose child runs its own children go on with: itself when it was resumed, the run it is a fork
+            of, or "" when it is new.
+        past: For a child run: the history it goes on with, when this process has it in memory.
+        without: Names of child runs that begin anew although `origin` has them.
+        parent: The run it is a child of, and the name it has there.
+        task: What runs its workflow.
+        result: Present when it has ended.
+        reason: Why it was told to stop, if it was.
+        timer: Throws it out when it goes on after that.
+        closing: Its workflow has returned.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_host",
+        "_names",
+        "_open",
+        "_ready",
+        "_repeated",
+        "_replay",
+        "_stopped",
+        "_waiter",
+        "_waiting",
+        "closing",
+        "log",
+        "origin",
+        "parent",
+        "past",
+        "reason",
+        "result",
+        "run",
+        "task",
+        "timer",
+        "without",
+    )
+
+    def __init__(self, host: Host, history: History) -> None:
+        self.run = history.run
+        self.log = Log(history, host.clock, host.journal)
+        self.origin = ""
+        self.past: History | None = None
+        self.without: Sequence[str] = ()
+        self.parent: tuple[LiveRun, str] | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.result: Result | None = None
+        self.reason: str | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.closing = False
+        self._host = host
+        self._names: dict[str, bool] = {}
+        self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
+        self._ready: list[tuple[str, Result]] = []
+        self._repeated: list[tuple[int, str, Result]] = []
+        self._asked: dict[str, Question] = {}
+        self._stopped: dict[str, asyncio.TimerHandle] = {}
+        self._waiter: asyncio.Future[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+        self._replay: Replay | None = None
+
+    # What a workflow may do
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """See `Scope.reserve`."""
+        self._only_the_workflow()
+        known = self._names
+        for name in names:
+            if name in known:
+                raise InvalidInput(f"The name `{name}` was reserved before.", hint="Give each step its own name.")
+            known[name] = False
+
+    def step(self, name: str, body: Step) -> None:
+        """See `Scope.step`."""
+        if name not in self._names:
+            raise InvalidInput(
+                f"The step `{name}` was not reserved.", hint="Reserve all names first, in a fixed order."
+            )
+        self._begin(name)
+        if not self._is_kept(name):
+            self._open[name] = self._host.loop.create_task(self._run_step(name, body))
+
+    def child(self, name: str, workflow: str, payload: JsonMapping) -> None:
+        """See `Scope.child`."""
+        self._begin(name)
+        if not self._is_kept(name):
+            self._open[name] = self._host.launch_child(self, name, workflow, payload)
+
+    def ask(self, name: str, question: Question) -> None:
+        """See `Scope.ask`."""
+        self._begin(name)
+        if self._is_kept(name):
+            return
+        self.log.record(Asked(question), name)
+        self._asked[name] = question
+        self._open[name] = None
+        if self._host.answerer is not None:
+            self._open[name] = self._host.loop.create_task(self._consult(name, question, self._host.answerer))
+        elif not self._host.waits_for_answers:
+            self._settle(name, None)
+
+    async def completed(self) -> Sequence[tuple[str, Result]]:
+        """See `Scope.completed`. What a resumed run repeats comes one at a time, in its former order."""
+        if self._repeated:
+            _, name, result = heappop(self._repeated)
+            return ((name, result),)
+        while not self._ready:
+            if not self._open:
+                raise InternalError(
+                    f"The run `{self.run}` waits for something to end, but nothing runs.",
+                    hint="The workflow must start a step before it waits.",
+                )
+            self._waiter = self._host.loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        ready, self._ready = self._ready, []
+        if self._replay is not None:
+            self._renew(self._replay)
+        return ready
+
+    def stop(self, name: str) -> None:
+        """See `Scope.stop`."""
+        if name not in self._names:
+            raise UnknownName(f"Nothing was reserved as `{name}`.", suggestions=tuple(self._names)[:10])
+        self._stop(name)
+
+    def emit(self, body: Body, *, node: str = "", attempt: int = 0) -> None:
+        """See `Scope.emit`. From another thread too; what comes after the run has ended is dropped."""
+        if isinstance(body, Finished):
+            raise InvalidInput(
+                "`Finished` is recorded by the engine itself, when something has ended.", hint="Do not emit it."
+            )
+        if get_ident() != self._host.thread:
+            with suppress(RuntimeError):  # the loop is closed, so the run has ended
+                self._host.loop.call_soon_threadsafe(self.log.record, body, node, attempt)
+            return
+        replay = self._replay
+        if replay is not None and asyncio.current_task() is self.task and replay.repeats(body, node, attempt):
+            return
+        self.log.record(body, node, attempt)
+
+    async def now(self) -> int:
+        """See `Scope.now`."""
+        return int(self._value("now", self._host.clock))
+
+    async def random(self) -> float:
+        """See `Scope.random`."""
+        return self._value("random", self._host.chance)
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Scope.sleep`."""
+        now = self._host.clock()
+        end = self._value("sleep", lambda: now + round(max(seconds, 0) * 1_000_000_000))
+        # A value from a record may lie far ahead when the clock was set back meanwhile: never wait longer than asked.
+        await self._host.pause(min(max(end - now, 0) / 1_000_000_000, max(seconds, 0)))
+
+    # What its engine does with it
+
+    def adopt(self, history: History) -> int:
+        """Go on from `history`; gives how many recorded results need not be made again."""
+        self.log.history = history
+        self._replay = Replay(history)
+        return self._replay.results
+
+    def describe(self) -> RunRecord:
+        """Its line of history."""
+        history, result = self.log.history, self.result
+        waits = bool(self._asked) if result is None else result.lifecycle == "input_required"
+        return RunRecord(
+            run=self.run,
+            workflow=history.workflow,
+            lifecycle="input_required" if waits else "working" if result is None else "ended",
+            outcome=result.outcome if result else None,
+            label=history.label,
+            started_ns=history.started_ns,
+            ended_ns=history.events[-1].at_ns if result else None,
+            parent=history.parent,
+            finished_steps=history.finished_steps(),
+        )
+
+    async def ended(self) -> Result:
+        """Wait until it has ended."""
+        while self.result is None:
+            waiter = self._host.loop.create_future()
+            self._waiting.append(waiter)
+            try:
+                await waiter
+            finally:
+                if waiter.cancelled():
+                    self._waiting.remove(waiter)
+        return self.result
+
+    def take_answer(self, answer: Answer) -> bool:
+        """Settle the pending questions that `answer` is to; False when it is to none, now or before.
+
+        Raises:
+            InvalidInput: It does not fit its question.
+        """
+        names = [name for name, question in self._asked.items() if question.id == answer.question_id]
+        for name in names:
+            check_answer(self._asked[name], answer)
+        for name in names:
+            consulting = self._open[name]
+            self._settle(name, answer)
+            if isinstance(consulting, asyncio.Task):
+                consulting.cancel()
+        return bool(names) or any(
+            isinstance(event.body, Answered) and event.body.answer == answer for event in self.log.history.events
+        )
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Ids of the questions that wait for an answer."""
+        return tuple(question.id for question in self._asked.values())
+
+    def deliver(self, name: str, result: Result) -> None:
+        """Record that what was started as `name` has ended, and hand its result to the workflow. Once."""
+        if name not in self._open:
+            return
+        del self._open[name]
+        if self._stopped and (timer := self._stopped.pop(name, None)):
+            timer.cancel()
+        self.log.record(Finished(result), name)
+        self._hand(name, result)
+
+    async def wind_up(self) -> None:
+        """Stop what the workflow has left running, and wait until it is gone."""
+        tasks = [task for task in map(_task_of, self._open.values()) if task is not None]
+        for name in tuple(self._open):
+            self._stop(name)
+        # A step that goes on is thrown out after the grace; a child run takes as long for its own, and then some.
+        end = self._host.loop.time() + 3 * GRACE_S
+        while pending := [task for task in tasks if not task.done()]:
+            if (left := end - self._host.loop.time()) <= 0:
+                break
+            with suppress(asyncio.CancelledError):  # it is stopping already
+                await asyncio.wait(pending, timeout=left)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of whatever has not been delivered."""
+        for name, started in tuple(self._open.items()):
+            if (task := _task_of(started)) is not None:
+                throw_out(task)
+            self._asked.pop(name, None)
+            self.deliver(name, self._canceled(name))
+
+    def end(self, result: Result) -> None:
+        """Record what the run came to. Nothing follows this."""
+        self.log.record(Finished(result))
+        self.result = result
+        self.closing = True
+        self.task = self.past = self._replay = None
+        if self.timer is not None:
+            self.timer.cancel()
+        self._names, self._ready, self._repeated = {}, [], []
+        self.log.close()
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    # Within
+
+    def _only_the_workflow(self) -> None:
+        if asyncio.current_task() is not self.task:
+            raise InvalidInput(
+                "Steps, children and questions are started by the workflow itself.",
+                hint="Return from the step, and let the workflow start what follows.",
+            )
+
+    def _begin(self, name: str) -> None:
+        self._only_the_workflow()
+        if self._names.get(name):
+            raise InvalidInput(f"`{name}` was started before.", hint="Give each step its own name.")
+        self._names[name] = True
+
+    def _is_kept(self, name: str) -> bool:
+        if self._replay is None or (kept := self._replay.take(name)) is None:
+            return False
+        heappush(self._repeated, (kept[0], name, kept[1]))
+        return True
+
+    async def _run_step(self, name: str, body: Step) -> None:
+        try:
+            result = cast("object", await body())
+            if not isinstance(result, Result):
+                kind = type(result).__name__
+                result = self._failed(name, InternalError(f"The step `{name}` gave a `{kind}`, not a `Result`."))
+            elif name in self._stopped and result.outcome != "canceled":
+                result = as_canceled(result, "")
+        except asyncio.CancelledError:
+            result = self._canceled(name)
+        except BaseException as error:  # an agent that calls `sys.exit` must not end the program
+            if isinstance(error, KeyboardInterrupt) and self._host.interrupted():
+                raise
+            result = self._canceled(name) if name in self._stopped else self._failed(name, error)
+        self.deliver(name, result)
+
+    async def _consult(self, name: str, question: Question, answerer: Answerer) -> None:
+        try:
+            answer = await answerer(question)
+            if answer is not None:
+                check_answer(question, answer)
+        except asyncio.CancelledError:
+            result = self._canceled(name)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and self._host.interrupted():
+                raise
+            result = self._failed(name, error)
+        else:
+            if name in self._asked:
+                self._settle(name, answer)
+            return
+        if self._asked.pop(name, None):
+            self.deliver(name, result)
+
+    def _settle(self, name: str, answer: Answer | None) -> None:
+        question = self._asked.pop(name)
+        del self._open[name]
+        self.log.record(Answered(answer or policy_answer(question)), name)
+        self._hand(name, result_of(f"{self.run}:{name}", question, answer))
+
+    def _stop(self, name: str) -> None:
+        if name not in self._open:
+            return
+        started = self._open[name]
+        if isinstance(started, LiveRun):
+            self._host.stop_run(started, "The run it belongs to was stopped, or needs it no longer.")
+            return
+        if self._asked.pop(name, None) or started is None or is_unborn(started):
+            self.deliver(name, self._canceled(name))
+        elif name not in self._stopped:
+            self._stopped[name] = self._host.loop.call_later(GRACE_S, self._throw_out, name, started)
+        if started is not None:
+            started.cancel()
+
+    def _throw_out(self, name: str, task: "asyncio.Task[None]") -> None:
+        """Close a step that goes on after it was told to stop."""
+        text = f"`{name}` went on for {GRACE_S:g} s after it was stopped, and was thrown out."
+        self.log.record(Message(text, "warning"), name)
+        throw_out(task)
+        self.deliver(name, self._canceled(name))
+
+    def _hand(self, name: str, result: Result) -> None:
+        self._ready.append((name, result))
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _value(self, kind: Value, fresh: Callable[[], float]) -> float:
+        if self._replay is not None and (recorded := self._replay.value(kind)) is not None:
+            return recorded
+        value = fresh()
+        self.log.note((kind, value))
+        return value
+
+    def _renew(self, replay: Replay) -> None:
+        if (counts := replay.renew()) is not None:
+            self.log.note(("renewed", counts))
+
+    def _failed(self, name: str, error: BaseException) -> Result:
+        return failed(f"{self.run}:{name}", name, error)
+
+    def _canceled(self, name: str) -> Result:
+        return canceled(f"{self.run}:{name}", name, f"`{name}` was stopped.")
+
+
+def is_unborn(task: "asyncio.Task[None]") -> bool:
+    """Whether `task` has not taken its first step. Cancelled now it never will, so nothing in it can say so."""
+    return inspect.getcoroutinestate(_coroutine(task)) == inspect.CORO_CREATED
+
+
+def throw_out(task: "asyncio.Task[None]") -> None:
+    """End a task that swallows being cancelled."""
+    with suppress(RuntimeError):  # it swallows even this
+        _coroutine(task).close()
+    task.cancel()
+
+
+def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
+    return cast("Coroutine[Any, Any, None]", task.get_coro())
+
+
+def _task_of(started: "asyncio.Task[None] | LiveRun | None") -> "asyncio.Task[None] | None":
+    return started.task if isinstance(started, LiveRun) else started

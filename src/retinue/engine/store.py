@@ -1,0 +1,161 @@
+"""The SQLite file behind a journal: one table of events, made when first needed, and its failures as our errors.
+
+What the rows mean is the business of `journal`; when they are written, of `writer`.
+"""
+
+import os
+import sqlite3
+import time
+from errno import EDQUOT, ENOSPC
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
+
+__all__ = ["FIRST_NOTE", "INSERT", "Row", "open_to_read", "open_to_write", "store_error"]
+
+Row: TypeAlias = tuple[str, int, str, int, str, int, str]
+"""Run, sequence, node, attempt, kind, nanoseconds since 1970, body as JSON text.
+
+Events of a run count from 1. Sequence 0 says how the run was started. From -1 down stands who took it over; at
+`FIRST_NOTE` its payload, and from there down the values that were given to its workflow.
+"""
+
+FIRST_NOTE: Final = -1_000_000
+
+INSERT: Final = "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_FORMAT: Final = 1
+_BUSY_S: Final = 10.0
+_SCHEMA: Final = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS events (
+    run TEXT NOT NULL, sequence INTEGER NOT NULL, node TEXT NOT NULL, attempt INTEGER NOT NULL,
+    kind TEXT NOT NULL, at_ns INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run, sequence)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS starts ON events (at_ns) WHERE sequence = 0;
+PRAGMA user_version = {_FORMAT};
+COMMIT;
+"""
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """Open the file at `path`, making it and its folder, readable by nobody else.
+
+    Raises:
+        OSError: The system refuses.
+        sqlite3.Error: It is no database, or cannot be written.
+        Unavailable: A newer version of this program wrote it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(handle).st_mode & 0o077:
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+    connection = _connect(path, "rw")
+    try:
+        _into_wal(connection)
+        # Not synced at each commit: a killed process loses nothing, a power cut at most the last moments.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if _format(connection, path) < _FORMAT:
+            connection.executescript(_SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection | None:
+    """Open the file at `path` to read from it; None when there is nothing yet.
+
+    Raises:
+        sqlite3.Error: It is no database, or cannot be read.
+        Unavailable: A newer version of this program wrote it.
+    """
+    if not path.exists():
+        return None
+    connection = _connect(path, "rw" if os.access(path, os.W_OK) else "ro")
+    try:
+        if _format(connection, path) == _FORMAT:
+            return connection
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    return None
+
+
+def store_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
+    """What `error`, met with the file at `path`, means for a person."""
+    place = str(path)
+    if isinstance(error, PermissionError):
+        return AccessDenied(f"The history in `{place}` may not be used: {error.strerror}.", hint=_RIGHTS, path=place)
+    # The low byte is the primary code; SQLite puts the finer cause above it.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return ParseError(
+            f"`{place}` is not a history that can be read: {error}.",
+            hint="Move the file away (and what stands beside it with `-wal` and `-shm`); a new one is begun.",
+            path=place,
+        )
+    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
+        return Unavailable(
+            f"The history in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place
+        )
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
+        return AccessDenied(f"The history in `{place}` cannot be opened or written: {error}.", hint=_RIGHTS, path=place)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return Unavailable(
+            f"The history in `{place}` is held by another program.",
+            hint="Let that program end, then again.",
+            path=place,
+        )
+    return InternalError(f"The history in `{place}` failed: {error}.", path=place)
+
+
+_RIGHTS: Final = "Check that the file and its folder are yours and can be written."
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    # What somebody else wrote into a row may be no UTF-8: it is to fail as a row, not as the whole query.
+    connection.text_factory = _lenient
+    return connection
+
+
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _into_wal(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait for a lock here if another process changes the mode at the same moment.
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _format(connection: sqlite3.Connection, path: Path) -> int:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > _FORMAT:
+        raise Unavailable(
+            f"The history in `{path}` was written by a newer version (format {found}, known up to {_FORMAT}).",
+            hint="Update this program.",
+            path=str(path),
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Who does what, in which order, and what happens when it fails."""

@@ -1,0 +1,142 @@
+"""One view of a set of documents, scored by BM25: by their words, or by their character 4-grams.
+
+Made for routing: many short documents, one short query, the best few wanted within milliseconds. It is not a text
+search: it keeps no text, no places, and nothing on disk.
+"""
+
+import math
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["FUNCTION_WORDS", "View", "gram_tokens", "word_tokens"]
+
+_K1: Final = 1.5
+_B: Final = 0.75
+_COMMON: Final = 400
+"""A token in more documents than this is counted only for the documents that the others brought to the top,
+which for ten thousand documents is five times quicker and, measured, as good."""
+_DENSE: Final = 16
+"""A common token is kept as one number for each document, so it must be in a sixteenth of them at least."""
+
+_BACKGROUND: Final = 20
+"""So many imagined documents hold nothing but function words. Without them three agents would make "the" a rare word
+and every word of a goal's topic as telling as a word of its task."""
+
+FUNCTION_WORDS: Final = """
+a about after all also am an and any are as at be been before being but by can could did do does doing for from get
+give had has have having he help her here him his i if in into is it its just know let like ll looking me my
+need of on or our out please re s she should so some t tell than that the their them then there these they this those
+to up us ve want was we were will with would you your
+"""
+
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+_HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
+
+
+def word_tokens(text: str) -> list[str]:
+    """The words of `text`, camelCase taken apart, lower case, without the commonest English endings."""
+    return [_stem(word.lower()) for word in _HUMP.findall(text)]
+
+
+def gram_tokens(text: str) -> list[str]:
+    """Every four characters in a row of `text`, words joined by one space."""
+    spaced = f" {' '.join(_WORD.findall(text.lower()))} "
+    return [spaced[start : start + 4] for start in range(max(1, len(spaced) - 3))]
+
+
+def _stem(word: str) -> str:
+    if len(word) < 4:
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending):
+            kept = len(word) - len(ending)
+            if kept < 3 or (ending == "s" and word[-2] in "su"):
+                continue
+            return word[:kept] + instead
+    return word
+
+
+class View:
+    """BM25 over the documents' tokens, with weights computed once.
+
+    `documents` is read once, one document at a time, so that only counts are in memory.
+    """
+
+    __slots__ = ("_common", "_df", "_mean_length", "_rare", "_unknown", "size")
+
+    def __init__(self, documents: Iterable[Iterable[str]], *, background: Iterable[str]) -> None:
+        postings: dict[str, tuple[array[int], array[float]]] = {}
+        lengths = array("i")
+        for place, document in enumerate(documents):
+            counts = Counter(document)
+            lengths.append(counts.total())
+            for token, times in counts.items():
+                places, weights = postings.setdefault(token, (array("i"), array("f")))
+                places.append(place)
+                weights.append(times)
+        self.size = len(lengths)
+        self._mean_length = sum(lengths) / max(1, self.size) or 1.0
+        imagined = frozenset(background)
+        self._df = dict.fromkeys(imagined, _BACKGROUND)
+        for token, (places, _) in postings.items():
+            self._df[token] = self._df.get(token, 0) + len(places)
+        self._unknown = self._rarity(0)
+        self._rare: dict[str, tuple[array[int], array[float]]] = {}
+        self._common: dict[str, array[float]] = {}
+        common = max(_COMMON, self.size // _DENSE)
+        for token, (places, weights) in postings.items():
+            rarity = self._rarity(self._df[token])
+            for position, place in enumerate(places):
+                weights[position] = rarity * self._weight(weights[position], lengths[place])
+            if len(places) <= common:
+                self._rare[token] = (places, weights)
+                continue
+            dense = self._common[token] = array("f", bytes(4 * self.size))
+            for place, weight in zip(places, weights, strict=True):
+                dense[place] = weight
+
+    def _rarity(self, documents: int) -> float:
+        return math.log(1 + (self.size + _BACKGROUND - documents + 0.5) / (documents + 0.5))
+
+    def _weight(self, times: float, length: int) -> float:
+        return times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / self._mean_length))
+
+    def scores(self, tokens: Iterable[str]) -> list[float]:
+        """The score of every document, by the tokens that are not common."""
+        found = [0.0] * self.size
+        for token in tokens:
+            if held := self._rare.get(token):
+                for place, weight in zip(*held, strict=True):
+                    found[place] += weight
+        return found
+
+    def common(self, tokens: Iterable[str], place: int) -> float:
+        """What the common tokens add to the score of the document at `place`."""
+        return sum(held[place] for token in tokens if (held := self._common.get(token)))
+
+    def reach(self, tokens: Iterable[str]) -> float:
+        """The best score that any document could have for `tokens`: each of them, as often as you like."""
+        return sum(self._rarity(df) if (df := self._df.get(token)) else self._unknown for token in tokens) * (_K1 + 1)
+
+    def holds(self, token: str, place: int) -> bool:
+        """Whether the document at `place` holds `token`."""
+        if (common := self._common.get(token)) is not None:
+            return common[place] > 0
+        if (rare := self._rare.get(token)) is None:
+            return False
+        position = bisect_left(rare[0], place)
+        return position < len(rare[0]) and rare[0][position] == place
+
+    def score_of(self, tokens: Iterable[str], document: Counter[str]) -> float:
+        """The score that a document with these token counts would have here."""
+        length = document.total()
+        return sum(
+            self._rarity(self._df.get(token, 1)) * self._weight(document[token], length)
+            for token in tokens
+            if token in document
+        )

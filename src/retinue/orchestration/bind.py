@@ -1,0 +1,139 @@
+"""A skill's parameters, filled from the words of a clause by schema type.
+
+What is read is read from the clause itself: nothing is guessed, and every value says which words it came from. After
+the clause come the schema's defaults, then the skill's own; what is still missing is asked for by name (C45). The
+binder knows types, never agents, and judges no answer: the boundary validates what is sent all the same.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from retinue.contract.definition import Skill
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Binding
+from retinue.contract.question import Question
+from retinue.contract.schema import compile as compiled
+from retinue.orchestration.reading import (
+    NOWHERE,
+    READERS,
+    Parameter,
+    Reading,
+    Said,
+    Surroundings,
+    parameters_of,
+)
+
+__all__ = ["Bound", "Surroundings", "bind"]
+
+_CLAUSE_CHARS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A skill's parameters, where each came from, and what only a person can say."""
+
+    parameters: JsonMapping = field(default_factory=dict[str, object])
+    bindings: tuple[Binding, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+def bind(
+    skill: Skill,
+    clause: str,
+    *,
+    agent: str | None = None,
+    goal: str = "",
+    target: str | None = None,
+    given: Mapping[str, object] | None = None,
+    around: Surroundings = NOWHERE,
+) -> Bound:
+    """Fill the parameters of `skill` from `clause` (C45).
+
+    Args:
+        skill: Whose parameters they are.
+        clause: What was said.
+        agent: Named in the questions.
+        goal: Stands in for a clause that is too short to be an instruction.
+        target: What the request is about, when the caller said so.
+        given: Parameters that are settled already; they are not read again.
+        around: What may be known beside the clause.
+    """
+    said = Said(clause[:_CLAUSE_CHARS])
+    parameters = parameters_of(skill.input_schema)
+    bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
+    free = [parameter for parameter in parameters if parameter.name not in bound]
+    for parameter in free:
+        if (binding := _addressed(parameter, skill, said.text, goal=goal, target=target)) is not None:
+            bound[parameter.name] = binding
+    for reader in READERS:
+        for parameter in free:
+            if parameter.name not in bound and (reading := reader(parameter, said, around)) is not None:
+                _keep(parameter, reading, said, bound)
+    for parameter in free:
+        if parameter.name not in bound and (binding := _default(parameter, skill)) is not None:
+            bound[parameter.name] = binding
+    values = {parameter.name: bound[parameter.name].value for parameter in parameters if parameter.name in bound}
+    values |= {name: binding.value for name, binding in bound.items() if name not in values}
+    questions = tuple(
+        _question(parameter, skill, agent)
+        for parameter in parameters
+        if parameter.required and parameter.name not in bound
+    )
+    return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
+
+
+def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
+    """The clause for the instruction, the target for the target."""
+    if parameter.name == skill.instruction_field:
+        if clause.strip() and parameter.accepts(clause):
+            return Binding(parameter=parameter.name, value=clause, how="said", words=clause)
+        if goal.strip() and parameter.accepts(goal):
+            return Binding(parameter=parameter.name, value=goal, how="given")
+    if parameter.name == skill.target_field and target is not None and parameter.accepts(target):
+        return Binding(parameter=parameter.name, value=target, how="given")
+    return None
+
+
+def _keep(parameter: Parameter, reading: Reading, said: Said, bound: dict[str, Binding]) -> None:
+    if parameter.accepts(reading.value):
+        said.take(reading)
+        words = said.text[reading.start : reading.end]
+        bound[parameter.name] = Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
+
+
+def _default(parameter: Parameter, skill: Skill) -> Binding | None:
+    if "default" in parameter.schema and parameter.accepts(parameter.schema["default"]):
+        return Binding(parameter=parameter.name, value=copy.deepcopy(parameter.schema["default"]), how="default")
+    if parameter.name in skill.defaults and parameter.accepts(skill.defaults[parameter.name]):
+        return Binding(parameter=parameter.name, value=copy.deepcopy(skill.defaults[parameter.name]), how="fallback")
+    return None
+
+
+def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question:
+    about = f" ({parameter.description.rstrip('.')})" if parameter.description else ""
+    return Question(
+        id=parameter.name,
+        text=f"What is `{parameter.name}` for `{skill.name}`?{about}",
+        kind="choice" if parameter.choices else "question",
+        options=parameter.choices,
+        agent=agent,
+        skill=skill.name,
+        parameter=parameter.name,
+        answer_schema=parameter.alone,
+    )
+
+
+def _objections(skill: Skill, values: JsonMapping, agent: str | None) -> tuple[Question, ...]:
+    """What the schema as a whole still has against `values`, though each fits by itself."""
+    findings = compiled(skill.input_schema).findings(values)
+    return tuple(
+        Question(
+            id=f"input_{number}",
+            text=f"`{skill.name}` cannot be called like this: {finding.message} {finding.fix}".strip(),
+            agent=agent,
+            skill=skill.name,
+        )
+        for number, finding in enumerate(findings, start=1)
+    )

@@ -1,0 +1,158 @@
+"""How much of a result goes on to whoever needs it, and how many tokens that spares (C20, C24, C30).
+
+The result itself is never cut: what is handed on refers to it by its task id, and its artifacts hold the full text.
+What an agent thought (`reasoning`) goes no further, at any level (C9).
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, assert_never, cast
+
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.task import ContextLevel
+from retinue.contract.tokens import TokenCounter
+from retinue.errors import InvalidInput
+
+__all__ = ["SUMMARY_CHARS", "Handed", "Savings", "Summary", "full_text", "hand_on", "summarise"]
+
+SUMMARY_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """At most `SUMMARY_CHARS` characters of a text.
+
+    Attributes:
+        truncated: There was more.
+    """
+
+    text: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What one edge carries.
+
+    Attributes:
+        inputs: JSON data for `task.context.inputs`; None when nothing is handed on.
+        full: Tokens of the whole result.
+        handed_on: Tokens of what is carried.
+    """
+
+    inputs: JsonMapping | None
+    full: int
+    handed_on: int
+
+
+@dataclass(slots=True)
+class Savings:
+    """Tokens of a run's hand-offs, measured with one named counter (C20).
+
+    Attributes:
+        full: What all edges would have carried with whole results.
+        handed_on: What they did carry.
+    """
+
+    counter: str
+    full: int = 0
+    handed_on: int = 0
+    edges: int = 0
+
+    def add(self, *, full: int, handed_on: int) -> None:
+        """Count one edge."""
+        self.full += full
+        self.handed_on += handed_on
+        self.edges += 1
+
+    def to_json(self) -> JsonMapping:
+        """As data."""
+        return {"counter": self.counter, "edges": self.edges, "full": self.full, "handed_on": self.handed_on}
+
+
+def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Summary:
+    """The beginning of `text` on one line, cut at a word's edge; never more than `limit` characters (C24)."""
+    line = " ".join(text[: limit * 20].split())
+    if len(line) <= limit and len(text) <= limit * 20:
+        return Summary(line, truncated=False)
+    end = limit
+    if not line[end : end + 1].isspace():
+        space = line.rfind(" ", 0, end + 1)
+        end = space if space > 0 else _character_edge(line, limit)
+    return Summary(line[:end].rstrip(), truncated=True)
+
+
+def hand_on(result: Result, level: ContextLevel, counter: TokenCounter) -> Handed:
+    """What of `result` an edge of this `level` carries."""
+    inputs = _inputs(result, level)
+    return Handed(
+        inputs,
+        full=counter.count(full_text(result)),
+        handed_on=0 if inputs is None else counter.count(_text_of(inputs)),
+    )
+
+
+def full_text(result: Result) -> str:
+    """The whole of what `result` says, as it would stand in a prompt."""
+    said = _text_of(result.data)
+    return f"{result.content}\n{said}" if result.content and said else result.content or said
+
+
+def _inputs(result: Result, level: ContextLevel) -> JsonMapping | None:
+    head: JsonMapping = {
+        "task_id": result.task_id,
+        "agent": result.agent,
+        "outcome": result.outcome or result.lifecycle,
+    }
+    if result.skill:
+        head["skill"] = result.skill
+    match level:
+        case "none":
+            return None
+        case "metadata":
+            return head | _artifacts(result)
+        case "summary":
+            summary = summarise(_gist(result))
+            return head | {"summary": summary.text, "truncated": summary.truncated} | _artifacts(result)
+        case "full":
+            warnings = [warning.message for warning in result.warnings]
+            whole = {"content": result.content, "data": result.data, "warnings": warnings}
+            return (
+                head
+                | {name: value for name, value in whole.items() if value not in (None, "", [])}
+                | _artifacts(result)
+            )
+        case _:
+            assert_never(level)
+
+
+def _artifacts(result: Result) -> JsonMapping:
+    return {"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}
+
+
+def _gist(result: Result) -> str:
+    """What an agent itself calls its summary, else the beginning of its text."""
+    if isinstance(result.data, dict):
+        said = cast("dict[str, object]", result.data).get("summary")
+        if isinstance(said, str) and said.strip():
+            return said
+    return result.content or full_text(result)
+
+
+def _text_of(data: object) -> str:
+    """`data` as JSON text; nothing when it is too large to be written at all."""
+    if data is None:
+        return ""
+    try:
+        return dumps(data)
+    except InvalidInput:
+        return ""
+
+
+def _character_edge(text: str, end: int) -> int:
+    """The last place up to `end` that does not part a letter from its marks."""
+    while end > 1 and (unicodedata.combining(text[end]) or "\u200d" in text[end - 1 : end + 1]):
+        end -= 1
+    return end

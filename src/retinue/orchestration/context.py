@@ -1,0 +1,197 @@
+"""What an agent is given beside its task when it works as a node of a run: orchestration's `RunContext`.
+
+It holds no state of the run: what an agent does through it is an event, a question or a call through the boundary.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+
+from retinue.contract.budget import Budget
+from retinue.contract.event import Body, Decision, Finished, Message
+from retinue.contract.fault import Fault
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.engine.offload import Pool
+from retinue.engine.outside import REAL, Outside
+from retinue.errors import AccessDenied, BudgetExceeded, Canceled
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.agents.port import Correction
+
+__all__ = ["Call", "NodeContext", "Surface"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_SECOND = 1_000_000_000
+
+
+class Call(Protocol):
+    """The boundary, as a function."""
+
+    def __call__(self, task: Task, run: "NodeContext", /) -> Awaitable[Result]:
+        """Call an agent and give what it came to."""
+        ...
+
+
+@dataclass(slots=True)
+class Surface:
+    """What all nodes of one run share.
+
+    Attributes:
+        emit: Records an event of a node: body, node, attempt.
+        exists: Whether the workspace has a path; for binding an alternative.
+        offload: Where CPU-heavy work goes; without one it is refused.
+        calls_left: How many more agents may be called from inside steps.
+    """
+
+    run: str
+    call: Call
+    emit: Callable[[Body, str, int], None]
+    budget: Budget
+    deadline_ns: int | None = None
+    workspace: Workspace | None = None
+    offload: Pool | None = None
+    outside: Outside = REAL
+    exists: Callable[[str], bool] | None = None
+    calls_left: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        """All the nodes of the budget, unless said otherwise."""
+        self.calls_left = self.calls_left or self.budget.nodes
+
+
+class NodeContext:
+    """The `RunContext` of one node.
+
+    Attributes:
+        waits_for: The question because of which the agent was stopped: it runs again when there is an answer.
+    """
+
+    __slots__ = (
+        "_answers", "_depth", "_inner", "_made", "_surface", "attempt", "budget", "correction", "deadline_ns", "node",
+        "run", "waits_for",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        surface: Surface,
+        node: str,
+        *,
+        budget: Budget | None = None,
+        depth: int = 0,
+        answers: Mapping[str, Answer | None] | None = None,
+    ) -> None:
+        self.run = surface.run
+        self.node = node
+        self.attempt = 0
+        self.deadline_ns = surface.deadline_ns
+        self.budget = budget or surface.budget
+        self.correction: Correction | None = None
+        self.waits_for: Question | None = None
+        self._surface = surface
+        self._depth = depth
+        self._inner = False
+        self._made = 0
+        self._answers = answers or {}
+
+    @property
+    def workspace(self) -> Workspace:
+        """The fenced directory.
+
+        Raises:
+            AccessDenied: This run has none.
+        """
+        if self._surface.workspace is None:
+            raise AccessDenied("This run has no workspace.", hint="Start it with one: a directory that may be read.")
+        return self._surface.workspace
+
+    def emit(self, body: Body) -> None:
+        """Record an event of this node.
+
+        That a step has finished is recorded by the engine, with the result; what an agent inside it came to is told.
+        """
+        if not isinstance(body, Finished):
+            self._surface.emit(body, self.node, self.attempt)
+        elif self._inner:
+            result = body.result
+            told = Message(f"`{result.agent}` ended: {result.outcome or result.lifecycle}.")
+            self._surface.emit(told, self.node, self.attempt)
+
+    def now(self) -> int:
+        """Nanoseconds since 1970 UTC."""
+        return self._surface.outside.clock()
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return self._surface.outside.chance()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without blocking anybody."""
+        await self._surface.outside.pause(seconds)
+
+    async def ask(self, question: Question) -> Answer | None:
+        """Ask a person; None when nobody is there.
+
+        A question cannot wait inside a step, which would have to be repeated when the process dies meanwhile. So the
+        agent is stopped here, the walk asks, and the agent runs again from its start: this time the answer is there.
+
+        Raises:
+            Canceled: There is no answer yet.
+        """
+        if question.id in self._answers:
+            return self._answers[question.id]
+        self.waits_for = question
+        raise Canceled(f"Waiting for an answer: {question.text}", hint="The agent runs again with the answer.")
+
+    async def delegate(self, task: Task) -> Result:
+        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{n}`."""
+        self._made += 1
+        key = f"{self.run}:{self.node}:{self._made}"
+        asked = task.model_copy(
+            update={
+                "id": key,
+                "depth": self._depth + 1,
+                "parent": f"{self.run}:{self.node}",
+                "idempotency_key": key,
+            }
+        )
+        if (fault := self._over()) is not None:
+            return Result(task_id=key, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
+        self._surface.calls_left -= 1
+        self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": key}))
+        inner = NodeContext(self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers)
+        inner.deadline_ns, inner._inner = self.deadline_ns, True
+        result = await self._surface.call(asked, inner)
+        if inner.waits_for is not None:
+            self.waits_for = inner.waits_for
+            raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
+        return result
+
+    async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run CPU-heavy work in another process, which is killed when time is up.
+
+        Raises:
+            AccessDenied: This run has no processes to give.
+            DeadlineExceeded: Time ran out; the worker was killed.
+        """
+        pool = self._surface.offload
+        if pool is None:
+            raise AccessDenied("This run has no worker processes.", hint="Start it with a `Pool`.")
+        if self.deadline_ns is None:
+            return await pool.run(function, *args, **kwargs)
+        left_s = max(self.deadline_ns - self.now(), 0) / _SECOND
+        return await pool.run(function, *args, timeout_s=left_s, **kwargs)
+
+    def _over(self) -> Fault | None:
+        """Why no further agent may be called from here, if so."""
+        if self._depth + 1 > self.budget.depth:
+            bound = f"Delegations may stand {self.budget.depth} above each other, and this would be one more."
+        elif self._surface.calls_left < 1:
+            bound = f"All {self.budget.nodes} delegations of this run are used up."
+        else:
+            return None
+        return Fault.from_error(BudgetExceeded(bound, hint="Raise the budget, or delegate less."))

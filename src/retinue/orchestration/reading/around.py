@@ -1,0 +1,33 @@
+"""What a reader may know beside the clause, and what a reader is."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, TypeAlias
+
+from retinue.orchestration.reading.parameter import Parameter
+from retinue.orchestration.reading.said import Reading, Said
+
+__all__ = ["NOWHERE", "Reader", "Surroundings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the binder may know beside the clause.
+
+    Attributes:
+        today: Without it, "yesterday" and "March" are not read.
+        exists: Whether the workspace has that path. Without it, whatever looks like a path is one.
+        columns: Names of columns that there are; empty when nobody knows.
+    """
+
+    today: date | None = None
+    exists: Callable[[str], bool] | None = None
+    columns: Collection[str] = ()
+
+
+NOWHERE: Final = Surroundings()
+"""Nothing is known but the clause itself."""
+
+Reader: TypeAlias = Callable[[Parameter, Said, Surroundings], Reading | None]
+"""Finds a value for a parameter in a clause, or does not."""

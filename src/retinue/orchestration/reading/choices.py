@@ -1,0 +1,89 @@
+"""Fixed sets of words, and yes or no."""
+
+import re
+from typing import Final
+
+from retinue.orchestration._view import word_tokens
+from retinue.orchestration.reading.around import Surroundings
+from retinue.orchestration.reading.parameter import Parameter
+from retinue.orchestration.reading.said import Reading, Said, vocabulary
+
+__all__ = ["read_flag", "read_one", "read_several"]
+
+_CUES: Final = vocabulary(
+    "in from using use search only via through across of inside within on into as with by format style depth"
+)
+_LISTED: Final = re.compile(r"\s?(?:,|,?\s?(?:and|or)|&|\+)\s(?:the\s)?")
+_NO: Final = vocabulary(
+    "no not without don't dont never exclude excluding skip skipping except omit disable ignoring ignore"
+)
+_YES: Final = vocabulary("with include including enable enabling use also plus only run running show")
+_EMPTY: Final = vocabulary("is has do allow should") | _YES
+
+
+def read_one(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """The one choice that the clause speaks of; none when it speaks of two."""
+    if not parameter.choices:
+        return None
+    found = {choice: places for choice in parameter.choices if (places := _places(choice, parameter, said))}
+    if len(found) > 1:
+        cued = {choice: places for choice, places in found.items() if any(_is_cued(said, first) for first, _ in places)}
+        found = cued or found
+    if len(found) != 1:
+        return None
+    ((choice, places),) = found.items()
+    return said.reading(choice, *places[0])
+
+
+def read_several(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """Those choices that a "from", "in" or "only" introduces, and what follows them by "and".
+
+    A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
+    """
+    inside = parameter.items
+    if inside is None or not inside.choices:
+        return None
+    places = sorted((*place, choice) for choice in inside.choices for place in _places(choice, inside, said))
+    kept: list[tuple[int, int, str]] = []
+    for first, last, choice in places:
+        gap = said.text[said.words[kept[-1][1] - 1].end : said.words[first].start] if kept else ""
+        if _is_cued(said, first) or (kept and _LISTED.fullmatch(gap)):
+            kept.append((first, last, choice))
+    if not kept:
+        return None
+    return said.reading(list(dict.fromkeys(choice for *_, choice in kept)), kept[0][0], kept[-1][1])
+
+
+def read_flag(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """Yes for "with tests" and "run the tests", no for "without tests"; a bare mention says nothing."""
+    if parameter.type != "boolean":
+        return None
+    words = [word for word in parameter.words if word not in _EMPTY]
+    for first, last in said.find(word_tokens(" ".join(words or parameter.words))):
+        before = said.before(said.words[first].start, most=3)
+        if not _NO.isdisjoint(before):
+            return said.reading(False, first, last)
+        if not _YES.isdisjoint(before) or not words:
+            return said.reading(True, first, last)
+    return None
+
+
+def _places(choice: str, parameter: Parameter, said: Said) -> list[tuple[int, int]]:
+    """Where the clause says `choice`: its words in a row, else one word that no other choice has."""
+    stems = word_tokens(choice)
+    if places := list(said.find(stems)):
+        return places
+    others = {stem for other in parameter.choices if other != choice for stem in word_tokens(other)}
+    telling = [stem for stem in (*stems, *_synonyms(choice, parameter)) if len(stem) > 3 and stem not in others]
+    return [place for stem in telling for place in said.find((stem,))]
+
+
+def _synonyms(choice: str, parameter: Parameter) -> list[str]:
+    """The words by which the parameter's own description explains `choice`: "`x` (like this)", "x: like this"."""
+    pattern = rf"(?<!\w){re.escape(choice)}(?!\w)[`'\"]?\s?(?:\(([^()]{{1,80}})\)|[:=]\s?([^,;.()\n]{{1,80}}))"
+    match = re.search(pattern, parameter.description)
+    return word_tokens(match.group(match.lastindex or 1)) if match else []
+
+
+def _is_cued(said: Said, first: int) -> bool:
+    return not _CUES.isdisjoint(said.before(said.words[first].start, most=2))

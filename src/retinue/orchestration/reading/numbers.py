@@ -1,0 +1,49 @@
+"""Numbers that are said of a parameter: by their unit, by the word they count, or by "the last", "at most", "top"."""
+
+from typing import Final
+
+from retinue.orchestration._view import word_tokens
+from retinue.orchestration.reading._amounts import Amount, amounts, counted, scale_to
+from retinue.orchestration.reading.around import Surroundings
+from retinue.orchestration.reading.parameter import Parameter
+from retinue.orchestration.reading.said import Reading, Said, vocabulary
+
+__all__ = ["read"]
+
+_COUNTS: Final = ("limit", "count", "max", "maximum", "top", "number", "n", "size", "most")
+_LIMITS: Final = vocabulary("top last first latest recent newest only most to limit maximum max least")
+_CALENDAR: Final = vocabulary("day week month quarter year")
+
+
+def read(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """The first number that is meant for the parameter."""
+    if parameter.type not in {"integer", "number"}:
+        return None
+    for amount in amounts(said.text):
+        end = amount.start + len(amount.words)
+        if not said.free(amount.start, end) or (meant := _meant(amount, parameter, said)) is None:
+            continue
+        if (value := counted(meant, parameter)) is not None:
+            return Reading(value, amount.start, end)
+    return None
+
+
+def _meant(amount: Amount, parameter: Parameter, said: Said) -> float | None:
+    """The value for `parameter` if `amount` is said of it."""
+    if (scaled := scale_to(amount, parameter.name)) is not None:
+        return scaled
+    if amount.unit == "%" and parameter.schema.get("maximum") == 1:
+        return amount.value / 100
+    return amount.value if _counts(amount, parameter, said) else None
+
+
+def _counts(amount: Amount, parameter: Parameter, said: Said) -> bool:
+    if amount.unit.rstrip("s") in _CALENDAR:
+        return amount.unit.rstrip("s") in {word.rstrip("s") for word in parameter.words}
+    unit = word_tokens(amount.unit)
+    if unit and len(unit[0]) > 2 and unit[0] in parameter.stems:
+        return True
+    before = said.before(amount.start, most=2)
+    if not set(before).isdisjoint(parameter.words):
+        return True
+    return parameter.says(*_COUNTS) and bool(before) and before[0] in _LIMITS

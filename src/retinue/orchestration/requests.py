@@ -1,0 +1,187 @@
+"""What exactly a node is asked: its task, with what its needs hand on, what was answered, and whom it is put to now.
+
+Values out of values: nothing is started here, and no choice is made; `walk` starts and `escalate` chooses.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import cast
+
+from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Binding, Candidate, Delegation
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Result
+from retinue.contract.task import Context, Task
+from retinue.contract.tokens import counter
+from retinue.orchestration.bind import bind
+from retinue.orchestration.condense import Savings, hand_on
+from retinue.orchestration.order import Order
+from retinue.orchestration.reading import Surroundings
+from retinue.orchestration.synthesise import RUN_AGENT
+
+__all__ = ["Progress", "Requests", "addressed", "answer_in"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one node has come.
+
+    Attributes:
+        node: The delegation as it is asked now: an alternative replaces agent, skill and parameters.
+        rounds: How often a person was asked.
+        answers: By the id of the question; None where nobody was there.
+        open: What was started on its behalf and has not ended.
+        last: What it came to before a person was asked, or before its child run.
+        granted: What its child run may spend.
+    """
+
+    node: Delegation
+    tried: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
+    rounds: int = 0
+    names: int = 1
+    answers: dict[str, Answer | None] = field(default_factory=dict[str, Answer | None])
+    asked: dict[str, Question] = field(default_factory=dict[str, Question])
+    open: set[str] = field(default_factory=set[str])
+    last: Result | None = None
+    granted: Budget | None = None
+
+
+class Requests:
+    """Makes the requests of one run.
+
+    Attributes:
+        results: What has ended so far, by the id of its node.
+        savings: Tokens that hand-offs spared so far.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        order: Order,
+        definitions: Mapping[str, Definition],
+        *,
+        exists: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.results: dict[str, Result] = {}
+        self.counter = counter(order.counter)
+        self.savings = Savings(self.counter.name)
+        self._run = run
+        self._order = order
+        self._definitions = definitions
+        self._exists = exists
+
+    def task(self, progress: Progress, name: str) -> Task:
+        """The task of a node, to be called in the step called `name`."""
+        node = progress.node
+        said = tuple(
+            f"{question}: {answer.value}" for question, answer in progress.answers.items() if answer is not None
+        )
+        inputs = self._inputs(node) if node.needs else {}
+        goal = self._order.plan.goal
+        return Task(
+            id=f"{self._run}:{name}",
+            agent=node.agent,
+            skill=node.skill,
+            instruction=node.instruction,
+            target=node.target,
+            parameters=node.parameters,
+            context=Context(what=goal, constraints=said, inputs=inputs) if goal or said or inputs else Context(),
+            limits=node.limits,
+            source_agent=RUN_AGENT,
+            parent=self._order.parent,
+            depth=self._order.depth,
+            idempotency_key=f"{self._run}:{node.id}",
+            extras={} if node.major is None else {"major": node.major},
+        )
+
+    def _inputs(self, node: Delegation) -> JsonMapping:
+        """What the needs of `node` hand on to it, measured."""
+        inputs: JsonMapping = {}
+        for need in dict.fromkeys(node.needs):
+            result = self.results.get(need)
+            if result is None or not result.useful:
+                continue
+            handed = hand_on(result, node.context.get(need, "summary"), self.counter)
+            self.savings.add(full=handed.full, handed_on=handed.handed_on)
+            if handed.inputs is not None:
+                inputs[need] = handed.inputs
+        return inputs
+
+    def told_by_needs(self, node: Delegation) -> Delegation:
+        """`node` with the parameters that are asked for and that a needed result has under the same name."""
+        found: JsonMapping = {}
+        for need in node.needs:
+            result = self.results.get(need)
+            if result is not None and result.useful and isinstance(result.data, dict):
+                data = cast("JsonMapping", result.data)
+                found |= {one.parameter: data[one.parameter] for one in node.questions if one.parameter in data}
+        if not found:
+            return node
+        bound = tuple(Binding(parameter=name, value=value, how="delegation") for name, value in found.items())
+        return node.model_copy(
+            update={
+                "parameters": {**node.parameters, **found},
+                "bindings": (*node.bindings, *bound),
+                "questions": tuple(one for one in node.questions if one.parameter not in found),
+            }
+        )
+
+    def skill_of(self, candidate: Candidate) -> Skill | None:
+        """What the candidate's definition says of it; None when there is no such skill."""
+        definition = self._definitions.get(candidate.agent)
+        return None if definition is None else definition.skill(candidate.skill)
+
+    def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
+        """`node` as a request to `candidate`; None when something would have to be asked first."""
+        skill = self.skill_of(candidate)
+        if skill is None:
+            return None
+        today = date.fromisoformat(self._order.today) if self._order.today else None
+        bound = bind(
+            skill,
+            node.instruction,
+            agent=candidate.agent,
+            goal=self._order.plan.goal,
+            target=node.target,
+            around=Surroundings(today=today, exists=self._exists),
+        )
+        if bound.questions:
+            return None
+        return node.model_copy(
+            update={
+                "agent": candidate.agent,
+                "skill": candidate.skill,
+                "major": None,
+                "parameters": bound.parameters,
+                "bindings": bound.bindings,
+                "questions": (),
+            }
+        )
+
+    def composes(self, node: Delegation) -> bool:
+        """Whether its agent may answer with a plan."""
+        definition = self._definitions.get(node.agent)
+        return definition is not None and definition.composes
+
+
+def addressed(question: Question, node: Delegation) -> Question:
+    """`question` with an id that is unique in the run, and with who asks."""
+    return question.model_copy(
+        update={
+            "id": f"{node.id}.{question.id}",
+            "agent": question.agent or node.agent,
+            "skill": question.skill or node.skill,
+        }
+    )
+
+
+def answer_in(question: Question, result: Result) -> Answer | None:
+    """What was said to `question`; None when nobody was there. An approval that nobody gave is denied."""
+    if result.outcome == "success":
+        return Answer(question_id=question.id, value=result.data)
+    if question.kind == "approval":
+        return Answer(question_id=question.id, value=False, by="policy")
+    return None

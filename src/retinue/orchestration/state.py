@@ -1,0 +1,207 @@
+"""How far a plan has come, and what follows from one more node having ended.
+
+Pure bookkeeping over ids and yes or no: no results, no engine, no waiting. Every node is looked at once when it ends
+and once for each edge, so a plan of n nodes and m edges takes O(n + m) in all, however it goes.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, assert_never
+
+from retinue.contract.plan import Delegation, Join, Plan
+
+__all__ = ["Moves", "Skip", "State"]
+
+_Verdict: TypeAlias = Literal["wait", "start", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A node that will not be started.
+
+    Attributes:
+        unneeded: Not because something is missing, but because nobody needs it any more.
+    """
+
+    node: Delegation
+    reason: str
+    unneeded: bool
+
+
+@dataclass(slots=True)
+class Moves:
+    """What is to be done now.
+
+    Attributes:
+        start: These are ready, in the plan's order.
+        skip: These will never be started. They count as ended already.
+        stop: Ids of nodes that run and are needed no longer.
+    """
+
+    start: list[Delegation] = field(default_factory=list[Delegation])
+    skip: list[Skip] = field(default_factory=list[Skip])
+    stop: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Node:
+    delegation: Delegation
+    place: int
+    needs: int
+    followers: list["_Node"] = field(default_factory=list["_Node"])
+    wanted_by: int = 0
+    ended_needs: int = 0
+    useful_needs: int = 0
+    missing_needs: int = 0
+    status: Literal["waiting", "running", "stopping", "ended"] = "waiting"
+
+
+class State:
+    """One walk of one plan.
+
+    A join is satisfied as soon as it can be: `all` and `fail_fast` when every need is useful (or optional), `any` at
+    the first useful one, `quorum` at the share. What a satisfied join waits for no longer is stopped, unless somebody
+    else needs it. `fail_fast` stops the other needs at the first failure; `all` lets them go on, for their own worth.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._nodes = {node.id: _Node(node, place, len(set(node.needs))) for place, node in enumerate(plan.nodes)}
+        for node in self._nodes.values():
+            for need in dict.fromkeys(node.delegation.needs):
+                self._nodes[need].followers.append(node)
+                self._nodes[need].wanted_by += 1
+        self._ends = sum(not node.followers for node in self._nodes.values())
+        self._useful_ends = 0
+        self._open = len(self._nodes)
+        self._settled = False
+        self._fresh: dict[str, Delegation] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether every node has ended."""
+        return not self._open
+
+    def begin(self) -> Moves:
+        """The nodes that need nothing."""
+        moves = Moves()
+        for node in self._nodes.values():
+            if not node.needs:
+                self._start(node)
+        return self._told(moves)
+
+    def end(self, name: str, *, useful: bool) -> Moves:
+        """Note that the node called `name` has ended, and say what follows."""
+        moves = Moves()
+        ended = self._nodes[name]
+        pending = deque([(ended, useful)])
+        while pending:
+            node, worth = pending.popleft()
+            if node.status != "ended":
+                self._end(node, moves, pending, useful=worth)
+        return self._told(moves)
+
+    def _told(self, moves: Moves) -> Moves:
+        fresh, self._fresh = self._fresh, {}
+        moves.start = sorted(fresh.values(), key=lambda node: self._nodes[node.id].place)
+        return moves
+
+    def _end(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
+        node.status = "ended"
+        self._open -= 1
+        for follower in node.followers:
+            follower.ended_needs += 1
+            follower.useful_needs += useful
+            follower.missing_needs += not useful and not node.delegation.optional
+            if follower.status == "waiting":
+                self._judge(follower, moves, pending)
+        if not node.followers:
+            self._useful_ends += useful
+        self._judge_plan(node, moves, pending, useful=useful)
+
+    def _judge(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> None:
+        verdict = _verdict(node.delegation.join, node)
+        match verdict:
+            case "wait":
+                return
+            case "start":
+                self._start(node)
+                self._release(node, moves, pending)
+            case "skip":
+                reason = f"Not started: what it needs has not come ({_names(node.delegation.needs)})."
+                node.status = "stopping"
+                moves.skip.append(Skip(node.delegation, reason, unneeded=False))
+                pending.append((node, False))
+                if node.delegation.join == "fail_fast":
+                    self._release(node, moves, pending)
+            case _:
+                assert_never(verdict)
+
+    def _start(self, node: _Node) -> None:
+        node.status = "running"
+        self._fresh[node.delegation.id] = node.delegation
+
+    def _release(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> None:
+        """Nobody waits on behalf of `node` any more: whatever only it wanted may stop."""
+        released = [node]
+        for one in released:  # grows while it is walked
+            for need in dict.fromkeys(one.delegation.needs):
+                wanted = self._nodes[need]
+                wanted.wanted_by -= 1
+                if wanted.wanted_by == 0 and self._drop(wanted, moves, pending):
+                    released.append(wanted)
+
+    def _drop(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> bool:
+        """Stop `node`, or keep it from starting; whether it was still to be started."""
+        if node.status not in {"waiting", "running"}:
+            return False
+        waiting = node.status == "waiting"
+        node.status = "stopping"
+        if waiting or self._fresh.pop(node.delegation.id, None):
+            moves.skip.append(Skip(node.delegation, "Not started: it is not needed any more.", unneeded=True))
+            pending.append((node, False))
+        else:
+            moves.stop.append(node.delegation.id)
+        return waiting
+
+    def _judge_plan(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]", *, useful: bool) -> None:
+        """Whether the plan as a whole has what it wants, or can no longer have it."""
+        if self._settled:
+            return
+        match self._plan.join:
+            case "all":
+                return
+            case "any":
+                self._settled = self._useful_ends > 0
+            case "quorum":
+                self._settled = self._useful_ends >= math.ceil(self._plan.quorum * self._ends)
+            case "fail_fast":
+                self._settled = not useful and not node.delegation.optional
+            case _:
+                assert_never(self._plan.join)
+        if self._settled:
+            for other in self._nodes.values():
+                self._drop(other, moves, pending)
+
+
+def _verdict(join: Join, node: _Node) -> _Verdict:
+    """What the join policy says of a node, now that some of its needs have ended."""
+    match join:
+        case "all" | "fail_fast":
+            if node.missing_needs:
+                return "skip"
+            return "start" if node.ended_needs == node.needs else "wait"
+        case "any":
+            wanted = 1
+        case "quorum":
+            wanted = math.ceil(node.delegation.quorum * node.needs)
+        case _:
+            assert_never(join)
+    if node.useful_needs >= wanted:
+        return "start"
+    return "wait" if node.useful_needs + node.needs - node.ended_needs >= wanted else "skip"
+
+
+def _names(ids: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in ids[:5]) + (" …" if len(ids) > 5 else "")

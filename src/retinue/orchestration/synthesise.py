@@ -1,0 +1,269 @@
+"""One answer from the results of a run: merged by template, with sources, and with everything that is missing said.
+
+Nothing is rewritten and nothing is judged here: a section is what its agent said. What failed, what nobody could do,
+what was stopped and what still has to be asked stands in the answer as well, never left out.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from retinue.agents.content import render_content
+from retinue.contract import CONTRACT_VERSION
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.question import Question
+from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
+from retinue.contract.tokens import TokenCounter
+from retinue.errors import InvalidInput
+from retinue.orchestration._markdown import render, tame
+from retinue.orchestration._sources import place_of, sources_in
+from retinue.orchestration.condense import Savings, full_text
+from retinue.orchestration.ledger import total_usage
+
+__all__ = ["RUN_AGENT", "Ended", "collect", "synthesise"]
+
+RUN_AGENT: Final = "orchestrator"
+"""Whose name stands on the result of a run."""
+
+_TITLE_CHARS: Final = 120
+_FACT_CHARS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run whose nodes have all ended.
+
+    Attributes:
+        results: By id of the node, in the plan's order.
+        unneeded: Nodes that were stopped, or never started, because a join was satisfied without them.
+        calls: Agents called, alternatives and child runs included.
+    """
+
+    task_id: str
+    plan: Plan
+    results: Mapping[str, Result]
+    unneeded: frozenset[str] = frozenset()
+    duration_ns: int | None = None
+    calls: int = 0
+
+    def pairs(self) -> list[tuple[Delegation, Result]]:
+        """Each node with what it came to; those that never ended are left out."""
+        return [(node, self.results[node.id]) for node in self.plan.nodes if node.id in self.results]
+
+    @property
+    def failures(self) -> list[tuple[Delegation, Result]]:
+        """The nodes that brought nothing although they should have."""
+        return [
+            (node, result)
+            for node, result in self.pairs()
+            if not result.useful and result.lifecycle != "input_required" and node.id not in self.unneeded
+        ]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What somebody would have to say for the rest."""
+        waiting = (result.questions for result in self.results.values() if result.lifecycle == "input_required")
+        return tuple(question for questions in waiting for question in questions)
+
+
+def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Result:
+    """The answer to the plan's goal."""
+    useful = [(node, result) for node, result in ended.pairs() if result.useful]
+    seen: set[str] = set()
+    sections = [_section(node, result, seen) for node, result in useful]
+    for (_, result), section in zip(useful, sections, strict=True):
+        savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
+    data: JsonMapping = {
+        "goal": ended.plan.goal,
+        "answer": sections,
+        "findings": _findings(useful),
+        "not_answered": [_not_answered(dropped.to_json()) for dropped in ended.plan.dropped],
+        "failures": [_failure(node, result) for node, result in ended.failures],
+        "questions": [question.to_json() for question in ended.questions],
+        "not_needed": sorted(ended.unneeded),
+        "tokens": savings.to_json(),
+        "plan": ended.plan.to_json(),
+    }
+    return _result(ended, data, render(data))
+
+
+def collect(ended: Ended) -> Result:
+    """The results side by side, for a plan made by hand: `data` by the ids of the nodes, and what failed."""
+    data: JsonMapping = {node.id: result.data for node, result in ended.pairs() if result.useful}
+    return _result(ended, {"results": data, "failures": [_failure(node, one) for node, one in ended.failures]}, "")
+
+
+def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
+    lifecycle, outcome = _ending(ended)
+    results = list(ended.results.values())
+    useful = [result for result in results if result.useful]
+    failed = [result.fault for _, result in ended.failures if result.fault]
+    fault = None if useful else failed[0] if failed else _nobody(ended.plan) if outcome == "rejected" else None
+    return Result(
+        task_id=ended.task_id,
+        agent=RUN_AGENT,
+        versions=Versions(contract=CONTRACT_VERSION),
+        lifecycle=lifecycle,
+        outcome=outcome,
+        data=data,
+        content=content,
+        artifacts=tuple(artifact for result in useful for artifact in result.artifacts),
+        warnings=_warnings(ended),
+        fault=fault,
+        usage=total_usage(results),
+        duration_ns=ended.duration_ns,
+        confidence=_confidence(useful),
+        completeness=_completeness(ended, len(useful)),
+        files_read=_union(result.files_read for result in results),
+        files_written=_union(result.files_written for result in results),
+        questions=ended.questions,
+        extras={"calls": ended.calls},
+    )
+
+
+def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
+    """How the run as a whole ended (C1, C29)."""
+    useful = [result for result in ended.results.values() if result.useful]
+    required = [node for node, _ in ended.failures if not node.optional]
+    if not useful:
+        if ended.questions:
+            return "input_required", None
+        if not ended.plan.nodes:
+            return "ended", "rejected"
+        stopped = all(result.outcome == "canceled" for result in ended.results.values())
+        return "ended", "canceled" if stopped and ended.results else "error"
+    if ended.plan.join == "fail_fast" and required:
+        return "ended", "error"
+    satisfied = ended.plan.join in {"any", "quorum"} and (bool(ended.unneeded) or not required)
+    whole = (satisfied or not required) and not ended.plan.dropped and not ended.questions
+    return "ended", "success" if whole and all(result.outcome == "success" for result in useful) else "partial"
+
+
+def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:
+    text = tame(result.content) if result.content.strip() else render_content(result.data)
+    return {
+        "node": node.id,
+        "title": _title(node),
+        "agent": result.agent,
+        "skill": result.skill or node.skill or "",
+        "outcome": result.outcome,
+        "text": _without_repeats(text, seen),
+        "sources": list(sources_in(result.data)),
+    }
+
+
+def _title(node: Delegation) -> str:
+    title = " ".join((node.instruction or f"{node.agent} {node.skill or ''}").split()).strip()
+    cut = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rsplit(' ', 1)[0]} …"
+    return cut[:1].upper() + cut[1:]
+
+
+def _without_repeats(text: str, seen: set[str]) -> str:
+    """`text` without the lines that an earlier section has word for word."""
+    kept: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        fenced ^= line.startswith("```")
+        fact = line.strip(" -*•\t").lower()
+        if not fenced and len(fact) >= _FACT_CHARS:
+            if fact in seen:
+                continue
+            seen.add(fact)
+        kept.append(line)
+    return "\n".join(kept).strip() or "Nothing beyond what stands above."
+
+
+def _findings(useful: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
+    """The findings of all agents, the same fact from the same place once."""
+    found: dict[tuple[str, str], JsonMapping] = {}
+    for node, result in useful:
+        said = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
+        listed = said.get("findings")
+        for item in cast("list[object]", listed) if isinstance(listed, list) else []:
+            if isinstance(item, dict):
+                finding = cast("JsonMapping", item)
+                content = str(finding.get("content") or finding.get("topic") or "")
+                key = (" ".join(content.lower().split()), place_of(finding))
+                found.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
+    return list(found.values())
+
+
+def _not_answered(dropped: JsonMapping) -> JsonMapping:
+    return {"clause": dropped["clause"], "reason": dropped["reason"], "nearest": dropped.get("nearest", [])}
+
+
+def _failure(node: Delegation, result: Result) -> JsonMapping:
+    fault = result.fault
+    return {
+        "node": node.id,
+        "title": _title(node),
+        "agent": result.agent,
+        "skill": result.skill or node.skill or "",
+        "outcome": result.outcome or result.lifecycle,
+        "code": fault.code if fault else "internal_error",
+        "message": fault.message if fault else "It brought nothing and did not say why.",
+        "hint": fault.hint if fault else "",
+    }
+
+
+def _warnings(ended: Ended) -> tuple[Warned, ...]:
+    missing = [
+        Warned(
+            type="missing_data",
+            message=f"{_title(node)}: {failure['message']}",
+            impact="This part of the goal is not answered." if not node.optional else "An optional part is missing.",
+            recovery=str(failure["hint"]) or "Ask for it again, or ask another agent.",
+        )
+        for node, result in ended.failures
+        for failure in (_failure(node, result),)
+    ]
+    unasked = [
+        Warned(
+            type="incomplete_context",
+            message=f"Nobody here does this: {dropped.clause}",
+            impact="This part of the goal is not answered.",
+            recovery="Add an agent that does it, or say it in other words.",
+        )
+        for dropped in ended.plan.dropped
+    ]
+    waiting = [
+        Warned(
+            type="incomplete_context",
+            message=question.text,
+            impact="Without an answer this part of the goal is not done.",
+            recovery="Answer the question.",
+        )
+        for question in ended.questions
+    ]
+    own = [warning for result in ended.results.values() for warning in result.warnings]
+    return tuple(dict.fromkeys([*missing, *unasked, *waiting, *own]))
+
+
+def _completeness(ended: Ended, useful: int) -> int | None:
+    """How many of the requests in the goal were answered, in full or in part, as a percentage."""
+    asked = len(ended.results) - len(ended.unneeded) + len(ended.plan.dropped)
+    return None if asked < 1 else min(100, 100 * useful // asked)
+
+
+def _confidence(useful: list[Result]) -> float | None:
+    """A chain is as sure as its weakest part; unknown when one part is (C31)."""
+    known = [result.confidence for result in useful if result.confidence is not None]
+    return min(known) if known and len(known) == len(useful) else None
+
+
+def _nobody(plan: Plan) -> Fault:
+    near = tuple(dict.fromkeys(f"{one.agent}.{one.skill}" for dropped in plan.dropped for one in dropped.nearest))
+    return Fault.from_error(
+        InvalidInput(
+            "No agent here can do any part of this goal.",
+            hint="Say it in other words, ask an agent by name, or add one that does it.",
+            suggestions=near,
+            path="/goal",
+        )
+    )
+
+
+def _union(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group))

@@ -1,0 +1,54 @@
+"""What the bytes of a file are: text in a known encoding, or not text at all.
+
+It looks at byte-order marks, UTF-8 and NUL bytes only. It deliberately guesses no language and no legacy code page:
+what is not UTF-8 or UTF-16 with a mark is read as Latin-1, which never fails, and says so.
+"""
+
+import codecs
+from dataclasses import dataclass
+
+__all__ = ["Decoded", "decode", "encoding_of", "is_binary"]
+
+_SNIFFED = 8192
+_MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    # UTF-32's little-endian mark begins with UTF-16's, so it comes first.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text and how it was read.
+
+    Attributes:
+        text: The text, without its byte-order mark.
+        encoding: A codec name of the standard library.
+        certain: False when the bytes fitted nothing better and were taken as Latin-1.
+    """
+
+    text: str
+    encoding: str
+    certain: bool
+
+
+def encoding_of(head: bytes) -> str | None:
+    """The encoding that a byte-order mark at the start of `head` announces, or None."""
+    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins with `head` is no text: a NUL in its first 8 KiB and no mark that explains it."""
+    return b"\0" in head[:_SNIFFED] and encoding_of(head) in (None, "utf-8-sig")
+
+
+def decode(data: bytes) -> Decoded:
+    """Read `data` as text. Never fails: what fits nothing is Latin-1 and not `certain`."""
+    marked = encoding_of(data)
+    try:
+        return Decoded(data.decode(marked or "utf-8"), marked or "utf-8", certain=True)
+    except UnicodeDecodeError:
+        return Decoded(data.decode("latin-1"), "latin-1", certain=False)

@@ -1,0 +1,160 @@
+"""Reads text files by lines, small ones whole and large ones through a window.
+
+Lines are numbered from 1 and end at LF (or CRLF), as in git, grep and every editor. It reads text only: a binary file
+is refused by name, never shown as noise.
+"""
+
+import codecs
+from dataclasses import dataclass
+from os import fstat
+from typing import BinaryIO
+
+from retinue.errors import InvalidInput
+from retinue.tools.encoding import Decoded, decode, encoding_of, is_binary
+from retinue.tools.workspace import PathLike, Workspace
+
+__all__ = ["FileText", "read"]
+
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """Lines of a file.
+
+    Attributes:
+        path: The file, relative to the workspace.
+        text: The lines, joined by LF.
+        first_line: The number of the first of them, from 1.
+        last_line: The number of the last; `first_line - 1` when there are none.
+        total_lines: How many the file has; None when it was not read to its end.
+        size: The bytes of the whole file.
+        encoding: How it was decoded.
+        certain: False when the encoding was a last resort (Latin-1).
+        truncated: Whether lines that were asked for are missing because of a cap.
+    """
+
+    path: str
+    text: str
+    first_line: int
+    last_line: int
+    total_lines: int | None
+    size: int
+    encoding: str
+    certain: bool
+    truncated: bool
+
+
+def read(
+    workspace: Workspace,
+    path: PathLike,
+    *,
+    first_line: int = 1,
+    last_line: int | None = None,
+    max_lines: int = 2000,
+    max_bytes: int = 256 * 1024,
+) -> FileText:
+    """Read the lines `first_line` to `last_line` (both included) of a text file.
+
+    At most `max_lines` and about `max_bytes` are given; the memory it needs does not grow with the file. A file larger
+    than the workspace's cap must be asked for by `last_line`.
+
+    Raises:
+        InvalidInput: The range is none; or the file is binary, too large to read whole, or no regular file.
+        AccessDenied: It may not be read.
+        MissingFile: It is not there.
+    """
+    if first_line < 1 or (last_line is not None and last_line < first_line - 1):
+        raise InvalidInput(f"lines {first_line!r} to {last_line!r} are no range", hint="count lines from 1")
+    relative = workspace.relative(path)
+    with workspace.open(path) as file:
+        size = fstat(file.fileno()).st_size
+        head = file.read(8192)
+        if is_binary(head):
+            raise InvalidInput(f"{relative!r} is a binary file", hint="only text can be read")
+        file.seek(0)
+        if size <= workspace.max_bytes:
+            decoded = decode(workspace.read_bytes(path))
+            wanted = _of_whole(decoded, first_line, last_line)
+        elif last_line is None or encoding_of(head) not in (None, "utf-8-sig"):
+            raise InvalidInput(
+                f"{relative!r} holds {size} bytes, more than the cap of {workspace.max_bytes}",
+                hint="ask for a range of lines with `first_line` and `last_line`",
+                detail={"size": size, "max_bytes": workspace.max_bytes},
+            )
+        else:
+            wanted = _of_window(file, first_line, last_line, max_bytes)
+    lines = _capped(wanted.lines, max_lines=max_lines, max_bytes=max_bytes)
+    return FileText(
+        path=relative,
+        text="\n".join(lines),
+        first_line=first_line,
+        last_line=first_line + len(lines) - 1,
+        total_lines=wanted.total,
+        size=size,
+        encoding=wanted.encoding,
+        certain=wanted.certain,
+        truncated=wanted.cut or lines != wanted.lines,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The lines asked for before any cap, how many there are in all if known, and whether some are missing already."""
+
+    lines: list[str]
+    total: int | None
+    encoding: str
+    certain: bool
+    cut: bool = False
+
+
+def _of_whole(decoded: Decoded, first: int, last: int | None) -> _Wanted:
+    lines = decoded.text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    wanted = [line.removesuffix("\r") for line in lines[first - 1 : last]]
+    return _Wanted(wanted, len(lines), decoded.encoding, decoded.certain)
+
+
+def _of_window(file: BinaryIO, first: int, last: int, max_bytes: int) -> _Wanted:
+    """Lines `first` to `last` of a file that is not held in memory: only their bytes are kept."""
+    kept = bytearray()
+    line, reached, ended = 1, False, False
+    while line <= last and len(kept) <= max_bytes:
+        chunk = file.read(_CHUNK)
+        if not chunk:
+            ended = True
+            break
+        breaks = chunk.count(b"\n")
+        if line + breaks >= first:
+            reached = True
+            pieces = chunk.split(b"\n")
+            kept += b"\n".join(pieces[max(0, first - line) : last - line + 1])
+            # A line that ends inside this chunk, with more of the range to come in the next one, keeps its break
+            # through the empty piece after it; the end of the range has none.
+        line += breaks
+    cut = len(kept) > max_bytes
+    text, encoding, certain = _decoded_head(bytes(kept[:max_bytes]))
+    lines = [row.removesuffix("\r") for row in text.split("\n")] if reached else []
+    if ended and lines and not lines[-1]:
+        lines.pop()
+    return _Wanted(lines, None, encoding, certain, cut)
+
+
+def _decoded_head(data: bytes) -> tuple[str, str, bool]:
+    """Decode bytes that may stop in the middle of a character."""
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(data), "utf-8", True
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "latin-1", False
+
+
+def _capped(lines: list[str], *, max_lines: int, max_bytes: int) -> list[str]:
+    """As many whole lines as fit; of a first line that is too long by itself, its beginning."""
+    left = max_bytes
+    for count, line in enumerate(lines[:max_lines]):
+        left -= len(line.encode("utf-8", "surrogatepass")) + 1
+        if left < -1:
+            return lines[:count] or [line[:max_bytes]]
+    return lines[:max_lines]

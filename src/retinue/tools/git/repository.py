@@ -1,0 +1,396 @@
+"""`Git`: the verbs over one repository, each a fact and no more.
+
+It gives states such as "no commits yet", "bare", "shallow" or "detached" as values, because they are facts and not
+failures. It judges nothing: what makes a good commit or a stale branch is its caller's matter.
+"""
+
+import os
+import re
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
+from retinue.tools import paths as path_rules
+from retinue.tools.git import parse
+from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag
+from retinue.tools.git.runner import Runner
+
+__all__ = ["Git"]
+
+_DEFAULT_NAMES = ("main", "master", "trunk", "develop", "default")
+_ODD_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+class Git:
+    """The repository that a folder is in.
+
+    Args:
+        root: The folder: the top of a work tree, a folder inside one, or a bare repository. All paths given and taken
+            are relative to it.
+        timeout_s: Seconds any one git command may take.
+        max_bytes: Bytes any one git command may print.
+
+    Any verb may raise what `Runner.run` raises; most telling are `MissingFile` (no repository), `AccessDenied`
+    (another user's) and `Unavailable` (no git).
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], *, timeout_s: float = 30.0, max_bytes: int = 256 * 1024 * 1024
+    ) -> None:
+        self._root = os.path.realpath(path_rules.checked(root))
+        if not Path(self._root).is_dir():
+            raise MissingFile(f"{self._root!r} is not a folder", hint="name the folder of a repository")
+        self._runner = Runner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
+        self._facts: _Facts | None = None
+
+    @property
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """Every git command run so far, as argument lists, without the safety options that all of them got (G9)."""
+        return tuple(self._runner.commands)
+
+    @property
+    def prefix(self) -> str:
+        """Where the root lies in the repository: empty at its top, else a path that ends with `/`."""
+        return self._known.prefix
+
+    def is_bare(self) -> bool:
+        """Whether the repository has no work tree."""
+        return self._known.is_bare
+
+    def is_shallow(self) -> bool:
+        """Whether history was cut off when it was cloned."""
+        return self._known.is_shallow
+
+    def head(self) -> Head:
+        """Where HEAD points."""
+        self._check()
+        branch = self._line("symbolic-ref", "--quiet", "--short", "HEAD")
+        return Head(branch or None, self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or None)
+
+    def default_base(self) -> str | None:
+        """The branch that others are compared with: what the remote calls its HEAD, else main, master and their like.
+
+        None when there is no such branch.
+        """
+        self._check()
+        pointed = self._line("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+        names = {branch.name for branch in self.branches()}
+        if pointed and pointed in names:
+            return pointed
+        wanted = (*_DEFAULT_NAMES, *(f"origin/{name}" for name in _DEFAULT_NAMES))
+        return next((name for name in wanted if name in names), None)
+
+    def resolve(self, revision: str) -> str:
+        """The full id of the commit that `revision` names.
+
+        Raises:
+            InvalidInput: It cannot be a revision: empty, with white space or control characters, or an option.
+            UnknownName: It names no commit; `suggestions` holds branches and tags that sound like it.
+        """
+        self._check()
+        _check_revision(revision)
+        found = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        if not found:
+            raise self._unknown(revision)
+        return found
+
+    def merge_base(self, first: str, second: str) -> str | None:
+        """The best common ancestor of two commits; None when they share none (or a shallow clone hides it)."""
+        return self._line("merge-base", self.resolve(first), self.resolve(second)) or None
+
+    def count(self, revision: str = "HEAD") -> int:
+        """How many commits a revision or range (`main..HEAD`) reaches."""
+        if self._is_unborn(revision):
+            return 0
+        with self._naming(revision):
+            return int(self._line("rev-list", "--count", "--end-of-options", revision, "--"))
+
+    def log(
+        self,
+        revision: str = "HEAD",
+        *,
+        limit: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        author: str = "",
+        containing: str = "",
+        paths: Iterable[str] = (),
+        order: Literal["date", "topological", "oldest_first"] = "date",
+        stat: bool = False,
+    ) -> Iterator[Commit]:
+        """Commits of a revision or range, newest first; one process, one commit in memory at a time.
+
+        Args:
+            revision: A branch, tag, commit or range such as `main..HEAD`.
+            limit: At most this many.
+            since: Not older than this (by committer date); a time without zone is UTC.
+            until: Not newer than this.
+            author: Only by authors whose name or address holds this text, in any case.
+            containing: Only with this text in their message, in any case.
+            paths: Only those that touch one of these files or folders.
+            order: `date` is git's own order; `oldest_first` reverses it, after `limit` was applied.
+            stat: Also what each did to files.
+
+        Raises:
+            InvalidInput: `revision`, `limit` or a path cannot be one.
+            UnknownName: `revision` names nothing.
+        """
+        for name, text in (("author", author), ("containing", containing)):
+            if len(text) > 1000 or _ODD_TEXT.search(text):
+                raise InvalidInput(f"`{name}` cannot be {path_rules.clipped(text)!r}", hint="give a short plain text")
+        words = ["log", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
+        words += _STAT if stat else ["--no-patch"]
+        if limit is not None:
+            if limit < 0:
+                raise InvalidInput(f"`limit` is {limit!r}", hint="give 0 or more")
+            words.append(f"--max-count={limit}")
+        if since is not None:
+            words.append(f"--since=@{_seconds(since)}")
+        if until is not None:
+            words.append(f"--until=@{_seconds(until)}")
+        words += [f"--author={author}"] if author else []
+        words += [f"--grep={containing}"] if containing else []
+        words += ["--fixed-strings", "--regexp-ignore-case"] if author or containing else []
+        words += {"date": [], "topological": ["--topo-order"], "oldest_first": ["--reverse"]}[order]
+        tail = ["--end-of-options", revision, "--", *(self._inside(path) for path in paths)]
+        if self._is_unborn(revision):
+            return iter(())
+        return self._commits(revision, [*words, *tail], stat=stat)
+
+    def diff_files(self, base: str, head: str | None = None) -> list[FileChange]:
+        """What differs between two commits, or between one and the work tree (`head` None), with renames found."""
+        first = self.resolve(base)
+        if head is None:
+            self._need_work_tree("compare with a commit")
+        ends = [first] if head is None else [first, self.resolve(head)]
+        words = ("diff", "-z", *_STAT, "--ignore-submodules=dirty", "--end-of-options", *ends, "--")
+        output = self._runner.run(*words, touches_files=head is None)
+        return parse.changes(parse.tokens([output.stdout]), prefix=self.prefix)
+
+    def status(self) -> Status:
+        """The state of the work tree: staged, unstaged, unmerged and untracked files, and the upstream.
+
+        Raises:
+            InvalidInput: The repository is bare.
+        """
+        self._need_work_tree("have a status of")
+        words = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
+        output = self._runner.run(*words, "--renames", touches_files=True)
+        return parse.status(output.stdout, prefix=self.prefix)
+
+    def blame(self, path: str, *, start: int = 1, end: int | None = None, revision: str = "HEAD") -> list[BlameLine]:
+        """Who last touched the lines `start` to `end` (both from 1, both included) of a file at `revision`.
+
+        Raises:
+            InvalidInput: The range is not in the file.
+            MissingFile: The file is not in that commit.
+        """
+        sha = self.resolve(revision)
+        if start < 1 or (end is not None and end < start):
+            raise InvalidInput(f"lines {start!r} to {end!r} are no range", hint="count lines from 1")
+        lines = f"{start},{'' if end is None else end}"
+        words = (
+            "blame",
+            "--porcelain",
+            "--no-textconv",
+            "-L",
+            lines,
+            "--encoding=UTF-8",
+            sha,
+            "--",
+            self._inside(path),
+        )
+        output = self._runner.run(*words, accept=(128,))
+        if output.code:
+            self._raise_for_file(output.stderr, path, revision)
+        return parse.blame(output.stdout)
+
+    def show_file(self, revision: str, path: str) -> bytes:
+        """The bytes of a file as it was at `revision`.
+
+        Raises:
+            MissingFile: It is not in that commit, or is no file there.
+        """
+        sha = self.resolve(revision)
+        output = self._runner.run("cat-file", "blob", f"{sha}:{self.prefix}{self._inside(path)}", accept=(128,))
+        if output.code:
+            self._raise_for_file(output.stderr, path, revision)
+        return output.stdout
+
+    def branches(self) -> list[Branch]:
+        """All local and remote-tracking branches, the most recently changed first."""
+        self._check()
+        words = (
+            "for-each-ref",
+            "--sort=-committerdate",
+            f"--format={parse.BRANCH_FORMAT}",
+            "refs/heads",
+            "refs/remotes",
+        )
+        return parse.branches(self._runner.run(*words).stdout)
+
+    def tags(self) -> list[Tag]:
+        """All tags, the newest first."""
+        self._check()
+        words = ("for-each-ref", "--sort=-creatordate", f"--format={parse.TAG_FORMAT}", "refs/tags")
+        return parse.tags(self._runner.run(*words).stdout)
+
+    def authors(self, revision: str = "HEAD", *, paths: Iterable[str] = ()) -> list[Author]:
+        """Who wrote how many commits, the most first; told apart by e-mail address after the repository's mailmap."""
+        found: dict[str, Author] = {}
+        for commit in self.log(revision, paths=paths):
+            key = commit.email.casefold() or commit.author
+            seen = found.get(key)
+            found[key] = Author(
+                seen.name if seen else commit.author,
+                seen.email if seen else commit.email,
+                seen.commits + 1 if seen else 1,
+                min(commit.date, seen.first, key=_moment) if seen else commit.date,
+                max(commit.date, seen.last, key=_moment) if seen else commit.date,
+            )
+        return sorted(found.values(), key=lambda author: (-author.commits, author.name, author.email))
+
+    def listed_files(self) -> list[bytes]:
+        """Tracked and untracked files under the root that are not ignored, as raw names, links and submodules too."""
+        self._need_work_tree("list")
+        words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+        return [name for name in self._runner.run(*words).stdout.split(b"\0") if name]
+
+    # --- what all verbs stand on --------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> "_Facts":
+        if self._facts is None:
+            self._facts = self._look()
+        return self._facts
+
+    def _check(self) -> None:
+        """Make sure that this is a repository we may use, before any verb takes an exit code for an answer."""
+        _ = self._known
+
+    def _look(self) -> "_Facts":
+        words = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--is-shallow-repository")
+        said = self._runner.run("rev-parse", *words, "--git-common-dir").stdout.decode("utf-8", "surrogateescape")
+        bare, in_git_folder, in_work_tree, shallow, folder = said.split("\n")[:5]
+        edge: frozenset[str] = frozenset()
+        if shallow == "true":
+            edge = frozenset((Path(self._root) / folder / "shallow").read_text("ascii", "replace").split())
+        facts = _Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge)
+        if facts.has_files:
+            return replace(facts, prefix=self._prefix_in(self._line("rev-parse", "--show-toplevel")))
+        if not facts.is_bare and in_git_folder != "true":
+            raise self._misled("elsewhere")
+        return facts
+
+    def _prefix_in(self, top: str) -> str:
+        below = path_rules.below(self._root, top)
+        # `core.worktree` may point anywhere; the only folders we take are those that hold this repository's `.git`.
+        if below is None or not os.path.lexists(Path(top, ".git")):
+            raise self._misled(f"in {top!r}")
+        return "".join(f"{part}/" for part in below)
+
+    def _misled(self, where: str) -> AccessDenied:
+        return AccessDenied(
+            f"the repository at {self._root!r} says that its files are {where}",
+            hint="look at `core.worktree` in its configuration",
+        )
+
+    def _line(self, *words: str) -> str:
+        """The one line a command prints; empty when it answers "no" with exit code 1."""
+        return self._runner.run(*words, accept=(1,)).stdout.decode("utf-8", "replace").removesuffix("\n")
+
+    def _commits(self, revision: str, words: list[str], *, stat: bool) -> Iterator[Commit]:
+        with self._naming(revision):
+            pieces = parse.tokens(self._runner.stream(*words))
+            yield from parse.commits(pieces, prefix=self.prefix, shallow=self._known.edge, stat=stat)
+
+    def _is_unborn(self, revision: str) -> bool:
+        """Check `revision`, and say whether it is a HEAD that has no commit yet."""
+        self._check()
+        _check_revision(revision)
+        return revision == "HEAD" and not self._line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def _need_work_tree(self, verb: str) -> None:
+        if not self._known.has_files:
+            raise InvalidInput(
+                f"{self._root!r} is bare or a git folder: it has no files of its own to {verb}",
+                hint="use a clone with files",
+            )
+
+    def _inside(self, path: str) -> str:
+        """`path` from the root, as text only: it may name a file that is no longer there."""
+        text = path_rules.checked(path)
+        whole = text if text.startswith("/") else f"{self._root}/{text}"
+        below = path_rules.below(os.path.normpath(whole), self._root)
+        if below is None:
+            raise AccessDenied(f"{text!r} lies outside of {self._root!r}", hint="name a path in the repository")
+        return "/".join(below) or "."
+
+    @contextmanager
+    def _naming(self, revision: str) -> Generator[None]:
+        """Turn git's "no such revision" into one that suggests what there is."""
+        try:
+            yield
+        except UnknownName as error:
+            raise self._unknown(revision) from error
+
+    def _unknown(self, revision: str) -> UnknownName:
+        from difflib import get_close_matches  # noqa: PLC0415 - only this error needs it
+
+        names = [branch.name for branch in self.branches()] + [tag.name for tag in self.tags()]
+        wanted = revision.replace("...", "..").split("..")
+        near = [name for part in wanted if part not in names for name in get_close_matches(part, names, n=3)]
+        return UnknownName(
+            f"{path_rules.clipped(revision)!r} names no commit in this repository",
+            hint=f"use one of: {', '.join((near or names)[:5])}" if names else "the repository has no commits yet",
+            suggestions=tuple(near or names[:5]),
+        )
+
+    def _raise_for_file(self, stderr: str, path: str, revision: str) -> None:
+        from retinue.tools.git.runner import failure  # noqa: PLC0415 - beside its only other use
+
+        if "has only" in stderr:
+            raise InvalidInput(
+                f"{path!r} has fewer lines: {stderr.strip().removeprefix('fatal: ')}",
+                hint="ask for lines that are there",
+            )
+        if any(words in stderr for words in ("no such path", "does not exist", "bad file", "exists on disk")):
+            raise MissingFile(f"{path!r} is no file at {revision!r}", hint="check the path, or take another revision")
+        raise failure(stderr, code=128, root=self._root)
+
+
+_STAT = ["--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative", "--no-abbrev"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What does not change while a `Git` lives; `edge` holds the commits whose parents a shallow clone cut off."""
+
+    is_bare: bool
+    is_shallow: bool
+    has_files: bool
+    prefix: str
+    edge: frozenset[str]
+
+
+def _check_revision(revision: str) -> None:
+    if not revision or revision.startswith("-") or len(revision) > 1000 or _ODD_TEXT.search(revision):
+        raise InvalidInput(
+            f"{path_rules.clipped(revision)!r} cannot be a revision",
+            hint="give a branch, tag, commit id, or a range such as `main..HEAD`",
+        )
+
+
+def _seconds(moment: datetime) -> int:
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def _moment(date: str) -> float:
+    try:
+        return datetime.fromisoformat(date).timestamp()
+    except ValueError:
+        return 0.0

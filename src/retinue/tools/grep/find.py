@@ -1,0 +1,214 @@
+"""`grep` itself: the question checked, an engine chosen, and its hits made into matches."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
+from retinue.tools.encoding import is_binary
+from retinue.tools.grep import plain, ripgrep
+from retinue.tools.grep.question import Hit, Question, lines_of
+from retinue.tools.tree import Skipped, list_files, matcher
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Engine", "Found", "Match", "grep"]
+
+Engine: TypeAlias = Literal["ripgrep", "python"]
+
+_LONGEST_LINE = 500
+_BEFORE_MATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A line that matches.
+
+    Attributes:
+        path: The file, relative to the workspace.
+        line: The number of the line, from 1.
+        column: Where the first match in it begins, in characters from 1.
+        text: The line; of a line over 500 characters, the part around the match.
+        before: The lines before it, as many as were asked for.
+        after: The lines after it.
+    """
+
+    path: str
+    line: int
+    column: int
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, in the order of the files and lines.
+
+    Attributes:
+        matches: The lines.
+        files: How many files were searched.
+        skipped: Files that were not, and why.
+        cut: Why there may be more than `matches` says: `matches` (as many as were asked for) or `time`; else empty.
+        engine: Who searched.
+    """
+
+    matches: tuple[Match, ...]
+    files: int
+    skipped: tuple[Skipped, ...]
+    cut: Literal["", "matches", "time"]
+    engine: Engine
+
+
+def grep(
+    workspace: Workspace,
+    pattern: str,
+    *,
+    syntax: Literal["literal", "regex"] = "regex",
+    ignore_case: bool = False,
+    paths: Iterable[str] = (),
+    context: int = 0,
+    max_matches: int = 1000,
+    timeout_s: float = 20.0,
+    engine: Engine | None = None,
+) -> Found:
+    """The lines that match `pattern`, by file and line.
+
+    A regular expression is one of Python's and is tried on each line alone. What is no UTF-8 in a line is shown as `�`
+    and matches no character of a pattern for certain.
+
+    Args:
+        workspace: Where to search; ignored files, links and binary files are left out.
+        pattern: What to look for.
+        syntax: How to read `pattern`.
+        ignore_case: Whether `a` also finds `A`.
+        paths: Only files that one of these patterns names (see `tree.glob`).
+        context: How many lines to give before and after each match.
+        max_matches: When to stop.
+        timeout_s: Seconds after which what was found so far must do.
+        engine: Who shall search; by default ripgrep when it is installed and understands the pattern.
+
+    Raises:
+        InvalidInput: The pattern is empty, too long, has a line break or is no regular expression.
+        Unavailable: ripgrep was asked for and is not installed.
+    """
+    question = _checked(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
+    files, skipped = _chosen(workspace, matcher(paths))
+    search = _Search(workspace, question, files, context, timeout_s)
+    if engine != "python":
+        try:
+            return search.by("ripgrep", skipped)
+        except ripgrep.NotUnderstood:
+            pass  # look-arounds and back references are Python's alone
+        except RetinueError:
+            if engine is not None:
+                raise
+    return search.by("python", skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    workspace: Workspace
+    question: Question
+    files: list[str]
+    context: int
+    timeout_s: float
+
+    def by(self, engine: Engine, skipped: list[Skipped]) -> Found:
+        """The matches as `engine` finds them, until there are more than enough or time is up."""
+        matches: list[Match] = []
+        skipped = list(skipped)
+        late: list[DeadlineExceeded] = []
+        wanted = self.question.max_matches
+        find = ripgrep.find if engine == "ripgrep" else plain.find
+        with closing(find(self.workspace, self.question, self.files, timeout_s=self.timeout_s)) as hits:
+            for path, group in groupby(_in_time(hits, late), key=lambda hit: hit.path):
+                described = _described(self.workspace, path, list(group), self.context)
+                if isinstance(described, Skipped):
+                    skipped.append(described)
+                else:
+                    matches += described
+                if len(matches) > wanted:
+                    break
+        skipped.sort(key=lambda item: item.path)
+        cut = "matches" if len(matches) > wanted else "time" if late else ""
+        return Found(tuple(matches[:wanted]), len(self.files), tuple(skipped), cut, engine)
+
+
+def _in_time(hits: Iterator[Hit], late: list[DeadlineExceeded]) -> Iterator[Hit]:
+    """The hits until time is up; then `late` says so, and what came before still stands."""
+    try:
+        yield from hits
+    except DeadlineExceeded as error:
+        late.append(error)
+
+
+def _chosen(workspace: Workspace, is_wanted: Callable[[str], bool]) -> tuple[list[str], list[Skipped]]:
+    """The files to search, and those that are not and why."""
+    listing = list_files(workspace)
+    skipped = [item for item in listing.skipped if is_wanted(item.path)]
+    files: list[str] = []
+    for entry in listing.files:
+        if entry.is_link or not is_wanted(entry.path):
+            continue
+        if entry.size > workspace.max_bytes:
+            skipped.append(Skipped(entry.path, f"it holds {entry.size} bytes, more than {workspace.max_bytes}"))
+        else:
+            files.append(entry.path)
+    return files, skipped
+
+
+def _checked(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> Question:
+    if not pattern or len(pattern) > 1000 or re.search(r"[\n\r\0\ud800-\udfff]", pattern):
+        raise InvalidInput(
+            f"{pattern[:100]!r} is no pattern for grep", hint="give 1 to 1,000 characters on one line", path="/pattern"
+        )
+    if syntax == "regex":
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise InvalidInput(
+                f"{pattern!r} is no regular expression: {error}",
+                hint="escape characters that are meant as they stand, or search for a literal",
+                path="/pattern",
+            ) from error
+    return Question(pattern, syntax == "literal", ignore_case, max_matches)
+
+
+def _described(workspace: Workspace, path: str, hits: list[Hit], context: int) -> list[Match] | Skipped:
+    """The matches of one file, its lines read through the workspace."""
+    try:
+        data = workspace.read_bytes(path)
+    except RetinueError as error:
+        return Skipped(path, error.message)
+    if is_binary(data):
+        return Skipped(path, "it is binary")
+    lines = lines_of(data)
+    return [_match(hit, lines, context) for hit in hits if hit.line <= len(lines)]
+
+
+def _match(hit: Hit, lines: list[str], context: int) -> Match:
+    text = lines[hit.line - 1]
+    column = hit.column
+    if hit.is_bytes:
+        raw = text.encode("utf-8", "surrogateescape")
+        column = len(raw[: hit.column - 1].decode("utf-8", "surrogateescape")) + 1
+    before = lines[max(0, hit.line - 1 - context) : hit.line - 1]
+    after = lines[hit.line : hit.line + context]
+    return Match(
+        path=hit.path,
+        line=hit.line,
+        column=column,
+        text=_around(text, column - 1),
+        before=tuple(_around(line, 0) for line in before),
+        after=tuple(_around(line, 0) for line in after),
+    )
+
+
+def _around(text: str, at: int) -> str:
+    if len(text) > _LONGEST_LINE:
+        start = max(0, min(at - _BEFORE_MATCH, len(text) - _LONGEST_LINE))
+        text = text[start : start + _LONGEST_LINE]
+    return re.sub("[\udc80-\udcff]", "\N{REPLACEMENT CHARACTER}", text)

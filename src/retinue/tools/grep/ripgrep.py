@@ -1,0 +1,74 @@
+"""The quick engine: `rg` over our own list of files.
+
+It is asked only for places (path, line, column), never for text, so that its output stays small and nothing is shown
+that did not pass the workspace.
+"""
+
+from collections.abc import Generator, Iterator
+from time import monotonic
+
+from retinue.errors import InvalidInput, Unavailable
+from retinue.tools import process
+from retinue.tools.grep.question import Hit, Question
+from retinue.tools.workspace import Workspace
+
+__all__ = ["NotUnderstood", "find"]
+
+_OPTIONS = (
+    "--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null", "--line-number",
+    "--column", "--max-columns=1", "--text", "--crlf",
+)  # fmt: skip
+_BATCH = 1000
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+class NotUnderstood(Exception):
+    """The pattern is none of Rust's, though it may be one of Python's. Never seen outside of `grep`."""
+
+
+def find(workspace: Workspace, question: Question, files: list[str], *, timeout_s: float) -> Generator[Hit, None, None]:
+    """The matching lines of `files`, in their order; the files are asked in batches, as the answer is wanted.
+
+    Raises:
+        NotUnderstood: ripgrep cannot read the pattern.
+        Unavailable: It is not installed.
+        DeadlineExceeded: Time ran out.
+        LimitReached: It said far too much.
+        InvalidInput: It failed otherwise.
+    """
+    program = process.find_program("rg")
+    if program is None:
+        raise Unavailable("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
+    words = [program, *_OPTIONS, f"--max-count={question.max_matches + 1}"]
+    words += ["--ignore-case" if question.ignore_case else "--case-sensitive"]
+    words += ["--fixed-strings"] if question.is_literal else []
+    words += ["--regexp", question.pattern, "--"]
+    deadline = monotonic() + timeout_s
+    for start in range(0, len(files), _BATCH):
+        # `./` keeps a name such as `-` from meaning standard input.
+        batch = [f"./{path}" for path in files[start : start + _BATCH]]
+        output = _run(workspace, [*words, *batch], deadline - monotonic())
+        yield from sorted(_places(output), key=lambda hit: (hit.path, hit.line))
+
+
+def _run(workspace: Workspace, argv: list[str], timeout_s: float) -> bytes:
+    output = process.run(
+        argv,
+        cwd=str(workspace.root),
+        env=process.clean_environment({}),
+        timeout_s=max(timeout_s, 0.0),
+        max_bytes=_MAX_BYTES,
+    )
+    if output.code == 2 and output.stderr:
+        if "regex" in output.stderr:
+            raise NotUnderstood
+        raise InvalidInput(f"ripgrep failed: {output.stderr.strip()[:300]}", hint="try the other engine")
+    return output.stdout
+
+
+def _places(output: bytes) -> Iterator[Hit]:
+    for row in output.split(b"\n"):
+        path, separator, rest = row.partition(b"\0")
+        if separator:
+            line, column, _ = rest.split(b":", 2)
+            yield Hit(path.decode().removeprefix("./"), int(line), int(column), is_bytes=True)

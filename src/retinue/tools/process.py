@@ -1,0 +1,188 @@
+"""Runs a program by its argument vector: no shell, a clean environment, a time limit and an output cap.
+
+It is what `git` and `grep` stand on. It is not the shell tool of an agent: what may be run is its caller's matter.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from tempfile import TemporaryFile
+from time import monotonic
+from typing import IO
+
+from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, Unavailable
+
+__all__ = ["Finished", "Output", "clean_environment", "find_program", "run", "stream"]
+
+_KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID", "USER", "LOGNAME")
+_CHUNK = 65_536
+_STDERR_CAP = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended: its exit code (negative: the signal that ended it) and the head of its stderr."""
+
+    code: int
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """All that a finished program said."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The few variables a child gets: an absolute PATH, HOME and its like, the C locale, and `extra`."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {"PATH": _absolute_path(), "LC_ALL": "C", **kept, **extra}
+
+
+def find_program(name: str) -> str | None:
+    """The full path of the program `name`, never looked up in the current directory."""
+    return shutil.which(name, path=_absolute_path())
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout_s: float,
+    max_bytes: int,
+    stdin: bytes = b"",
+) -> Output:
+    """Run `argv` to its end and give all it said.
+
+    Raises:
+        Unavailable: There is no such program.
+        DeadlineExceeded: It took longer than `timeout_s` seconds; it has been ended.
+        LimitReached: It said more than `max_bytes`; it has been ended.
+    """
+    parts: list[bytes] = []
+    lines = stream(argv, cwd=cwd, env=env, timeout_s=timeout_s, max_bytes=max_bytes, stdin=stdin)
+    while True:
+        try:
+            parts.append(next(lines))
+        except StopIteration as end:
+            finished: Finished = end.value
+            return Output(finished.code, b"".join(parts), finished.stderr)
+
+
+def stream(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout_s: float,
+    max_bytes: int,
+    stdin: bytes = b"",
+) -> Generator[bytes, None, Finished]:
+    """Run `argv` and yield its stdout in chunks as they come; a closed generator ends the program.
+
+    Raises: as `run`.
+    """
+    deadline = monotonic() + timeout_s
+    with _input(stdin) as source, _started(argv, cwd=cwd, env=env, stdin=source) as process:
+        try:
+            stderr = yield from _pump(process, argv[0], deadline=deadline, timeout_s=timeout_s, max_bytes=max_bytes)
+            code = process.wait(timeout=max(0.0, deadline - monotonic()))
+        except subprocess.TimeoutExpired:
+            raise _too_slow(argv[0], timeout_s) from None
+        finally:
+            process.kill()
+    return Finished(code, stderr.decode("utf-8", "replace"))
+
+
+@contextmanager
+def _input(data: bytes) -> Generator[int]:
+    """A descriptor to read `data` from: a file, because a pipe would have to be fed while outputs are drained."""
+    if not data:
+        yield subprocess.DEVNULL
+        return
+    with TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file.fileno()
+
+
+def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+    # No new session: Ctrl-C in the terminal must reach the child as well.
+    try:
+        return subprocess.Popen(  # noqa: S603 - argument vector, no shell
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+    except FileNotFoundError as error:
+        raise Unavailable(
+            f"the program {argv[0]!r} cannot be started: {error.strerror}",
+            hint=f"install `{Path(argv[0]).name}`, or check that the folder {cwd!r} exists",
+        ) from error
+    except PermissionError as error:
+        raise AccessDenied(f"the program {argv[0]!r} may not be run in {cwd!r}", hint="check its mode bits") from error
+
+
+def _pump(
+    process: subprocess.Popen[bytes], name: str, *, deadline: float, timeout_s: float, max_bytes: int
+) -> Generator[bytes, None, bytes]:
+    """Yield stdout until both outputs have ended; gives the head of stderr back."""
+    said, stderr = 0, bytearray()
+    with DefaultSelector() as selector:
+        for pipe in (process.stdout, process.stderr):
+            selector.register(_present(pipe), EVENT_READ)
+        while selector.get_map():
+            left = deadline - monotonic()
+            if left <= 0:
+                raise _too_slow(name, timeout_s)
+            for key, _ in selector.select(left):
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stderr:
+                    stderr += chunk[: _STDERR_CAP - len(stderr)]
+                else:
+                    said += len(chunk)
+                    if said > max_bytes:
+                        raise _too_much(name, max_bytes)
+                    yield chunk
+    return bytes(stderr)
+
+
+def _present(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # noqa: S101 - both pipes were asked for
+    return pipe
+
+
+def _absolute_path() -> str:
+    # A relative or empty entry would let the repository under study bring its own `git`.
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if Path(entry).is_absolute())
+
+
+def _too_slow(name: str, timeout_s: float) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"`{Path(name).name}` took longer than {timeout_s:g} seconds and was ended",
+        hint="narrow the question, or allow more time",
+        detail={"bound": "process_timeout"},
+    )
+
+
+def _too_much(name: str, max_bytes: int) -> LimitReached:
+    return LimitReached(
+        f"`{Path(name).name}` gave more than {max_bytes} bytes and was ended",
+        hint="narrow the question: fewer commits, fewer paths, or a smaller range",
+    )

@@ -1,0 +1,256 @@
+"""Which files a workspace holds, and which of them a pattern names.
+
+In a git repository git says which files are ignored; elsewhere a walk leaves out what nobody means (`.git`,
+`node_modules`, caches). It opens no file and never follows a link to a folder, so that no loop can catch it.
+"""
+
+# ruff: noqa: PTH118
+# names are bytes here, which `Path` does not take
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from retinue.errors import InvalidInput, RetinueError
+from retinue.tools import paths
+from retinue.tools.git import Git
+from retinue.tools.workspace import Workspace
+
+__all__ = ["IGNORED_FOLDERS", "FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
+
+IGNORED_FOLDERS = frozenset(
+    {
+        ".cache", ".eggs", ".git", ".hg", ".hypothesis", ".mypy_cache", ".nox", ".pytest_cache", ".retinue",
+        ".ruff_cache", ".svn", ".tox", ".venv", "__pycache__", "bower_components", "node_modules", "site-packages",
+        "venv",
+    }
+)  # fmt: skip
+"""Folders that a walk leaves out where there is no git to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A regular file of the workspace, or a link to one inside it; `path` is relative, with `/`."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    is_link: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was left out, and why; `path` is quoted where it could not be shown as it is."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a workspace, sorted by path.
+
+    Attributes:
+        files: What was found.
+        skipped: What was found and cannot be used, with the reason.
+        source: Whether git or a walk found them.
+        note: Why git was not asked although it could have been expected to; empty otherwise.
+    """
+
+    files: tuple[FileEntry, ...]
+    skipped: tuple[Skipped, ...]
+    source: Literal["git", "walk"]
+    note: str = ""
+
+
+def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
+    """Every file of the workspace that may be read and is not ignored, sorted by path.
+
+    Raises:
+        InvalidInput: There are more than `limit`.
+    """
+    names, source, note = _names(workspace)
+    files: list[FileEntry] = []
+    skipped: list[Skipped] = []
+    for name in names:
+        found = _entry(workspace, name)
+        if isinstance(found, FileEntry):
+            files.append(found)
+        elif found is not None:
+            skipped.append(found)
+        if len(files) > limit:
+            raise InvalidInput(
+                f"the workspace holds more than {limit} files", hint="choose a smaller folder, or ignore what is built"
+            )
+    files.sort(key=lambda entry: entry.path)
+    skipped.sort(key=lambda entry: entry.path)
+    return Listing(tuple(files), tuple(skipped), source, note)
+
+
+def glob(workspace: Workspace, patterns: str | Iterable[str], *, limit: int = 10_000) -> list[str]:
+    """The paths of the files that any of `patterns` names, sorted; at most `limit`.
+
+    A pattern without `/` is tried on the file's name at any depth (`*.md`); one with `/` on the whole path, where `**`
+    stands for any number of folders. A pattern that ends with `/` means all below.
+
+    Raises:
+        InvalidInput: A pattern is empty, absolute, too long, or has `..` as a component.
+    """
+    is_wanted = matcher(patterns)
+    found = [entry.path for entry in list_files(workspace).files if is_wanted(entry.path)]
+    return found[:limit]
+
+
+def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
+    """A test of relative paths against `patterns` (see `glob`); no patterns at all accept every path.
+
+    Raises:
+        InvalidInput: as `glob`.
+    """
+    whole = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    if not whole:
+        return lambda _: True
+    compiled = [_compiled(pattern) for pattern in whole]
+    return lambda path: any(_fits(path.split("/"), pattern) for pattern in compiled)
+
+
+def _names(workspace: Workspace) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
+    note = ""
+    if _may_be_repository(workspace):
+        try:
+            return Git(workspace.root).listed_files(), "git", ""
+        except RetinueError as error:
+            note = f"git could not list the files, so ignored files may be among them: {error.message}"
+    return _walked(os.fsencode(workspace.root)), "walk", note
+
+
+def _may_be_repository(workspace: Workspace) -> bool:
+    # Asked first because starting git costs more than looking: folders above count, as they do for git.
+    return any(os.path.lexists(folder / ".git") for folder in (workspace.root, *workspace.root.parents))
+
+
+def _walked(root: bytes) -> Iterator[bytes]:
+    """Names under `root`, in no order; the folders still to visit are a list, so depth costs no stack."""
+    ignored = {name.encode() for name in IGNORED_FOLDERS}
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, folder)) as entries:
+                for entry in entries:
+                    name = os.path.join(folder, entry.name)
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield name
+                    elif entry.name not in ignored:
+                        waiting.append(name)
+        except OSError:
+            continue  # it vanished or may not be read: nothing in it can be named
+
+
+def _entry(workspace: Workspace, raw: bytes) -> FileEntry | Skipped | None:
+    """What the name `raw` stands for; None for what is not there, is a folder, or may not be read."""
+    try:
+        path = paths.checked(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return Skipped(paths.quoted(raw), "its name is not UTF-8")
+    except InvalidInput:
+        return Skipped(paths.quoted(raw), "its name holds control characters, or is too long")
+    return _looked_at(workspace, path) if workspace.covers(tuple(path.split("/"))) else None
+
+
+def _looked_at(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
+    try:
+        found = os.lstat(f"{workspace.root}/{path}")
+    except OSError:
+        return None  # deleted since it was tracked
+    if stat.S_ISREG(found.st_mode):
+        return FileEntry(path, found.st_size, found.st_mtime_ns)
+    if stat.S_ISLNK(found.st_mode):
+        return _linked(workspace, path)
+    return None if stat.S_ISDIR(found.st_mode) else Skipped(path, "it is no regular file")
+
+
+def _linked(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
+    try:
+        found = workspace.resolve(path).stat()
+    except (OSError, RetinueError):
+        return Skipped(path, "it is a link that leads out of the workspace, in a circle or nowhere")
+    if stat.S_ISREG(found.st_mode):
+        return FileEntry(path, found.st_size, found.st_mtime_ns, is_link=True)
+    return None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """One expression for each component of `pattern`; None stands for `**`."""
+    text = paths.checked(pattern).removeprefix("./")
+    if len(text) > 500 or text.startswith("/") or ".." in text.split("/") or not text:
+        raise InvalidInput(
+            f"{paths.clipped(pattern)!r} is no pattern for files of the workspace",
+            hint="write it relative to the root and without `..`, such as `src/**/*.py`",
+        )
+    parts = [part for part in text.split("/") if part]
+    if text.endswith("/") or parts[-1] == "**":
+        parts = [*parts, "**", "*"]  # all below, but not the folder itself
+    elif len(parts) == 1:
+        parts = ["**", *parts]
+    return tuple(None if part == "**" else _component(part) for part in parts)
+
+
+def _component(part: str) -> re.Pattern[str]:
+    """`part` as an expression that takes time in proportion to the name, however many stars it has."""
+    first, *rest = re.split(r"\*+", part)
+    # Each text between two stars is taken where it comes first and never tried again; only the last must reach the end.
+    middle = [f"(?>.*?{_characters(text)})" for text in rest[:-1]]
+    last = [f".*{_characters(rest[-1])}"] if rest else []
+    return re.compile("".join([_characters(first), *middle, *last]), re.DOTALL)
+
+
+def _characters(text: str) -> str:
+    return "".join(map(_character, re.split(r"(\?|\[!?\]?[^\]]*\])", text)))
+
+
+def _character(piece: str) -> str:
+    if piece == "?":
+        return "."
+    if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 and piece != "[!]":
+        negated, members = ("^", piece[2:-1]) if piece[1] == "!" else ("", piece[1:-1])
+        return f"[{negated}{_ranges(members)}]"
+    return re.escape(piece)
+
+
+def _ranges(members: str) -> str:
+    """The inside of a character class: `a-z` stays a range, anything else means itself; `z-a` holds nothing."""
+    pairs = re.findall(r"(.)-(.)|(.)", members, re.DOTALL)
+    found = [
+        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(single)
+        for low, high, single in pairs
+        if not low or low <= high
+    ]
+    return "".join(found) or r"^\s\S"
+
+
+def _fits(names: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> bool:
+    """Whether components match, `None` standing for any number of them; it goes back to the last `None` at most."""
+    name = part = 0
+    retry_name, retry_part = 0, -1
+    while name < len(names):
+        expression = pattern[part] if part < len(pattern) else _NOTHING
+        if expression is None:
+            retry_name, retry_part = name, part
+            part += 1
+        elif expression.fullmatch(names[name]):
+            name, part = name + 1, part + 1
+        elif retry_part >= 0:
+            retry_name += 1
+            name, part = retry_name, retry_part + 1
+        else:
+            return False
+    return all(rest is None for rest in pattern[part:])
+
+
+_NOTHING = re.compile(r"(?!)")

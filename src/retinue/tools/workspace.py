@@ -1,0 +1,353 @@
+"""The fence: which files of one folder may be read, and which may be written.
+
+Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
+text prefix), and opens files component by component without following links, so that a folder swapped for a link
+between check and use is refused and not followed. It does not list or search: `tree`, `files` and `grep` do.
+"""
+
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
+# paths are compared as text and by identity here; `Path` would hide what is asked of the system
+
+import os
+import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvalid, RetinueError
+from retinue.tools import descriptors, paths
+from retinue.tools.encoding import decode, is_binary
+
+__all__ = ["ArtifactFacts", "PathLike", "Workspace"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+_Parts: TypeAlias = tuple[str, ...]
+
+_PROTECTED = frozenset({".git", ".retinue"})
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFacts:
+    """What is true of a file that an agent says it made: `path` from the root, `size` in bytes, and what it is."""
+
+    path: str
+    size: int
+    sha256: str
+    media_type: str
+
+
+class Workspace:
+    """One folder, with a read set and a write set granted apart (C12).
+
+    Args:
+        root: The folder. It must exist.
+        read: What may be read, as paths in the folder; by default all of it.
+        write: What may be written; by default nothing. `.git` and `.retinue` never are, at any depth.
+        protected: Further paths in the folder that are never written, such as a state directory that lies in it.
+        max_bytes: The largest file that is read whole.
+
+    Raises:
+        MissingFile: `root` is not there.
+        InvalidInput: `root` is no folder, or a granted path lies outside of it.
+    """
+
+    def __init__(
+        self,
+        root: PathLike,
+        *,
+        read: Iterable[PathLike] = (".",),
+        write: Iterable[PathLike] = (),
+        protected: Iterable[PathLike] = (),
+        max_bytes: int = 8 * 1024 * 1024,
+    ) -> None:
+        self._root = os.path.realpath(paths.checked(root))
+        if not os.path.isdir(self._root):
+            if os.path.lexists(self._root):
+                raise InvalidInput(f"the workspace {self._root!r} is not a folder", hint="name a folder")
+            raise MissingFile(f"the workspace {self._root!r} does not exist", hint="create it, or name another folder")
+        self._identity = _identity(os.stat(self._root))
+        self._read = tuple(self._granted(path) for path in read)
+        self._write = tuple(self._granted(path) for path in write)
+        self._protected = tuple(_folded(self._granted(path)) for path in protected)
+        self.max_bytes = max_bytes
+
+    def __repr__(self) -> str:
+        return f"Workspace({self._root!r})"
+
+    @property
+    def root(self) -> Path:
+        """The real path of the folder."""
+        return Path(self._root)
+
+    def resolve(self, path: PathLike) -> Path:
+        """The real path of something in the workspace that may be read.
+
+        An absolute path, `..` and links are accepted when what they lead to lies inside (C12, C13).
+
+        Raises:
+            InvalidInput: `path` is empty, too long, or holds a control character, NUL, CR, LF or a lone surrogate.
+            AccessDenied: It leads out of the workspace or out of the read set.
+            MissingFile: It is allowed but not there.
+        """
+        return self._real(self._existing(path))
+
+    def relative(self, path: PathLike) -> str:
+        """`path` from the root, resolved, with `/` between its parts; the root itself is `.`."""
+        return "/".join(self._located(path)) or "."
+
+    def readable(self, path: PathLike) -> bool:
+        """Whether `path` is there and may be read."""
+        try:
+            self._existing(path)
+        except RetinueError:
+            return False
+        return True
+
+    def writable(self, path: PathLike) -> bool:
+        """Whether `path`, there or not, may be written."""
+        try:
+            self.check_writing(path)
+        except RetinueError:
+            return False
+        return True
+
+    def covers(self, parts: _Parts) -> bool:
+        """Whether the read set holds the place with these real path components."""
+        return any(parts[: len(granted)] == granted for granted in self._read)
+
+    def check_writing(self, path: PathLike) -> Path:
+        """The real path of something that may be written.
+
+        Raises:
+            InvalidInput: as `resolve`.
+            AccessDenied: It leads out of the write set, or is protected whatever was granted.
+        """
+        return self._real(self._for_writing(path))
+
+    @contextmanager
+    def open(self, path: PathLike) -> Generator[BinaryIO]:
+        """Open a regular file for reading. Links are resolved first and never followed while opening.
+
+        Raises:
+            InvalidInput: as `resolve`; or it is a folder, FIFO, socket or device, or a loop of links.
+            AccessDenied: as `resolve`; or the system refuses; or it changed into a link meanwhile.
+            MissingFile: It is not there.
+        """
+        with self._reporting(path):
+            descriptor = self._opened(path)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            yield file
+
+    def read_bytes(self, path: PathLike, *, max_bytes: int | None = None) -> bytes:
+        """All bytes of a file of at most `max_bytes` (default: the workspace's own cap).
+
+        Raises:
+            InvalidInput: as `open`; or the file is larger.
+            AccessDenied: as `open`.
+            MissingFile: as `open`.
+        """
+        cap = self.max_bytes if max_bytes is None else max_bytes
+        with self.open(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(cap + 1) if size <= cap else b""
+            # An unbuffered read may stop short; and the file may have grown since it was measured.
+            while data and len(data) <= cap and (more := file.read(cap + 1 - len(data))):
+                data += more
+        if size > cap or len(data) > cap:
+            raise InvalidInput(
+                f"{_shown(path)} holds {max(size, len(data))} bytes, more than the cap of {cap}",
+                hint="read a range of its lines instead",
+                detail={"size": size, "max_bytes": cap},
+            )
+        return data
+
+    def read_text(self, path: PathLike, *, max_bytes: int | None = None) -> str:
+        """All of a text file, in whatever encoding `encoding.decode` finds.
+
+        Raises:
+            InvalidInput: as `read_bytes`; or the file is binary.
+            AccessDenied: as `open`.
+            MissingFile: as `open`.
+        """
+        data = self.read_bytes(path, max_bytes=max_bytes)
+        if is_binary(data):
+            raise InvalidInput(f"{_shown(path)} is a binary file", hint="only text can be read")
+        return decode(data).text
+
+    def write_bytes(self, path: PathLike, data: bytes) -> Path:
+        """Write a whole file in one move, making the folders above it; a reader sees the old or the new, never half.
+
+        Raises:
+            InvalidInput: as `check_writing`; or something that is no regular file is in the way.
+            AccessDenied: as `check_writing`; or the system refuses.
+        """
+        parts = self._for_writing(path)
+        with self._reporting(path):
+            try:
+                descriptors.replace(self._root, parts, data)
+            except descriptors.MetLink:
+                raise _turned_into_link(path) from None
+        return self._real(parts)
+
+    def check_artifact(self, path: PathLike) -> ArtifactFacts:
+        """The facts of a file that was said to be written: it is there, inside, a regular file and not empty.
+
+        Raises:
+            MissingFile: It is not there.
+            AccessDenied: It lies outside.
+            InvalidInput: It is no regular file.
+            OutputInvalid: It is empty.
+        """
+        from hashlib import sha256  # noqa: PLC0415 - only artifacts need it; it costs the quick path 2 ms
+
+        digest, size, head = sha256(), 0, b""
+        with self.open(path) as file:
+            while chunk := file.read(_CHUNK):
+                head = head or chunk
+                size += len(chunk)
+                digest.update(chunk)
+        if size == 0:
+            raise OutputInvalid(f"the artifact {_shown(path)} is empty", hint="write its content, or do not claim it")
+        relative = self.relative(path)
+        return ArtifactFacts(
+            relative, size, digest.hexdigest(), paths.media_type(relative, is_text=not is_binary(head))
+        )
+
+    # --- places -------------------------------------------------------------------------------------------------
+
+    def _located(self, path: PathLike) -> _Parts:
+        """The real path components below the root, there or not."""
+        text = paths.checked(path)
+        real = os.path.realpath(os.path.join(self._root, text))
+        parts = self._inside(real)
+        if parts is None:
+            raise AccessDenied(
+                f"{_shown(path)} lies outside the workspace",
+                hint="name a path inside it; links and `..` are followed only when they stay inside",
+            )
+        return parts
+
+    def _inside(self, real: str) -> _Parts | None:
+        below = paths.below(real, self._root)
+        if below is not None:
+            return below
+        # On a system that folds case or normalises names, the same folder has several spellings: compare identities.
+        trail: list[str] = []
+        place = real
+        while (above := os.path.dirname(place)) != place:
+            trail.append(os.path.basename(place))
+            place = above
+            try:
+                if _identity(os.stat(place)) == self._identity:
+                    return tuple(reversed(trail))
+            except OSError:
+                continue
+        return None
+
+    def _opened(self, path: PathLike) -> int:
+        """A descriptor of the regular file that `path` leads to."""
+        plain = self._plain(path)
+        if plain:
+            try:
+                return descriptors.open_regular(self._root, plain)
+            except descriptors.MetLink:
+                pass  # resolve it, check where it leads, and open that
+        parts = self._existing(path)
+        try:
+            return descriptors.open_regular(self._root, parts)
+        except descriptors.MetLink:
+            raise _turned_into_link(path) from None
+
+    def _for_writing(self, path: PathLike) -> _Parts:
+        parts = self._located(path)
+        if self._is_protected(parts):
+            raise AccessDenied(f"{_shown(path)} is protected and never written", hint="write somewhere else")
+        if not parts or not any(parts[: len(granted)] == granted for granted in self._write):
+            allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._write) or "nothing"
+            raise AccessDenied(f"{_shown(path)} may not be written", hint=f"this run may write: {allowed}")
+        return parts
+
+    def _existing(self, path: PathLike) -> _Parts:
+        parts = self._located(path)
+        if not self.covers(parts):
+            allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
+            raise AccessDenied(f"{_shown(path)} may not be read", hint=f"this run may read: {allowed}")
+        with self._reporting(path):
+            found = os.lstat(self._real(parts))
+        if stat.S_ISLNK(found.st_mode):
+            raise InvalidInput(f"{_shown(path)} is a loop of links", hint="name the file itself")
+        return parts
+
+    def _plain(self, path: PathLike) -> _Parts:
+        """The components of a relative path with nothing to resolve in it, so that it can be opened as it stands."""
+        parts = tuple(paths.checked(path).split("/"))
+        return parts if self.covers(parts) and not any(part in ("", ".", "..") for part in parts) else ()
+
+    def _real(self, parts: _Parts) -> Path:
+        return Path(self._root, *parts)
+
+    def _granted(self, path: PathLike) -> _Parts:
+        try:
+            return self._located(path)
+        except AccessDenied as error:
+            raise InvalidInput(
+                f"{_shown(path)} cannot be granted: it lies outside the workspace {self._root!r}", hint=error.hint
+            ) from error
+
+    def _is_protected(self, parts: _Parts) -> bool:
+        folded = _folded(parts)
+        if ".git" in _folded(Path(self._root).parts) or not _PROTECTED.isdisjoint(folded):
+            return True
+        return any(folded[: len(place)] == place for place in self._protected)
+
+    @contextmanager
+    def _reporting(self, path: PathLike) -> Generator[None]:
+        """Turn the system's refusals into errors of ours, with names that are there instead of a missing one."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise MissingFile(
+                f"{_shown(path)} does not exist in the workspace",
+                hint="check the spelling, or list the files with glob",
+                suggestions=self._neighbours(path),
+            ) from error
+        except PermissionError as error:
+            raise AccessDenied(
+                f"the system refuses {_shown(path)}", hint="check the owner and the mode bits"
+            ) from error
+        except OSError as error:
+            raise InvalidInput(
+                f"{_shown(path)} cannot be used: {error.strerror}", hint="name a regular file"
+            ) from error
+
+    def _neighbours(self, path: PathLike) -> tuple[str, ...]:
+        from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
+
+        try:
+            parts = self._located(path)
+            names = os.listdir(self._real(parts[:-1])) if parts else []
+        except (OSError, RetinueError):
+            return ()
+        near = get_close_matches(parts[-1], names[:2000], n=3) if parts else []
+        return tuple("/".join((*parts[:-1], name)) for name in near if self.covers((*parts[:-1], name)))
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _folded(parts: _Parts) -> _Parts:
+    return tuple(paths.folded(part) for part in parts)
+
+
+def _shown(path: PathLike) -> str:
+    return repr(paths.clipped(os.fspath(path)))
+
+
+def _turned_into_link(path: PathLike) -> AccessDenied:
+    return AccessDenied(
+        f"{_shown(path)} turned into a link while it was used", hint="somebody is changing the workspace; try again"
+    )

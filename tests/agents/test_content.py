@@ -1,0 +1,45 @@
+"""The answer as text (C8)."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.agents.content import render_content
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.row("C8")
+def test_data_is_told_in_a_few_lines() -> None:
+    data = {"words": 2, "ok": True, "tags": ["a", "b"], "rows": [{}, {}], "one": {"a": 1}, "gone": None, "none": []}
+    assert render_content(data).splitlines() == [
+        "- words: 2", "- ok: yes", "- tags: a, b", "- rows: 2 items", "- one: 1 member", "- gone: none", "- none: none",
+    ]  # fmt: skip
+
+
+def test_long_answers_are_cut_and_say_so() -> None:
+    assert render_content(list(range(20))).splitlines()[-1] == "- and 8 more"
+    assert render_content({str(number): number for number in range(13)}).splitlines()[-1] == "- and 1 more"
+    assert len(render_content("x" * 10_000)) < 250
+
+
+@pytest.mark.row("C36")
+def test_foreign_words_cannot_be_markup() -> None:
+    assert render_content({"a|b": "<script>\n# x"}) == "- a\\|b: \\<script\\> \\# x"
+
+
+def test_scalars_and_empty_containers_have_words_too() -> None:
+    assert (render_content("two"), render_content(None), render_content({}), render_content([])) == (
+        "two", "none", "Nothing.", "Nothing.",
+    )  # fmt: skip
+
+
+@given(JSON)
+def test_any_data_fits_into_a_few_lines(data: object) -> None:
+    text = render_content(data)
+    assert text or data == ""
+    assert text.count("\n") <= 12
+    assert len(text) < 12 * 2_000

@@ -1,0 +1,80 @@
+import pytest
+from hypothesis import example, given, strategies as st
+
+from retinue.tools.search.words import WORD, char_grams, expand, fold, plain, query_terms, terms
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["retry", "retries", "retried"],
+        ["cache", "caches", "cached", "caching"],
+        ["index", "indexes", "indexed", "indexing"],
+        ["run", "runs", "running"],
+        ["stop", "stops", "stopped", "stopping"],
+        ["process", "processes", "processed", "processing"],
+        ["file", "files"],
+        ["class", "classes"],
+        ["match", "matches"],
+    ],
+)
+def test_forms_of_one_word_meet(words: list[str]) -> None:
+    assert len({fold(word) for word in words}) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["string", "str"], ["status", "stat"], ["class", "clas"], ["thing", "th"], ["bus", "b"]]
+)
+def test_different_words_stay_apart(words: list[str]) -> None:
+    assert len({fold(word) for word in words}) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("getUserName", ("getusernam", "get", "user", "nam")),
+        ("get_user_name", ("getusernam", "get", "user", "nam")),
+        ("HTTPServer", ("httpserver", "http", "server")),
+        ("utf8", ("utf8", "utf", "8")),
+        ("BM25", ("bm25", "bm", "25")),
+        ("__init__", ("init",)),
+        ("MAX", ("max",)),
+        ("Überraschung", ("uberraschung",)),
+        ("数据库", ("数据", "据库")),
+        ("___", ()),
+        ("x" * 65, ()),
+    ],
+)
+def test_identifiers_are_taken_apart(word: str, found: tuple[str, ...]) -> None:
+    assert expand(word) == found
+
+
+def test_a_question_drops_what_says_nothing() -> None:
+    assert query_terms("Where is the retry policy, and what does the retry do?") == ["retr", "polic"]
+    assert query_terms("who are you") == ["who", "are", "you"]
+    assert query_terms("") == []
+    assert len(query_terms(" ".join(f"word{number}x" for number in range(500)))) == 64
+
+
+def test_character_runs_are_framed() -> None:
+    assert char_grams("cat") == [" cat", "cat "]
+    assert char_grams("a") == [" a "]
+    assert char_grams("Ünder_score", size=5)[:2] == [" unde", "under"]
+    assert len(char_grams("x" * 1000)) < 70
+
+
+@given(st.text(max_size=40))
+@example("Straße ßẞ ﬁle")
+@example("İstanbul")
+@example("ANGSTRÖM_Å")
+def test_every_term_is_a_substring_of_the_plain_text(text: str) -> None:
+    squeezed = plain(text)
+    for term in terms(text):
+        assert term in squeezed
+
+
+@given(st.from_regex(r"[a-z]{1,15}", fullmatch=True))
+def test_a_folded_word_is_a_beginning_of_it(word: str) -> None:
+    assert word.startswith(fold(word))
+    assert fold(word)
+    assert WORD.fullmatch(word)
