@@ -71,7 +71,7 @@ def test_a_boolean_is_no_number() -> None:
         (b"2", "/data/words"),
         (float("nan"), "/data/words"),
         (float("inf"), "/data/words"),
-        ({1: 2}, "/data/words/1"),
+        ({1: 2}, "/data/words"),
         ("\ud800", "/data/words"),
         (10**400, "/data/words"),
         (object(), "/data/words"),
@@ -90,14 +90,18 @@ def test_everything_that_is_no_json_is_listed() -> None:
     assert findings(answered(Reply(data={"a": {1}, "b": b"x", "c": [float("nan")]}))) == ["/data/a", "/data/b", "/data/c/0"]
 
 
-def test_a_value_that_holds_itself_and_one_that_explodes_are_refused() -> None:
+def test_a_value_that_holds_itself_is_refused() -> None:
     circle: list[object] = []
     circle.append(circle)
+    assert findings(answered(Reply(data=circle)))
+
+
+@pytest.mark.slow
+def test_a_value_that_explodes_when_written_is_refused() -> None:
     bomb: list[object] = ["x" * 1000]
     for _ in range(40):
         bomb = [bomb, bomb]
-    for value in (circle, bomb):
-        assert findings(answered(Reply(data=value)))
+    assert findings(answered(Reply(data=bomb)))
 
 
 def test_subclasses_of_plain_types_become_what_they_stand_for() -> None:

@@ -226,6 +226,7 @@ class _Judge:
         judged, name = self._judged, self._prepared.definition.name
         if self._prepared.policy.level == "strict":
             self._find("reply/error", f"It says `{judged.outcome}` without a fault.", "/fault", "Report a fault.")
+            return
         message = f"`{name}` says `{judged.outcome}` and gives no reason."
         hint = "Ask another agent, or look at what this one needs."
         judged.fault = Fault(code="internal_error", message=message, hint=hint, detail={"synthetic": True})

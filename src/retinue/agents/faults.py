@@ -6,13 +6,12 @@ The one place where an agent's exceptions become data. What comes out can always
 from types import TracebackType
 from typing import Any, Final, cast
 
-from retinue.agents.plain import plain_copy
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 
-__all__ = ["fault_of", "invalid_input", "notes_of", "output_invalid", "plain_text"]
+__all__ = ["fault_of", "invalid_input", "notes_of", "output_invalid"]
 
 _LONGEST: Final = 10_000
 _SHOWN: Final = 3
@@ -39,9 +38,7 @@ def fault_of(
     except Exception:  # noqa: BLE001 - `__str__`, an attribute or the detail of a foreign error is broken
         kind = type(error).__name__
         message = f"`{agent}` raised `{kind}`, which cannot even be shown."
-        return Fault(
-            code="internal_error", message=plain_text(message), hint=_MEND, detail={"class": plain_text(kind)}, **place
-        )
+        return Fault(code="internal_error", message=message, hint=_MEND, detail={"class": kind}, **place)
 
 
 def output_invalid(
@@ -67,7 +64,8 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
     notes: object = getattr(error, "__notes__", None)
     if not isinstance(notes, list):
         return ()
-    return tuple(plain_text(note) for note in cast("list[object]", notes) if isinstance(note, str))
+    texts = (note for note in cast("list[object]", notes) if isinstance(note, str))
+    return tuple(_cut(text.encode(errors="replace").decode()) for text in texts)
 
 
 _MEND: Final = "The mistake is inside the agent: mend it, or ask another."
@@ -75,38 +73,31 @@ _MUST_NOT_END: Final = "An agent must not end the program: let it return, or rai
 
 
 def _said(error: BaseException, agent: str, place: JsonMapping) -> Fault:
-    if isinstance(error, RetinueError):
-        fault = Fault.from_error(error, **place)
-        return _with(fault, message=plain_text(fault.message), detail=_plain(fault.detail))
-    detail: JsonMapping = {"class": type(error).__name__}
-    if where := _where(error.__traceback__):
-        detail["where"] = where
     fault = Fault.from_error(error, **place)
-    code = next((code for kind, code in _BUILT_IN if isinstance(error, kind)), fault.code)
-    hint = _MUST_NOT_END if isinstance(error, _ENDS_PROGRAM) else (_MEND if code == "internal_error" else "")
-    message = f"`{agent}` raised {plain_text(fault.message)}"
-    return _with(fault, code=code, message=message, hint=hint, retryable=code in _TRANSIENT, detail=detail)
+    if isinstance(error, RetinueError):
+        return fault if len(fault.message) <= _LONGEST else fault.model_copy(update={"message": _cut(fault.message)})
+    kind = type(error).__name__
+    code = next((code for base, code in _BUILT_IN if isinstance(error, base)), fault.code)
+    said = fault.message.replace(f"`{kind}` was raised without", f"`{kind}` without")
+    hint = _MUST_NOT_END if isinstance(error, _ENDS_PROGRAM) else _MEND if code == "internal_error" else ""
+    where = _where(error.__traceback__)
+    return fault.model_copy(
+        update={
+            "code": code,
+            "message": f"`{agent}` raised {_cut(said)}",
+            "hint": hint,
+            "retryable": code in _TRANSIENT,
+            "detail": {**fault.detail, **({"where": where} if where else {})},
+        }
+    )
 
 
 _TRANSIENT: Final = frozenset[FaultCode]({"timeout", "network_error", "unavailable"})
 
 
-def _with(fault: Fault, **changes: Any) -> Fault:
-    return Fault(**{**{name: getattr(fault, name) for name in Fault.model_fields}, **changes})
-
-
-def _plain(detail: dict[Any, Any]) -> JsonMapping:
-    """`detail` as JSON; what is none is kept as text."""
-    try:
-        return cast("JsonMapping", plain_copy(detail))
-    except InvalidInput:
-        return {plain_text(str(key)): plain_text(repr(value)) for key, value in detail.items()}
-
-
-def plain_text(text: str) -> str:
-    """A foreign text for a message: without half characters, and not endless."""
-    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
-    return cut if cut.isascii() else cut.encode(errors="replace").decode()
+def _cut(text: str) -> str:
+    """A foreign text for a message: not endless."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
 def _where(trace: TracebackType | None) -> str:

@@ -68,6 +68,7 @@ class Workspace:
             if os.path.lexists(self._root):
                 raise InvalidInput(f"the workspace {self._root!r} is not a folder", hint="name a folder")
             raise MissingFile(f"the workspace {self._root!r} does not exist", hint="create it, or name another folder")
+        self._root_path = Path(self._root)
         self._identity = _identity(os.stat(self._root))
         self._read = tuple(self._granted(path) for path in read)
         self._write = tuple(self._granted(path) for path in write)
@@ -80,7 +81,7 @@ class Workspace:
     @property
     def root(self) -> Path:
         """The real path of the folder."""
-        return Path(self._root)
+        return self._root_path
 
     def resolve(self, path: PathLike) -> Path:
         """The real path of something in the workspace that may be read.

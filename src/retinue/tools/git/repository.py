@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -16,8 +15,9 @@ from typing import Literal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
+from retinue.tools.git.facts import Facts, look
 from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag
-from retinue.tools.git.runner import Runner
+from retinue.tools.git.runner import Runner, failure
 
 __all__ = ["Git"]
 
@@ -45,7 +45,7 @@ class Git:
         if not Path(self._root).is_dir():
             raise MissingFile(f"{self._root!r} is not a folder", hint="name the folder of a repository")
         self._runner = Runner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
-        self._facts: _Facts | None = None
+        self._facts: Facts | None = None
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
@@ -263,41 +263,14 @@ class Git:
     # --- what all verbs stand on --------------------------------------------------------------------------------
 
     @property
-    def _known(self) -> "_Facts":
+    def _known(self) -> Facts:
         if self._facts is None:
-            self._facts = self._look()
+            self._facts = look(self._runner)
         return self._facts
 
     def _check(self) -> None:
         """Make sure that this is a repository we may use, before any verb takes an exit code for an answer."""
         _ = self._known
-
-    def _look(self) -> "_Facts":
-        words = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--is-shallow-repository")
-        said = self._runner.run("rev-parse", *words, "--git-common-dir").stdout.decode("utf-8", "surrogateescape")
-        bare, in_git_folder, in_work_tree, shallow, folder = said.split("\n")[:5]
-        edge: frozenset[str] = frozenset()
-        if shallow == "true":
-            edge = frozenset((Path(self._root) / folder / "shallow").read_text("ascii", "replace").split())
-        facts = _Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge)
-        if facts.has_files:
-            return replace(facts, prefix=self._prefix_in(self._line("rev-parse", "--show-toplevel")))
-        if not facts.is_bare and in_git_folder != "true":
-            raise self._misled("elsewhere")
-        return facts
-
-    def _prefix_in(self, top: str) -> str:
-        below = path_rules.below(self._root, top)
-        # `core.worktree` may point anywhere; the only folders we take are those that hold this repository's `.git`.
-        if below is None or not os.path.lexists(Path(top, ".git")):
-            raise self._misled(f"in {top!r}")
-        return "".join(f"{part}/" for part in below)
-
-    def _misled(self, where: str) -> AccessDenied:
-        return AccessDenied(
-            f"the repository at {self._root!r} says that its files are {where}",
-            hint="look at `core.worktree` in its configuration",
-        )
 
     def _line(self, *words: str) -> str:
         """The one line a command prints; empty when it answers "no" with exit code 1."""
@@ -351,8 +324,6 @@ class Git:
         )
 
     def _raise_for_file(self, stderr: str, path: str, revision: str) -> None:
-        from retinue.tools.git.runner import failure  # noqa: PLC0415 - beside its only other use
-
         if "has only" in stderr:
             raise InvalidInput(
                 f"{path!r} has fewer lines: {stderr.strip().removeprefix('fatal: ')}",
@@ -364,17 +335,6 @@ class Git:
 
 
 _STAT = ["--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative", "--no-abbrev"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What does not change while a `Git` lives; `edge` holds the commits whose parents a shallow clone cut off."""
-
-    is_bare: bool
-    is_shallow: bool
-    has_files: bool
-    prefix: str
-    edge: frozenset[str]
 
 
 def _check_revision(revision: str) -> None:

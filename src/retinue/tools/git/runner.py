@@ -12,7 +12,7 @@ from typing import Final
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError, Unavailable, UnknownName
 from retinue.tools import process
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "failure"]
 
 _SWITCHED_OFF: Final = (
     "core.fsmonitor=false",
