@@ -3,8 +3,8 @@
 import copy
 import enum
 import math
-from collections import OrderedDict, namedtuple
-from typing import Any
+from collections import OrderedDict
+from typing import Any, NamedTuple, cast
 
 import jsonschema_rs
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import example, given, settings, strategies as st
 from retinue.contract import schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
-from retinue.contract.schema import _validator as inside
+from retinue.contract.schema import _validator as inside  # pyright: ignore[reportPrivateUsage] - its guards one by one
 from retinue.contract.schema._graph import Graph
 from retinue.contract.schema._load import Loads
 from retinue.contract.schema._size import MAX_NODES, measure, purify
@@ -119,39 +119,39 @@ def test_an_unknown_field_hears_what_there_is() -> None:
     assert many[0][3].endswith("`alpha19` and 10 more.")
 
 
+SAYINGS: list[tuple[JsonMapping, object, str, str, str]] = [
+    ({"type": "integer"}, True, "type", "`true` is not an integer.", "Give an integer."),
+    ({"type": "integer"}, 1.5, "type", "1.5 is not an integer.", "Give an integer."),
+    ({"type": "boolean"}, "true", "type", "'true' is a string, not true or false.", "Give true or false, without quotes."),
+    ({"type": "string"}, None, "type", "`null` is not a string.", "Give a string."),
+    ({"type": ["object", "null"]}, [1], "type", "A list of 1 item is not null or an object.", "Give null or an object."),
+    ({"type": "array"}, {"a": 1, "b": 2}, "type", "An object of 2 members is not a list.", "Give a list."),
+    ({"const": "a"}, "b", "const", "'b' is not 'a'.", "Use 'a'."),
+    ({"enum": [1, None]}, 2, "enum", "2 is not allowed here.", "Use one of 1, None."),
+    ({"minimum": 1}, 0, "minimum", "0 is less than 1.", "Use 1 or more."),
+    ({"maximum": 1.5}, 2, "maximum", "2 is more than 1.5.", "Use 1.5 or less."),
+    ({"exclusiveMinimum": 1}, 1, "exclusiveMinimum", "1 is not more than 1.", "Use more than 1."),
+    ({"exclusiveMaximum": 1}, 1, "exclusiveMaximum", "1 is not less than 1.", "Use less than 1."),
+    ({"multipleOf": 3}, 4, "multipleOf", "4 is no multiple of 3.", "Use a multiple of 3."),
+    ({"minLength": 3}, "é", "minLength", "'é' has 1 character, fewer than 3.", "Use at least 3 characters."),
+    ({"maxLength": 1}, "ab", "maxLength", "'ab' has 2 characters, more than 1.", "Use at most 1 character."),
+    ({"minItems": 1}, [], "minItems", "A list of 0 items has 0 items, fewer than 1.", "Give at least 1 item."),
+    ({"maxItems": 1}, [1, 2], "maxItems", "A list of 2 items has 2 items, more than 1.", "Give at most 1 item."),
+    ({"minProperties": 1}, {}, "minProperties", "An object of 0 members has 0 members, fewer than 1.", "Give at least 1 member."),
+    ({"maxProperties": 0}, {"a": 1}, "maxProperties", "An object of 1 member has 1 member, more than 0.", "Give at most 0 members."),
+    ({"pattern": "^a+$"}, "b", "pattern", "'b' does not match `^a+$`.", "Write it as the pattern asks."),
+    ({"format": "date"}, "soon", "format", "'soon' is no `date`.", "Write it like `2026-01-31`."),
+    ({"format": "ipv4"}, "soon", "format", "'soon' is no `ipv4`.", "Write it in the format `ipv4`."),
+    ({"contains": {"type": "string"}}, [1], "contains", "The list does not hold as many fitting items as it must.", "See `contains` in the schema."),
+    ({"not": {"type": "string"}}, "a", "not", "'a' is what it must not be: {'type': 'string'}.", "Use something else."),
+    ({"prefixItems": [{}], "unevaluatedItems": False}, [1, 2], "unevaluatedItems", "A list of 2 items has more items than the schema knows.", "Remove the last ones."),
+    ({"if": {"type": "string"}, "then": {"minLength": 2}}, "a", "minLength", "'a' has 1 character, fewer than 2.", "Use at least 2 characters."),
+    ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, "propertyNames", "A name is wrong: 'ab' has 2 characters, more than 1.", "Use at most 1 character."),
+]  # fmt: skip
+
+
 @pytest.mark.row("C5")
-@pytest.mark.parametrize(
-    ("keywords", "value", "rule", "message", "fix"),
-    [
-        ({"type": "integer"}, True, "type", "`true` is not an integer.", "Give an integer."),
-        ({"type": "integer"}, 1.5, "type", "1.5 is not an integer.", "Give an integer."),
-        ({"type": "boolean"}, "true", "type", "'true' is a string, not true or false.", "Give true or false, without quotes."),
-        ({"type": "string"}, None, "type", "`null` is not a string.", "Give a string."),
-        ({"type": ["object", "null"]}, [1], "type", "A list of 1 item is not null or an object.", "Give null or an object."),
-        ({"type": "array"}, {"a": 1, "b": 2}, "type", "An object of 2 members is not a list.", "Give a list."),
-        ({"const": "a"}, "b", "const", "'b' is not 'a'.", "Use 'a'."),
-        ({"enum": [1, None]}, 2, "enum", "2 is not allowed here.", "Use one of 1, None."),
-        ({"minimum": 1}, 0, "minimum", "0 is less than 1.", "Use 1 or more."),
-        ({"maximum": 1.5}, 2, "maximum", "2 is more than 1.5.", "Use 1.5 or less."),
-        ({"exclusiveMinimum": 1}, 1, "exclusiveMinimum", "1 is not more than 1.", "Use more than 1."),
-        ({"exclusiveMaximum": 1}, 1, "exclusiveMaximum", "1 is not less than 1.", "Use less than 1."),
-        ({"multipleOf": 3}, 4, "multipleOf", "4 is no multiple of 3.", "Use a multiple of 3."),
-        ({"minLength": 3}, "é", "minLength", "'é' has 1 character, fewer than 3.", "Use at least 3 characters."),
-        ({"maxLength": 1}, "ab", "maxLength", "'ab' has 2 characters, more than 1.", "Use at most 1 character."),
-        ({"minItems": 1}, [], "minItems", "A list of 0 items has 0 items, fewer than 1.", "Give at least 1 item."),
-        ({"maxItems": 1}, [1, 2], "maxItems", "A list of 2 items has 2 items, more than 1.", "Give at most 1 item."),
-        ({"minProperties": 1}, {}, "minProperties", "An object of 0 members has 0 members, fewer than 1.", "Give at least 1 member."),
-        ({"maxProperties": 0}, {"a": 1}, "maxProperties", "An object of 1 member has 1 member, more than 0.", "Give at most 0 members."),
-        ({"pattern": "^a+$"}, "b", "pattern", "'b' does not match `^a+$`.", "Write it as the pattern asks."),
-        ({"format": "date"}, "soon", "format", "'soon' is no `date`.", "Write it like `2026-01-31`."),
-        ({"format": "ipv4"}, "soon", "format", "'soon' is no `ipv4`.", "Write it in the format `ipv4`."),
-        ({"contains": {"type": "string"}}, [1], "contains", "The list does not hold as many fitting items as it must.", "See `contains` in the schema."),
-        ({"not": {"type": "string"}}, "a", "not", "'a' is what it must not be: {'type': 'string'}.", "Use something else."),
-        ({"prefixItems": [{}], "unevaluatedItems": False}, [1, 2], "unevaluatedItems", "A list of 2 items has more items than the schema knows.", "Remove the last ones."),
-        ({"if": {"type": "string"}, "then": {"minLength": 2}}, "a", "minLength", "'a' has 1 character, fewer than 2.", "Use at least 2 characters."),
-        ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, "propertyNames", "A name is wrong: 'ab' has 2 characters, more than 1.", "Use at most 1 character."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keywords", "value", "rule", "message", "fix"), SAYINGS)
 def test_each_keyword_speaks(keywords: JsonMapping, value: object, rule: str, message: str, fix: str) -> None:
     found = schema.compile(keywords).findings(value)
     assert [(one.rule, one.message, one.fix, one.path) for one in found] == [(f"schema/{rule}", message, fix, "")]
@@ -238,6 +238,11 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+
 class Plain(enum.Enum):
     RED = "red"
 
@@ -279,22 +284,21 @@ def test_a_promise_that_is_not_kept_does_no_harm() -> None:
 
 
 def test_a_subclass_is_what_it_is_a_kind_of() -> None:
-    pair = namedtuple("pair", "left right")  # noqa: PYI024 - the plainest tuple subclass there is
     value = OrderedDict(
         {
             Word("word"): Word("w"),
             "colour": Colour.RED,
             "level": Level.LOW,
             "share": type("F", (float,), {})(0.5),
-            "pair": pair(1, 2),
+            "pair": Pair(1, 2),
         }
     )
     exact = {"word": "w", "colour": "red", "level": 1, "share": 0.5, "pair": [1, 2]}
     assert schema.compile({"const": exact}).findings(value) == []
-    copy_, obstacles = purify(value)
-    assert (copy_, obstacles) == (exact, ())
-    assert isinstance(copy_, dict)
-    assert [type(one) for one in (*copy_, *copy_.values())] == [str] * 5 + [str, str, int, float, list]
+    made, obstacles = purify(value)
+    assert (made, obstacles) == (exact, ())
+    pure = cast("dict[object, object]", made)
+    assert [type(one) for one in (*pure, *pure.values())] == [str] * 5 + [str, str, int, float, list]
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
@@ -363,7 +367,9 @@ def test_a_large_schema_is_refused() -> None:
 
 @pytest.mark.parametrize("pattern", ["(?=a)b", "(?<!a)b", r"(a)\1", "(?:a{1000}){1000}", "(?:(?:a{200}){200}){200}"])
 def test_only_patterns_that_run_in_linear_time_are_taken(pattern: str) -> None:
-    twice = {"properties": {"a": {"pattern": pattern}, "b": {"items": {"patternProperties": {pattern: {}}}}}}
+    twice: JsonMapping = {
+        "properties": {"a": {"pattern": pattern}, "b": {"items": {"patternProperties": {pattern: {}}}}}
+    }
     assert broken(twice) == [
         ("schema/pattern", "/properties/a/pattern"),
         ("schema/patternProperties", "/properties/b/items/patternProperties"),
@@ -398,17 +404,31 @@ def test_references_that_multiply_are_refused(keyword: str) -> None:
         assert broken(fan(levels, keyword)) == [("schema/load", "")]
 
 
-TREE = {
-    "$defs": {"node": {"properties": {"c": {"allOf": [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}]}}}},
-    "$ref": "#/$defs/node",
-}
+NODE: JsonMapping = {"$ref": "#/$defs/node"}
+TREES: list[JsonMapping] = [
+    {"properties": {"c": {"allOf": [NODE, NODE]}}},
+    {"allOf": [{"properties": {"c": NODE}}, {"properties": {"c": NODE}}]},
+    {"anyOf": [{"properties": {"c": NODE}}, {"properties": {"c": NODE}}]},
+    {"properties": {"c": NODE}, "patternProperties": {"^c": NODE}},
+    {"properties": {"c": NODE}, "unevaluatedProperties": NODE},
+    {"properties": {"c": NODE}, "allOf": [{"additionalProperties": NODE}]},
+    {"additionalProperties": NODE, "dependentSchemas": {"c": {"additionalProperties": NODE}}},
+    {"items": NODE, "contains": NODE},
+    {"prefixItems": [NODE], "contains": NODE},
+    {"items": NODE, "if": {"prefixItems": [NODE]}},
+]
 
 
-def test_recursion_that_multiplies_takes_only_shallow_values() -> None:
-    tree = schema.compile(TREE)
+@pytest.mark.parametrize("node", TREES)
+def test_recursion_that_multiplies_takes_only_shallow_values(node: JsonMapping) -> None:
+    tree = schema.compile({"$defs": {"node": node}, **NODE})
+    arrays = "items" in node or "prefixItems" in node
 
-    def value(levels: int) -> JsonMapping:
-        return {} if levels == 0 else {"c": value(levels - 1)}
+    def value(levels: int) -> object:
+        inner: object = {}
+        for _ in range(levels):
+            inner = [inner] if arrays else {"c": inner}
+        return inner
 
     assert tree.findings(value(5), bounded=True) == []
     for levels in (40, 100):
@@ -472,11 +492,14 @@ def test_a_large_value_gets_its_first_finding_only() -> None:
 def test_a_thousand_findings_are_enough() -> None:
     found = schema.compile({"items": {"type": "string"}}).findings([0] * 1_500)
     assert len(found) == 1_001
-    assert found[-1].message == "There are 500 further findings of these kinds."
+    assert found[-1].message == "There are 500 further findings."
+    found = schema.compile({"items": {"type": "string"}}).findings([0] * 3_000)
+    assert len(found) == 1_001
+    assert found[-1].message == "There are 2000 further findings."
 
 
 def test_guesses_are_rationed() -> None:
-    known = {f"name_{n}": {} for n in range(50)}
+    known: JsonMapping = {f"name_{n}": {} for n in range(50)}
     found = schema.compile({"properties": known, "additionalProperties": False}).findings(
         {f"nmae_{n}": 1 for n in range(100)}
     )
@@ -509,9 +532,9 @@ def _around(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 _part = st.recursive(_leaves, _around, max_leaves=5)
-_schemas = st.builds(
-    lambda root, parts: {**root, "$defs": parts}, _part, st.fixed_dictionaries({"a": _part, "b": _part, "c": _part})
-)
+_schemas: st.SearchStrategy[JsonMapping] = st.tuples(
+    _part, st.fixed_dictionaries({"a": _part, "b": _part, "c": _part})
+).map(lambda pair: {**pair[0], "$defs": pair[1]})
 _values: st.SearchStrategy[Any] = st.recursive(
     st.integers(0, 3) | st.text("ab", max_size=2),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_words, inner, max_size=3),
@@ -669,7 +692,7 @@ def test_a_schema_may_ask_for_a_schema() -> None:
 
 @pytest.mark.parametrize("reference", ["#/nothing", "#/$defs/a/type", "#nothing", "#/x-list/9", "#/x-list/x"])
 def test_a_reference_to_nothing_is_refused(reference: str) -> None:
-    definition = {"items": {"$ref": reference}, "$defs": {"a": {"type": "string"}}, "x-list": [{}]}
+    definition: JsonMapping = {"items": {"$ref": reference}, "$defs": {"a": {"type": "string"}}, "x-list": [{}]}
     assert broken(definition) == [("schema/ref", "/items/$ref")]
 
 
@@ -690,6 +713,34 @@ def test_what_only_the_validator_refuses_is_a_finding() -> None:
     assert [rule for rule, _ in broken(definition)] == ["schema/refused"]
 
 
+def test_even_without_the_graph_nothing_is_fetched() -> None:
+    with pytest.raises(ValueError, match="is not present in a registry"):
+        inside._built({"$ref": "file:///etc/passwd"})  # pyright: ignore[reportPrivateUsage] - the inner guard
+
+
+def test_a_refusal_without_a_place_is_a_finding_too() -> None:
+    found = inside._refused(Graph({}), ValueError("too odd"))  # pyright: ignore[reportPrivateUsage] - nothing known raises it
+    assert [(one.rule, one.path, one.message) for one in found] == [
+        ("schema/refused", "", "The validator refuses the schema: too odd.")
+    ]
+
+
+def test_an_unknown_field_of_an_embedded_document_has_no_names_to_hear() -> None:
+    inner: JsonMapping = {
+        "$id": "https://x.org/inner",
+        "properties": {"a": {"properties": {"b": {}}, "additionalProperties": False}},
+    }
+    found = schema.compile({"$ref": "https://x.org/inner", "$defs": {"inner": inner}}).findings({"a": {"c": 1}})
+    assert [(one.path, one.fix) for one in found] == [("/a/c", "Remove it.")]
+
+
+def test_what_is_required_together_weighs_what_it_can_find() -> None:
+    names = [f"n{index}" for index in range(50)]
+    dependent = {"dependentRequired": {"a": names}}
+    assert Loads(Graph(dependent)).at(0) == 51
+    assert len(schema.compile(dependent).findings({"a": 1})) == 50
+
+
 # Remembering.
 
 
@@ -706,7 +757,8 @@ def test_a_schema_is_made_ready_once_and_copied() -> None:
 def test_remembering_has_a_bound() -> None:
     for index in range(600):
         schema.compile({"const": index})
-    assert inside._remembered.cache_info().currsize <= 512
+    remembered = inside._remembered.cache_info()  # pyright: ignore[reportPrivateUsage] - nothing else can count
+    assert remembered.currsize <= 512
 
 
 # Defaults.
@@ -747,7 +799,7 @@ NESTED: JsonMapping = {
 
 
 def test_defaults_reach_through_what_is_certain_only() -> None:
-    value = {"a/b": {}, "list": [{}, {"n": 5}, 7], "pair": [{}], "either": {}, "plain": "p"}
+    value: JsonMapping = {"a/b": {}, "list": [{}, {"n": 5}, 7], "pair": [{}], "either": {}, "plain": "p"}
     assert filled(NESTED, value) == (
         {
             "a/b": {"deep": {"x": [1]}}, "list": [{"n": 0}, {"n": 5}, 7], "pair": [{}], "either": {}, "plain": "p",
@@ -759,8 +811,7 @@ def test_defaults_reach_through_what_is_certain_only() -> None:
 
 def test_a_default_is_not_shared() -> None:
     first, _ = filled(NESTED, {"a/b": {}})
-    assert isinstance(first, dict)
-    first["a/b"]["deep"]["x"].append(2)
+    cast("JsonMapping", first)["a/b"]["deep"]["x"].append(2)
     assert filled(NESTED, {"a/b": {}})[0] != first
 
 
@@ -776,8 +827,8 @@ def test_defaults_of_a_recursive_schema_end_with_the_value() -> None:
 
 
 def test_what_is_no_object_has_no_members_to_fill() -> None:
-    for value in (5, "a", None, [{}], ({},)):
-        assert filled(RESEARCHER, value) == (value, [])
+    values: list[object] = [5, "a", None, [{}], ({},)]
+    assert [filled(RESEARCHER, value) for value in values] == [(value, []) for value in values]
 
 
 @given(value=st.dictionaries(st.sampled_from(["task", "depth", "limit", "sources"]), json_values))

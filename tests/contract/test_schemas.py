@@ -1,5 +1,7 @@
 """The published JSON Schemas: fresh, whole, and readable by anybody."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,17 @@ def test_an_unknown_noun_lists_what_there_is() -> None:
     assert caught.value.suggestions == NOUNS
 
 
-def test_writing_them_anew_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    writer.main()
-    assert capsys.readouterr().out == ""
+def test_writing_them_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    writer.main(tmp_path)
+    assert capsys.readouterr().out.split() == [f"{noun}.json" for noun in NOUNS]
+    (tmp_path / "task.json").write_text("{}", encoding="utf-8")
+    writer.main(tmp_path)
+    assert capsys.readouterr().out == "task.json\n"
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {
+        path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")
+    }
+
+
+def test_the_module_is_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", writer.__name__], check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")

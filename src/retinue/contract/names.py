@@ -4,6 +4,8 @@ Only spelling. Whether a name is registered, and who answers to it, is the busin
 """
 
 import difflib
+import functools
+import heapq
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -12,6 +14,9 @@ __all__ = ["fold", "nearest", "to_kebab"]
 
 _LONGEST = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
+
+_COMPARED = 200
+"""Among so many is looked for a misspelling: those of like length, with the same first letter before others."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MIXED = re.compile(r"[A-Za-z0-9]*[a-z][A-Za-z0-9]*")
@@ -42,11 +47,17 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
 
     Spelling apart (`yearEnd` for `year_end`) comes before misspelling (`yaer_end`), equal likeness as given.
     """
+    wanted = fold(name[:_LONGEST])
     folds: dict[str, list[str]] = {}
     for known in names:
         if known != name:
-            folds.setdefault(fold(known[:_LONGEST]), []).append(known)
-    wanted = fold(name[:_LONGEST])
-    alike = [wanted, *difflib.get_close_matches(wanted, folds.keys() - {wanted}, n=max(limit, 1))]
+            folds.setdefault(_folded(known[:_LONGEST]), []).append(known)
+    likely = heapq.nsmallest(
+        _COMPARED, folds.keys() - {wanted}, key=lambda other: (other[:1] != wanted[:1], abs(len(other) - len(wanted)))
+    )
+    alike = [wanted, *difflib.get_close_matches(wanted, sorted(likely), n=max(limit, 1))]
     found = [known for spelling in alike for known in folds.get(spelling, ())]
     return tuple(found[:limit])
+
+
+_folded = functools.lru_cache(maxsize=8_192)(fold)

@@ -86,6 +86,8 @@ def _skills(old: Definition, new: Definition) -> Iterator[Finding]:
     places = {skill.name: index for index, skill in enumerate(new.skills)}
     for index, before in enumerate(old.skills):
         after = new.skill(before.name)
+        if old.skill(before.name) is not before:
+            continue  # lint reports the name that stands twice
         if after is None:
             message = f"The skill `{before.name}` is gone."
             yield found("compatibility/skill-removed", f"/skills/{index}", message, "Keep it, and mark it deprecated.")
@@ -112,18 +114,21 @@ class _Comparison(ABC):
     def __init__(self, old: JsonMapping, new: JsonMapping) -> None:
         self._old = old
         self._new = new
-        self._seen: set[tuple[object, object]] = set()
+        self._seen: set[tuple[str, str]] = set()
 
     def compare(self, path: str) -> Iterator[Finding]:
         """What a caller notices, `path` being the place of the whole."""
         yield from self._pair(self._old, self._new, path, depth=0)
 
     def _pair(self, old: JsonMapping, new: JsonMapping, path: str, *, depth: int) -> Iterator[Finding]:
-        references = old.get("$ref"), new.get("$ref")
-        if depth > _DEEPEST or references in self._seen:
+        references = texts(old.get("$ref")), texts(new.get("$ref"))
+        if depth > _DEEPEST:
             return
-        if None not in references:
-            self._seen.add(references)
+        if all(references):
+            pair = references[0][0], references[1][0]
+            if pair in self._seen:
+                return
+            self._seen.add(pair)
         old, new = drawn_in(old, self._old), drawn_in(new, self._new)
         yield from self._values(old, new, path)
         before, after = mapping(old.get("properties")), mapping(new.get("properties"))
@@ -160,8 +165,9 @@ class _Input(_Comparison):
                 place = path + pointer(["properties", name])
                 message = f"The field `{name}` is gone."
                 yield found("compatibility/field-removed", place, message, "Keep it, and mark it deprecated.")
+        needed = frozenset(texts(old.get("required")))
         for name in texts(new.get("required")):
-            if name not in texts(old.get("required")):
+            if name not in needed:
                 what = "was optional and is required" if name in before else "is new and required"
                 fix = "Leave it optional, with a default."
                 yield found("compatibility/field-required", f"{path}/required", f"The field `{name}` {what}.", fix)
@@ -193,8 +199,9 @@ class _Output(_Comparison):
                 message = f"The answer's field `{name}` is gone."
                 place = path + pointer(["properties", name])
                 yield found("compatibility/answer-removed", place, message, "Keep it, and mark it deprecated.")
+        promised = frozenset(texts(new.get("required")))
         for name in texts(old.get("required")):
-            if name in after and name not in texts(new.get("required")):
+            if name in after and name not in promised:
                 message = f"The answer's field `{name}` may now be absent."
                 yield found("compatibility/answer-removed", f"{path}/required", message, "Keep it required.")
 

@@ -56,7 +56,7 @@ def parts_of(schema: JsonMapping) -> Iterator[tuple[str, JsonMapping]]:
 def fields_of(schema: JsonMapping) -> Iterator[Field]:
     """Every field of every object that `schema` describes, outer ones first."""
     for path, part in parts_of(schema):
-        required = texts(part.get("required"))
+        required = frozenset(texts(part.get("required")))
         for name, stated in mapping(part.get("properties")).items():
             whole = mapping(stated)
             yield Field(

@@ -1,7 +1,6 @@
 """The rules over an input schema: what a model that must fill it needs (spec 000 §2.2 and §7.1)."""
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from retinue.contract import schema as schemas
@@ -27,8 +26,8 @@ _KEYWORDS: Final = frozenset(
      "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly", "required", "then", "title",
      "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly"}
 )  # fmt: skip
-_GUESSES: Final = 25
-"""So many names of one object get a "did you mean": comparing spellings takes longer than anything else here."""
+_GUESSES: Final = 100
+"""So many names of one schema get a "did you mean": comparing spellings takes longer than anything else here."""
 
 _BOUNDS: Final = {
     "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
@@ -48,8 +47,9 @@ def judge_input(schema: JsonMapping, *, excused: frozenset[str] = frozenset()) -
         excused: Top-level fields that may be optional because they came later (C33).
     """
     yield from _shape(schema)
+    guesses = iter(range(_GUESSES))
     for path, part in parts_of(schema):
-        yield from _part(part, path)
+        yield from _part(part, path, guesses)
     for field in fields_of(schema):
         yield from _field(field, schema, excused=field.path == f"/properties/{field.name}" and field.name in excused)
 
@@ -91,16 +91,16 @@ def _shape(schema: JsonMapping) -> Iterator[Finding]:
         yield found("input/all-optional", "/required", message, "Require what the agent cannot do without.")
 
 
-def _part(part: JsonMapping, path: str) -> Iterator[Finding]:
+def _part(part: JsonMapping, path: str, guesses: Iterator[int]) -> Iterator[Finding]:
     """Rules for any schema, wherever it stands."""
-    for word in islice((word for word in part if word not in _KEYWORDS), _GUESSES):
-        if meant := _keyword_meant(word):
+    for word in part:
+        if word not in _KEYWORDS and (meant := _keyword_meant(word, guesses)):
             message = f"The keyword {shown(word)} means nothing in a schema."
             yield found("input/keyword", f"{path}/{word}", message, f"Did you mean `{meant}`?")
     properties = mapping(part.get("properties"))
     strange = [name for name in texts(part.get("required")) if name not in properties]
-    for index, name in enumerate(strange if properties or part.get("additionalProperties") is False else ()):
-        meant = nearest(name, properties, limit=1) if index < _GUESSES else ()
+    for name in strange if properties or part.get("additionalProperties") is False else ():
+        meant = nearest(name, properties, limit=1) if next(guesses, None) is not None else ()
         fix = f"Did you mean `{meant[0]}`?" if meant else "Describe it in `properties`, or do not require it."
         message = f"{shown(name)} is required, but no property."
         yield found("input/required-unknown", f"{path}/required", message, fix)
@@ -111,8 +111,8 @@ def _part(part: JsonMapping, path: str) -> Iterator[Finding]:
         yield found("input/loose", path, "The list may hold anything.", "Say in `items` what it holds.")
 
 
-def _keyword_meant(word: str) -> str:
-    if word.startswith(("x-", "$")) or len(word) < 4:
+def _keyword_meant(word: str, guesses: Iterator[int]) -> str:
+    if word.startswith(("x-", "$")) or len(word) < 4 or next(guesses, None) is None:
         return ""
     return next(iter(nearest(word, _KEYWORDS, limit=1)), "")
 

@@ -203,7 +203,7 @@ _INPUT = (
     Rule(
         "input/constraint",
         "info",
-        "Texts and numbers have bounds: `minLength`, `maximum`, `pattern`, …",
+        "Texts and numbers have bounds, such as `minLength`, `maximum` or `pattern`.",
         "A bound catches an empty or absurd value before the agent sees it.",
         ("A20",),
     ),

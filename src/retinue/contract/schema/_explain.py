@@ -4,6 +4,7 @@ Decides nothing: what is valid, the validator has said.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final, TypeAlias, cast
 
 import jsonschema_rs
@@ -38,15 +39,13 @@ _KINDS: Final = {
 def explain(errors: Iterable[jsonschema_rs.ValidationError], *, instance: object, schema: JsonMapping) -> list[Finding]:
     """Give every error as a finding, once, in the order of the places in `instance`."""
     teller = _Teller(instance, schema)
-    found = dict.fromkeys(finding for error in errors for finding in teller.tell(error))
+    rest = iter(errors)
+    found = dict.fromkeys(finding for error in islice(rest, 2 * _MOST) for finding in teller.tell(error))
     findings = sorted(found, key=_place)
-    if len(findings) > _MOST:
-        more = Finding(
-            rule="schema/more",
-            message=f"There are {len(findings) - _MOST} further findings of these kinds.",
-            fix="Mend those above, and check again.",
-        )
-        findings[_MOST:] = [more]
+    further = sum(1 for _ in rest) + max(len(findings) - _MOST, 0)
+    if further:
+        more = f"There are {further} further findings."
+        findings[_MOST:] = [Finding(rule="schema/more", message=more, fix="Mend those above, and check again.")]
     return findings
 
 

@@ -30,13 +30,13 @@ __all__ = ["MAX_SCHEMA_NODES", "Validator", "compile", "findings_in"]
 MAX_SCHEMA_NODES: Final = 20_000
 """Most JSON values in one schema."""
 
-_MAX_WORK: Final = 100_000_000
-"""Most checks in one validation: some seconds of a machine, which only somebody who means harm needs."""
+_MAX_WORK: Final = 40_000_000
+"""Most checks in one validation: a few seconds of a machine, which only somebody who means harm needs."""
 
 _MAX_LOAD: Final = 1_000_000
 """Most checks of one scalar: a schema beyond it is of no use for anything."""
 
-_MAX_TELLING: Final = 5_000_000
+_MAX_TELLING: Final = 1_000_000
 """The validator copies the offending part into each error; past this much it is asked for the first error only."""
 
 _LIGHT: Final = 500

@@ -74,11 +74,10 @@ def _schema_of(noun: type[Any]) -> JsonMapping:
     adapter = TypeAdapter[Any](noun)
     schema = adapter.json_schema(by_alias=True, schema_generator=_WithoutNull)
     for part in (schema, *schema.get("$defs", {}).values()):
-        if "description" in part:
-            part["description"], attributes = _docstring(part["description"])
-            for name, text in attributes.items():
-                key = name if name in part["properties"] else _ALIASES[name]
-                part["properties"][key]["description"] = text
+        part["description"], attributes = _docstring(part["description"])
+        for name, text in attributes.items():
+            key = name if name in part["properties"] else _ALIASES[name]
+            part["properties"][key]["description"] = text
     return {"$schema": _DIALECT, **schema}
 
 
