@@ -13,6 +13,7 @@ from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.engine.outside import Outside
 from retinue.tools.workspace import Workspace
 
 SECOND = 1_000_000_000
@@ -35,7 +36,8 @@ Move: TypeAlias = Reply | BaseException | Callable[[Task, RunContext], Awaitable
 
 
 def skill(name: str = "count", **facts: Any) -> Skill:
-    return Skill(**{"name": name, "description": "Counts words.", "input_schema": TAKES, "output_schema": GIVES, **facts})
+    said: JsonMapping = {"description": "Counts words.", "input_schema": TAKES, "output_schema": GIVES, **facts}
+    return Skill(name=name, **said)
 
 
 class Scripted:
@@ -46,9 +48,7 @@ class Scripted:
     """
 
     def __init__(self, *moves: Move, skills: tuple[Skill, ...] = (), name: str = "counter", **facts: Any) -> None:
-        self.definition = Definition(
-            **{"name": name, "description": "Counts.", "skills": skills or (skill(),), **facts}
-        )
+        self.definition = Definition(name=name, description="Counts.", skills=skills or (skill(),), **facts)
         self.moves = moves or (GOOD,)
         self.seen: list[tuple[Task, Correction | None, int | None]] = []
 
@@ -98,9 +98,7 @@ def context(
     """A run context on a clock of the test's own."""
     clock = clock or Clock()
     return LocalContext(
-        clock=clock,
-        pause=clock.pause,
-        chance=lambda: chance,
+        outside=Outside(clock=clock, pause=clock.pause, chance=lambda: chance),
         workspace=workspace,
         budget=budget,
         deadline_ns=deadline_ns,
@@ -108,7 +106,8 @@ def context(
 
 
 def task(parameters: JsonMapping | None = None, /, **facts: Any) -> Task:
-    return Task(**{"id": "t1", "agent": "counter", "parameters": parameters or {}, **facts})
+    said: JsonMapping = {"agent": "counter", "parameters": parameters or {}, **facts}
+    return Task(id="t1", **said)
 
 
 async def ask(agent: Scripted, request: Task | None = None, run: LocalContext | None = None, **options: Any) -> Result:

@@ -1,7 +1,7 @@
 """What goes in: names, skills, parameters, limits. Whatever is wrong with them, a result comes back."""
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,13 +10,15 @@ from retinue.agents.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
-from retinue.contract.definition import Skill
 from retinue.contract.event import Decision, Finished, Started
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Limits, OutputWish, Task
 from tests.agents.scripted import GOOD, SECOND, START, Clock, Scripted, ask, bodies, context, skill, task
+
+if TYPE_CHECKING:
+    from retinue.contract.definition import Skill
+    from retinue.contract.model import JsonMapping
 
 
 def called(agent: Scripted, request: Task | None = None, **options: Any) -> Result:
@@ -181,14 +183,16 @@ def test_what_the_agent_does_to_its_task_does_not_reach_the_caller() -> None:
         request.extras.clear()
         return GOOD
 
-    takes: JsonMapping = {"type": "object", "properties": {"tags": {"type": "array", "default": ["d"]}}}
+    tags: JsonMapping = {"type": "array", "default": ["d"]}
+    rows: JsonMapping = {"type": "array", "items": {"type": "object", "properties": {"ok": {"default": True}}}}
+    takes: JsonMapping = {"type": "object", "properties": {"tags": tags, "rows": rows}}
     request = task({"tags": ["t"]}, context=Context(inputs={"before": {"a": 1}}), extras={"k": 1})
     agent = Scripted(vandal, skills=(skill(input_schema=takes),))
     called(agent, request)
     assert request == task({"tags": ["t"]}, context=Context(inputs={"before": {"a": 1}}), extras={"k": 1})
     called(agent, task(context=Context(inputs={"before": {}})))
-    result = called(agent, task(context=Context(inputs={"before": {}})))
-    assert result.extras["boundary"]["defaults"] == {"/tags": ["d"]}
+    result = called(agent, task({"rows": [{}]}, context=Context(inputs={"before": {}})))
+    assert result.extras["boundary"]["defaults"] == {"/rows/0/ok": True, "/tags": ["d"]}
 
 
 @pytest.mark.parametrize("value", [{1}, b"x", float("nan"), {1: 2}, "\ud800", object(), 10**5000], ids=range(7))

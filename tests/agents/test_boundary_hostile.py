@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import suppress
 
 import pytest
 
@@ -14,6 +13,7 @@ from retinue.contract.event import Finished, Message
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Limits, Task
+from retinue.engine.outside import Outside
 from retinue.errors import InternalError, InvalidInput, NetworkError, RetinueError
 from tests.agents.scripted import BAD, GOOD, Move, Scripted, ask, bodies, context, skill, task
 
@@ -129,10 +129,8 @@ def test_a_hanging_agent_is_stopped_and_the_bound_that_won_is_named(
 
 def test_what_the_agent_hands_back_after_its_time_is_kept_as_partial_data() -> None:
     async def tidy(_: Task, __: RunContext) -> Reply:
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            pass
         return Reply(data={"words": 1}, content="so far")
 
     result = survived(tidy)
@@ -155,6 +153,18 @@ def test_an_agent_that_swallows_its_cancellation_is_closed_and_that_is_told() ->
     assert fault_of(result, "timeout")
     assert "was closed" in result.warnings[0].message
     assert any(isinstance(body, Message) and body.level == "warning" for body in bodies(run))
+
+
+def test_what_an_agent_raises_when_it_is_told_to_stop_is_not_lost() -> None:
+    async def clumsy(_: Task, __: RunContext) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise LookupError
+
+    result = survived(clumsy)
+    assert fault_of(result, "timeout")
+    assert "`LookupError` when it was told to stop" in result.warnings[0].message
 
 
 def test_an_agent_that_blocks_the_loop_past_its_time_keeps_its_answer_and_that_is_told() -> None:
@@ -190,12 +200,12 @@ def test_what_was_noted_on_the_way_is_told() -> None:
 # Cancellation.
 
 
-@asynccontextmanager
-async def started(agent: Scripted, run: LocalContext) -> AsyncIterator[asyncio.Task[Result]]:
+async def canceled(agent: Scripted, run: LocalContext) -> None:
+    """Start a call, and cancel it once its agent waits."""
     call = asyncio.create_task(ask(agent, run=run, policy=IMPATIENT))
-    while not agent.calls:
-        await asyncio.sleep(0)
-    yield call
+    await asyncio.sleep(0)
+    assert agent.calls == 1
+    call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
 
@@ -210,12 +220,8 @@ def test_a_cancellation_passes_and_what_there_is_has_been_emitted(leaves: dict[s
                 raise
         return Reply(data=leaves)
 
-    async def main(run: LocalContext) -> None:
-        async with started(Scripted(wait, skills=(skill(timeout_s=10.0),)), run) as call:
-            call.cancel()
-
     run = context()
-    asyncio.run(main(run))
+    asyncio.run(canceled(Scripted(wait, skills=(skill(timeout_s=10.0),)), run))
     (result,) = [body.result for body in bodies(run) if isinstance(body, Finished)]
     assert (result.outcome, result.data) == ("canceled", leaves)
     assert fault_of(result, "canceled")
@@ -231,7 +237,7 @@ def test_a_cancellation_while_it_waits_to_try_again_passes_too() -> None:
             pausing.set()
             await asyncio.Event().wait()
 
-        run = LocalContext(pause=pause)
+        run = LocalContext(outside=Outside(pause=pause))
         call = asyncio.create_task(ask(Scripted(NetworkError("x")), run=run))
         await pausing.wait()
         call.cancel()
@@ -254,8 +260,4 @@ def test_an_agent_that_refuses_to_be_cancelled_holds_nobody_up() -> None:
             except asyncio.CancelledError:
                 continue
 
-    async def main() -> None:
-        async with started(Scripted(swallow, skills=(skill(timeout_s=10.0),)), context()) as call:
-            call.cancel()
-
-    asyncio.run(main())
+    asyncio.run(canceled(Scripted(swallow, skills=(skill(timeout_s=10.0),)), context()))

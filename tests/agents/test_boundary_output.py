@@ -87,7 +87,11 @@ def test_what_is_no_json_is_refused_with_its_place(value: object, path: str) -> 
 
 
 def test_everything_that_is_no_json_is_listed() -> None:
-    assert findings(answered(Reply(data={"a": {1}, "b": b"x", "c": [float("nan")]}))) == ["/data/a", "/data/b", "/data/c/0"]
+    assert findings(answered(Reply(data={"a": {1}, "b": b"x", "c": [float("nan")]}))) == [
+        "/data/a",
+        "/data/b",
+        "/data/c/0",
+    ]
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
@@ -105,7 +109,7 @@ def test_a_value_that_explodes_when_written_is_refused() -> None:
 
 
 def test_subclasses_of_plain_types_become_what_they_stand_for() -> None:
-    result = answered(Reply(data=OrderedDict(words=2)))
+    result = answered(Reply(data=OrderedDict[str, int](words=2)))
     assert type(result.data) is dict
     assert result.outcome == "success"
 
@@ -263,7 +267,9 @@ def test_a_strict_reader_wants_all_four_fields_of_a_warning() -> None:
     said = Warned(type="missing_data", message="m", impact="i", recovery="r")
     whole = Reply(data={"words": 2}, outcome="partial", warnings=(said,), completeness=50)
     assert answered(whole, level="strict").outcome == "partial"
-    half = Reply(data={"words": 2}, outcome="partial", warnings=(Warned(type="missing_data", message="m"),), completeness=5)
+    half = Reply(
+        data={"words": 2}, outcome="partial", warnings=(Warned(type="missing_data", message="m"),), completeness=5
+    )
     assert findings(answered(half, level="strict")) == ["/warnings/0"]
     assert answered(half).warnings == half.warnings
 
@@ -297,7 +303,9 @@ def test_a_failure_without_a_reason_gets_one_that_says_so() -> None:
 
 
 def test_what_a_failing_agent_found_is_kept_and_marked() -> None:
-    result = answered(Reply(data={"words": 2}, fault=Fault(code="missing_file", message="x"), traces=(Trace(tool="t", output=""),)))
+    result = answered(
+        Reply(data={"words": 2}, fault=Fault(code="missing_file", message="x"), traces=(Trace(tool="t", output=""),))
+    )
     assert (result.outcome, result.data, result.content) == ("error", {"words": 2}, "")
     assert "did not end well" in result.warnings[-1].message
     assert result.traces
@@ -367,7 +375,10 @@ def test_a_claimed_file_is_measured(workspace: Workspace) -> None:
     "path", ["gone.md", "empty.md", "folder", "link.md", "../x", "/etc/hostname", "", "a\nb", "a\0b", "x" * 5000]
 )
 def test_success_claimed_and_nothing_written_is_no_success(workspace: Workspace, path: str) -> None:
-    for claim in (Reply(data={"words": 2}, artifacts=(Artifact(path=path),)), Reply(data={"words": 2}, files_written=(path,))):
+    for claim in (
+        Reply(data={"words": 2}, artifacts=(Artifact(path=path),)),
+        Reply(data={"words": 2}, files_written=(path,)),
+    ):
         result = answered(claim, run=context(workspace=workspace), level="lenient")
         assert len(findings(result)) == 1
         assert result.artifacts == ()
@@ -412,20 +423,29 @@ FREE = skill(output_schema={"type": ["object", "array", "integer"]})
 @given(
     data=ANYTHING | st.just(ABSENT),
     claims=st.dictionaries(
-        st.sampled_from([name for name in Reply.__dataclass_fields__ if name not in {"data", "text"}]), ANYTHING, max_size=4
+        st.sampled_from([name for name in Reply.__dataclass_fields__ if name not in {"data", "text"}]),
+        ANYTHING,
+        max_size=4,
     ),
     level=st.sampled_from(["strict", "standard", "lenient"]),
 )
 @settings(max_examples=200)
-def test_no_reply_escapes_and_none_succeeds_that_breaks_its_schema(data: object, claims: JsonMapping, level: Level) -> None:
+def test_no_reply_escapes_and_none_succeeds_that_breaks_its_schema(
+    data: object, claims: JsonMapping, level: Level
+) -> None:
     result = answered(Reply(data=data, **claims), level=level, skills=(FREE,))
     assert Result.model_validate_json(result.to_json_text()).outcome == result.outcome
-    assert result.fault is not None or result.useful or result.lifecycle != "ended" or result.outcome in {"rejected", "canceled"}
+    assert (
+        result.fault is not None
+        or result.useful
+        or result.lifecycle != "ended"
+        or result.outcome in {"rejected", "canceled"}
+    )
     if result.useful:
         assert schema.compile(FREE.output_schema or {}).accepts(result.data)
 
 
-@given(text=st.text() | st.sampled_from(["{}", "[]", "{\"words\": 2}", "x {\"words\": 3} y", "{\"words\": -1}"]))
+@given(text=st.text() | st.sampled_from(["{}", "[]", '{"words": 2}', 'x {"words": 3} y', '{"words": -1}']))
 def test_no_text_escapes_and_none_succeeds_that_breaks_its_schema(text: str) -> None:
     result = answered(Reply(text=text))
     assert result.native == text

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.content import render_content
+from retinue.contract.sanitize import escape_markdown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -14,7 +15,15 @@ JSON = st.recursive(
 
 @pytest.mark.row("C8")
 def test_data_is_told_in_a_few_lines() -> None:
-    data = {"words": 2, "ok": True, "tags": ["a", "b"], "rows": [{}, {}], "one": {"a": 1}, "gone": None, "none": []}
+    data: dict[str, object] = {
+        "words": 2,
+        "ok": True,
+        "tags": ["a", "b"],
+        "rows": [{}, {}],
+        "one": {"a": 1},
+        "gone": None,
+        "none": [],
+    }
     assert render_content(data).splitlines() == [
         "- words: 2", "- ok: yes", "- tags: a, b", "- rows: 2 items", "- one: 1 member", "- gone: none", "- none: none",
     ]  # fmt: skip
@@ -37,9 +46,16 @@ def test_scalars_and_empty_containers_have_words_too() -> None:
     )  # fmt: skip
 
 
+@given(st.text(st.sampled_from("ab 1:;,%?'\"\n=_.-/@#|")))
+def test_words_that_need_no_escaping_are_told_from_those_that_do(text: str) -> None:
+    line = " ".join(text.split("\n"))
+    assert render_content(line) == escape_markdown(line)
+    assert render_content([line]) == f"- {escape_markdown(line)}"
+
+
 @given(JSON)
 def test_any_data_fits_into_a_few_lines(data: object) -> None:
     text = render_content(data)
-    assert text or data == ""
+    assert text or isinstance(data, str)
     assert text.count("\n") <= 12
     assert len(text) < 12 * 2_000

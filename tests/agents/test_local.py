@@ -4,19 +4,22 @@ import asyncio
 import operator
 from collections.abc import Awaitable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import BaseModel
 
 from retinue.agents.local import LocalContext, call
-from retinue.agents.port import RunContext
 from retinue.agents.python import agent
 from retinue.contract.event import Answered, Asked
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.errors import AccessDenied, DeadlineExceeded
 from retinue.tools.workspace import Workspace
-from tests.agents.scripted import GOOD, Clock, Scripted, bodies, task
+from tests.agents.scripted import GOOD, Scripted, bodies, context, task
+
+if TYPE_CHECKING:
+    from retinue.agents.port import RunContext
 
 
 class Count(BaseModel):
@@ -86,14 +89,14 @@ def test_what_goes_wrong_is_in_the_result() -> None:
 
 
 def test_the_context_stands_in_for_a_run_without_one() -> None:
-    context: RunContext = LocalContext()
-    assert context.now() > 0
-    assert 0 <= context.random() < 1
-    asyncio.run(context.sleep(0))
+    run: RunContext = LocalContext()
+    assert run.now() > 0
+    assert 0 <= run.random() < 1
+    asyncio.run(run.sleep(0))
     with pytest.raises(AccessDenied):
-        _ = context.workspace
+        _ = run.workspace
     with pytest.raises(AccessDenied):
-        asyncio.run(context.delegate(task()))
+        asyncio.run(run.delegate(task()))
 
 
 def test_the_workspace_is_the_one_that_was_given(tmp_path: Path) -> None:
@@ -102,7 +105,7 @@ def test_the_workspace_is_the_one_that_was_given(tmp_path: Path) -> None:
 
 
 def test_nobody_there_means_no_answer_and_no_approval() -> None:
-    run = LocalContext(clock=Clock())
+    run = context()
     question, approval = Question(id="q", text="Which?"), Question(id="a", text="Really?", kind="approval")
     assert asyncio.run(run.ask(question)) is None
     denied = Answer(question_id="a", value=False, by="policy")
@@ -127,7 +130,7 @@ def test_heavy_work_goes_to_another_process_within_the_deadline() -> None:
             return await run.offload(operator.add, 1, 2) + await run.offload(operator.add, 1, 2)
 
     async def late() -> None:
-        async with LocalContext(clock=Clock(), deadline_ns=0) as run:
+        async with context(deadline_ns=0) as run:
             await run.offload(operator.add, 1, 2)
 
     assert asyncio.run(main()) == 6

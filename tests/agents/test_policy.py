@@ -46,7 +46,13 @@ def test_an_invalid_output_is_corrected_twice_and_then_no_more() -> None:
 @pytest.mark.row("K33")
 def test_waits_double_from_one_second() -> None:
     moves = [POLICY.next_move(fault(), retries=retries, limit=4) for retries in range(5)]
-    assert moves == [Again(1.0), Again(2.0), Again(4.0), Again(8.0), Stop("5 of 5 attempts are used up", exhausted=True)]
+    assert moves == [
+        Again(1.0),
+        Again(2.0),
+        Again(4.0),
+        Again(8.0),
+        Stop("5 of 5 attempts are used up", exhausted=True),
+    ]
 
 
 @pytest.mark.row("K33")
@@ -79,7 +85,9 @@ def test_a_time_out_is_tried_once_more_whatever_the_limit() -> None:
 
 
 def test_who_says_that_trying_again_is_of_no_use_is_believed() -> None:
-    assert POLICY.next_move(fault("unavailable", retryable=False), retries=0) == Stop("`unavailable` is not tried again")
+    assert POLICY.next_move(fault("unavailable", retryable=False), retries=0) == Stop(
+        "`unavailable` is not tried again"
+    )
     assert POLICY.next_move(fault("unavailable"), retries=0) == Again(1.0)
 
 
@@ -106,7 +114,13 @@ def test_a_policy_shows_where_it_departs_from_the_usual() -> None:
     retry_after_s=st.none() | st.floats(0, 1e9),
 )
 def test_a_move_is_never_out_of_bounds(
-    code: FaultCode, retries: int, limit: int | None, left_s: float | None, chance: float, retry_after_s: float | None
+    *,
+    code: FaultCode,
+    retries: int,
+    limit: int | None,
+    left_s: float | None,
+    chance: float,
+    retry_after_s: float | None,
 ) -> None:
     found = fault(code, retry_after_s=retry_after_s)
     move = POLICY.next_move(found, retries=retries, limit=limit, left_s=left_s, chance=chance)

@@ -62,7 +62,7 @@ def test_a_text_becomes_what_the_schema_asks_for(said: str, wanted: JsonMapping,
     [
         ("five", {"type": "integer"}),
         ("5.0", {"type": "integer"}),
-        ("٥", {"type": "integer"}),
+        ("\u0665", {"type": "integer"}),
         ("1_000", {"type": "integer"}),
         ("9" * 400, {"type": "integer"}),
         ("1e999", {"type": "number"}),
@@ -157,5 +157,7 @@ def test_whatever_was_said_is_decoded_without_loss_and_only_once(said: JsonMappi
     value, decodings = decode(said, {"properties": properties})
     assert len(value) == len(said)
     json.loads(json.dumps(value))
-    assert all(decoding.said != decoding.value or type(decoding.said) is not type(decoding.value) for decoding in decodings)
+    assert all(
+        decoding.said != decoding.value or type(decoding.said) is not type(decoding.value) for decoding in decodings
+    )
     assert decode(value, {"properties": properties})[0] == value

@@ -44,14 +44,15 @@ async def main(subject: Subject, ran: Path, run: str) -> None:
     async with subject.open({"flow": flow, "inner": inner}) as engine:
         if not hang:
             await engine.resume(run)
-            print((await engine.result(run)).outcome)
+            sys.stdout.write(f"{(await engine.result(run)).outcome}\n")
             return
         run = await engine.start("flow", {})
         for n in range(7):
             await happened(engine, run, "finished", f"s{n}")
         await happened(engine, f"{run}:inner", "finished", "i0")
         await flushed(engine)
-        print(run, flush=True)
+        sys.stdout.write(f"{run}\n")
+        sys.stdout.flush()
         await engine.result(run)
 
 

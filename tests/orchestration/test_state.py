@@ -1,12 +1,13 @@
 """The bookkeeping of a walk, without an engine: what starts, what is skipped, what is stopped."""
 
 from collections.abc import Callable
+from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from retinue.contract.plan import Delegation, Plan
+from retinue.contract.plan import Delegation, Join, Plan
 from retinue.orchestration.state import Moves, State
 
 
@@ -138,7 +139,9 @@ def test_an_optional_need_may_fail():
     ],
 )
 @pytest.mark.row("C32")
-def test_the_join_of_the_plan_stops_what_it_waits_for_no_longer(join, ends, stopped):
+def test_the_join_of_the_plan_stops_what_it_waits_for_no_longer(
+    join: Join, ends: list[tuple[str, bool]], stopped: list[str]
+):
     state = State(Plan(nodes=tuple(map(node, "abc")), join=join, quorum=0.6))
     state.begin()
     moves = Moves()
@@ -157,13 +160,17 @@ def test_what_is_stopped_before_it_starts_is_skipped():
 
 
 @st.composite
-def plans(draw: Callable[..., object]) -> Plan:
+def plans(draw: Callable[..., Any]) -> Plan:
     size = draw(st.integers(1, 12))
     joins = st.sampled_from(["all", "any", "quorum", "fail_fast"])
     nodes = [
         node(
             f"n{place}",
-            *draw(st.lists(st.sampled_from([f"n{other}" for other in range(place)]), unique=True) if place else st.just([])),
+            *draw(
+                st.lists(st.sampled_from([f"n{other}" for other in range(place)]), unique=True)
+                if place
+                else st.just([])
+            ),
             join=draw(joins),
             optional=draw(st.booleans()),
             quorum=draw(st.floats(0.1, 1)),
@@ -174,7 +181,7 @@ def plans(draw: Callable[..., object]) -> Plan:
 
 
 @given(plans(), st.randoms(use_true_random=False), st.floats(0, 1))
-def test_every_node_ends_once_and_none_starts_before_what_it_needs(plan: Plan, chance, failing: float):
+def test_every_node_ends_once_and_none_starts_before_what_it_needs(plan: Plan, chance: Random, failing: float):
     state = State(plan)
     running: list[str] = []
     ended: dict[str, bool] = {}

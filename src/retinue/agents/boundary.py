@@ -2,7 +2,7 @@
 
 Whatever an agent, a task or a name does, a `Result` comes back; only cancellation passes. One call, all its attempts
 together, is one step of an engine. What is *in* a plan that an agent returns, and who else could do the job, is for
-orchestration.
+orchestration. What an agent in this process prints is not caught here: standard output belongs to the program.
 """
 
 from asyncio import CancelledError
@@ -141,6 +141,7 @@ class _Call:
         """Call until there is an answer or no attempt is left, and say what it came to."""
         run, task = self._run, self._task
         deadline_ns = run.deadline_ns
+        run.attempt, run.correction = 0, None
         run.emit(Started(task.agent, task.skill or "", task.instruction[:_SHOWN]))
         if self._given.decodings:
             decoded = [decoding.to_json() for decoding in self._given.decodings]
@@ -207,6 +208,8 @@ class _Call:
         run, error = self._run, ended.error
         for note in notes_of(error):
             self._warn(note)
+        if ended.late and error is not None and not isinstance(error, CancelledError):
+            self._warn(f"`{self._task.agent}` raised `{type(error).__name__}` when it was told to stop.")
         if ended.closed:
             self._warn(f"`{self._task.agent}` went on after it was told to stop, and was closed.")
         if error is None and (not ended.late or ended.reply is not None):

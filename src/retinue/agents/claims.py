@@ -5,13 +5,16 @@ Size, hash and media type are measured, whatever the agent said of them.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from retinue.agents.port import RunContext
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.result import Artifact
 from retinue.errors import RetinueError
-from retinue.tools.workspace import ArtifactFacts, Workspace
+
+if TYPE_CHECKING:
+    from retinue.tools.workspace import ArtifactFacts, Workspace
 
 __all__ = ["Files", "check_files"]
 
@@ -43,7 +46,7 @@ async def check_files(
     if not claimed:
         return Files()
     found = await _look(run, claimed)
-    facts = {path: seen for path, seen in found.items() if isinstance(seen, ArtifactFacts)}
+    facts = {path: seen for path, seen in found.items() if not isinstance(seen, Exception)}
     return Files(
         artifacts=tuple(_measured(artifact, facts[artifact.path]) for artifact in artifacts if artifact.path in facts),
         written=tuple(dict.fromkeys(facts[path].path for path in written if path in facts)),
@@ -51,7 +54,7 @@ async def check_files(
     )
 
 
-async def _look(run: RunContext, paths: Iterable[str]) -> dict[str, ArtifactFacts | Exception]:
+async def _look(run: RunContext, paths: Iterable[str]) -> "dict[str, ArtifactFacts | Exception]":
     from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
 
     try:
@@ -61,7 +64,7 @@ async def _look(run: RunContext, paths: Iterable[str]) -> dict[str, ArtifactFact
     return await in_thread(_facts, workspace, tuple(paths))
 
 
-def _facts(workspace: Workspace, paths: tuple[str, ...]) -> dict[str, ArtifactFacts | Exception]:
+def _facts(workspace: "Workspace", paths: tuple[str, ...]) -> "dict[str, ArtifactFacts | Exception]":
     """What is true of each file. Hashing may take long, so this runs in a thread."""
     found: dict[str, ArtifactFacts | Exception] = {}
     for path in paths:
@@ -72,7 +75,7 @@ def _facts(workspace: Workspace, paths: tuple[str, ...]) -> dict[str, ArtifactFa
     return found
 
 
-def _measured(artifact: Artifact, facts: ArtifactFacts) -> Artifact:
+def _measured(artifact: Artifact, facts: "ArtifactFacts") -> Artifact:
     return artifact.model_copy(
         update={"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
     )

@@ -3,15 +3,16 @@
 Pure, and cheap enough to run at every call. The words are an agent's, so they are escaped for Markdown.
 """
 
+import re
 from typing import Final, cast
-
-from retinue.contract.sanitize import escape_markdown
 
 __all__ = ["render_content"]
 
 _LINES: Final = 12
 _ITEMS: Final = 8
 _WIDTH: Final = 200
+_LINE: Final = r"[A-Za-z0-9,;:?'\"%][A-Za-z0-9,;:?'\"% ]*"
+_PLAIN: Final = re.compile(rf"{_LINE}(?:\n{_LINE})*")
 
 
 def render_content(data: object) -> str:
@@ -25,11 +26,20 @@ def render_content(data: object) -> str:
         lines = [_brief(item) for item in items[:_LINES]]
         size = len(items)
     else:
-        return escape_markdown(_brief(data))
+        return _escaped(_brief(data))
     if size > _LINES:
         lines.append(f"and {size - _LINES} more")
     # Escaped in one pass over all lines: none of them holds a line break.
-    return "- " + escape_markdown("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
+    return "- " + _escaped("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
+
+
+def _escaped(text: str) -> str:
+    """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
+    if _PLAIN.fullmatch(text):
+        return text
+    from retinue.contract.sanitize import escape_markdown  # noqa: PLC0415 - see above: not on the way to a first answer
+
+    return escape_markdown(text)
 
 
 def _first(members: dict[str, object]) -> list[str]:

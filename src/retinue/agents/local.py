@@ -3,9 +3,6 @@
 Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
 """
 
-import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
 
@@ -17,11 +14,12 @@ from retinue.contract.event import Answered, Asked, Body, Event
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied
-from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.engine.offload import Pool
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["LocalContext", "call"]
 
@@ -37,9 +35,7 @@ class LocalContext:
         deadline_ns: When time is up, nanoseconds since 1970 UTC.
         budget: What may be spent.
         answer: Asks a person; without it nobody is there, and approvals are denied.
-        clock: Gives nanoseconds since 1970 UTC.
-        chance: Gives a number in [0, 1).
-        pause: Waits for some seconds.
+        outside: Clock, chance and waiting.
 
     Attributes:
         events: What was recorded, oldest first.
@@ -51,24 +47,20 @@ class LocalContext:
     def __init__(
         self,
         *,
-        workspace: Workspace | None = None,
+        workspace: "Workspace | None" = None,
         deadline_ns: int | None = None,
         budget: Budget | None = None,
         answer: Callable[[Question], Awaitable[Answer | None]] | None = None,
-        clock: Callable[[], int] = time.time_ns,
-        chance: Callable[[], float] = random.random,
-        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        outside: Outside = REAL,
     ) -> None:
         self.attempt = 0
         self.deadline_ns = deadline_ns
         self.budget = budget or Budget()
         self.correction: Correction | None = None
         self.events: list[Event] = []
-        self.now = clock
-        self.random = chance
         self._workspace = workspace
         self._answer = answer
-        self._pause = pause
+        self._outside = outside
         self._pool: Pool | None = None
 
     async def __aenter__(self) -> Self:
@@ -80,7 +72,7 @@ class LocalContext:
             self._pool = None
 
     @property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> "Workspace":
         """The fenced directory.
 
         Raises:
@@ -94,9 +86,17 @@ class LocalContext:
         """Append an event to `events`."""
         self.events.append(Event(self.run, self.node, self.attempt, len(self.events) + 1, self.now(), body))
 
+    def now(self) -> int:
+        """Nanoseconds since 1970 UTC."""
+        return self._outside.clock()
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return self._outside.chance()
+
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        await self._pause(seconds)
+        await self._outside.pause(seconds)
 
     async def ask(self, question: Question) -> Answer | None:
         """Ask, if somebody is there. An approval that nobody gives is denied."""

@@ -4,18 +4,20 @@ Nothing a caller holds is shared with the agent, and nothing is filled in silent
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from retinue.agents.plain import plain_copy
 from retinue.agents.policy import Policy
 from retinue.agents.prepared import Prepared
-from retinue.agents.untyped import Decoding, decode
-from retinue.contract import names, sanitize, schema
+from retinue.contract import names, schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput
+
+if TYPE_CHECKING:
+    from retinue.agents.untyped import Decoding
 
 __all__ = ["Given", "give"]
 
@@ -33,7 +35,7 @@ class Given:
 
     task: Task
     findings: list[Finding]
-    decodings: tuple[Decoding, ...]
+    decodings: "tuple[Decoding, ...]"
     notes: JsonMapping
     answer: Validator | None = None
 
@@ -52,6 +54,8 @@ def give(task: Task, prepared: Prepared) -> Given:
 
     decodings: tuple[Decoding, ...] = ()
     if task.untyped:
+        from retinue.agents.untyped import decode  # noqa: PLC0415 - typed callers do not need it
+
         parameters, decodings = decode(parameters, skill.input_schema)
     filled = _filled(parameters, ((skill.instruction_field, instruction), (skill.target_field, task.target)))
     if filled:
@@ -83,6 +87,8 @@ def _instruction(text: str, policy: Policy, findings: list[Finding]) -> str:
         findings.append(_wrong("The instruction holds half of a surrogate pair.", "Send whole characters."))
     if len(text) <= policy.instruction_limit and "\0" not in text and "\r" not in text:
         return text
+    from retinue.contract import sanitize  # noqa: PLC0415 - most instructions are clean
+
     try:
         return sanitize.content(text, max_length=policy.instruction_limit)
     except InvalidInput:

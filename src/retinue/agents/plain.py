@@ -43,7 +43,7 @@ def _copied(value: Any, depth: int, room: list[int]) -> Any:  # noqa: C901 - one
         depth: How many containers may still be entered.
         room: One number that counts down members and long texts, so that no bomb of shared parts is unrolled.
     """
-    kind: Any = type(value)
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType] - of anything at all
     if kind is str:
         if not value.isascii():
             value.encode()

@@ -6,7 +6,7 @@ Pure: a policy is a value, and `next_move` a function of what is known. Who wait
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
@@ -24,8 +24,7 @@ misses (the warning a partial answer owes, the fault an error owes) and marks it
 no sense. None of them lets data pass that breaks its schema, or a file that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One line of the table. `retries` is the most for this code; None means the policy's `max_retries`."""
 
     action: Action
@@ -50,16 +49,14 @@ RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(NamedTuple):
     """Try again after `wait_s` seconds; with a correction when `corrects`."""
 
     wait_s: float = 0.0
     corrects: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """No further attempt. `exhausted`: one was due, but the attempts or the time for it are used up (C1)."""
 
     reason: str

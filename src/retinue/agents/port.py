@@ -6,7 +6,7 @@ boundary turns a reply into a `Result`.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
@@ -17,7 +17,9 @@ from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
 from retinue.contract.task import Task
-from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["ABSENT", "Agent", "Correction", "Reply", "RunContext"]
 
@@ -90,7 +92,7 @@ class RunContext(Protocol):
     correction: Correction | None
 
     @property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> "Workspace":
         """The fenced directory.
 
         Raises:

@@ -126,6 +126,8 @@ class Registry:
 
     def _resolve(self, name: str) -> tuple["_Claim | None", int | None]:
         """Who answers to `name`, and the major it says."""
+        if name in self._claims:  # written as we write it: nothing to fold
+            return self._claims[name], None
         at = _AT_MAJOR.fullmatch(name)
         if at:
             return self._claims.get(_key(at[1])), int(at[2])

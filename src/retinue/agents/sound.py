@@ -67,8 +67,10 @@ _FIX: Final = "Use the nouns of `retinue.contract`, filled with plain values."
 
 def _plain(trial: Result, name: str) -> JsonValue:
     # What was not said stays unsaid: "not retryable" and silence about it are two things.
-    said = {"exclude_none": True, "exclude_unset": True, "by_alias": True}
-    return cast("JsonValue", trial.model_dump(include={"task_id", "agent", name}, warnings=False, **said))
+    dumped = trial.model_dump(
+        include={"task_id", "agent", name}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
+    )
+    return cast("JsonValue", dumped)
 
 
 def _told(error: ValidationError) -> list[Finding]:

@@ -8,34 +8,53 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from retinue.contract.sanitize import escape_markdown, printable
+from retinue.contract.sanitize import printable
 
-__all__ = ["Piece", "Prose", "code", "code_span", "name", "one_line", "title"]
+__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "name", "one_line", "quote", "title"]
 
 _TICKS: Final = re.compile(r"`+")
+_SPECIAL: Final = re.compile(
+    r"""[\\`*\[\]<>|]                          # escapes, code, emphasis, links, HTML, tables
+      | _(?<![^\W_]_)|_(?![^\W_])              # inside a word an underscore is none
+      | ~(?=~)|(?<=~)~ | &(?=\#?\w+;)          # strikethrough, entities
+      | :(?=//) | \.(?<=www\.)                 # bare links
+      | @(?=\w)
+      | \A(?:[-+=\#]|\d{1,9}[.)])              # what means something only where a line begins
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LONGEST: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Foreign text: `code` (a path, a word), `name` (of a person), or `title` (of a commit, a heading)."""
+    """Foreign text: `code` (a path, a word), `name` (of a person), `title` (of a commit), or `quote` (of a text)."""
 
     text: str
-    form: Literal["code", "name", "title"]
+    form: Literal["code", "name", "title", "quote"]
 
     def plain(self) -> str:
         """As it stands in plain text."""
         match self.form:
             case "code":
                 return f"`{self.text}`"
-            case "name":
+            case "name" | "quote":
                 return self.text
             case "title":
                 return f"“{self.text}”"
 
     def markdown(self) -> str:
         """As it stands in Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
-        return escape_markdown(self.text, form="line") if self.form == "name" else code_span(self.text)
+        match self.form:
+            case "code" | "title":
+                return code_span(self.text)
+            case "name":
+                return escape_line(self.text)
+            case "quote":
+                # What its author marked as code stays so.
+                parts = _SPAN.split(self.text)
+                return "".join(code_span(part) if place % 2 else escape_line(part) for place, part in enumerate(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +88,24 @@ def title(text: str) -> Piece:
     return Piece(one_line(text) or "(no subject)", "title")
 
 
+def quote(text: str, *, longest: int = _LONGEST) -> Piece:
+    """A sentence out of a file."""
+    return Piece(one_line(text, longest=longest), "quote")
+
+
 def one_line(text: str, *, longest: int = _LONGEST) -> str:
     """`text` printable, on one line, cut with an ellipsis."""
     line = " ".join(printable(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def escape_line(text: str) -> str:
+    """Escape one line so that Markdown shows it as it is, with no more backslashes than that takes.
+
+    `sanitize.escape_markdown` is for any text at any place; here there is one line, so nothing that needs a line of
+    its own (a list, a table, a setext heading) can come about behind its first character.
+    """
+    return _SPECIAL.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
 
 
 def code_span(text: str) -> str:

@@ -1,54 +1,56 @@
 """`retinue agents`: who there is, and who was passed over."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from retinue.cli.complete import agent_names
 from retinue.cli.options import json_option, workspace_option
-from retinue.cli.output import console, echo_json, findings_text, safe, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from retinue.agents.registry import Registry
+    from retinue.agents.registry import Registry, Skipped
+    from retinue.cli.project import Project
     from retinue.contract.definition import Definition, Skill
+    from retinue.contract.finding import Finding
 
 __all__ = ["command"]
 
+_EXAMPLES = 5
+
 
 @click.command("agents")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=agent_names)
 @json_option
 @workspace_option
 def command(*, name: str | None, as_json: bool, workspace: Path | None) -> None:
     """List the agents at hand; with NAME, show all that one says of itself."""
+    from retinue.cli.output import echo, echo_json, wrapped
     from retinue.cli.project import open_project
 
-    registry = open_project(workspace).registry
+    project = open_project(workspace)
+    registry = project.registry
     if name is not None:
         definition = registry.get(name).definition
         if as_json:
             echo_json(definition.to_json())
         else:
-            _show(definition)
-        return
-    if as_json:
+            echo("\n".join(map(wrapped, _page(definition, project))))
+    elif as_json:
         _list_json(registry)
-        return
-    _table(registry.definitions())
-    for skipped in registry.skipped:
-        place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
-        tell(f"skipped {place}: {safe(skipped.reason)} {safe(skipped.hint)}")
-    warned = [finding for finding in registry.findings if finding.severity == "warning"]
-    if warned:
-        tell(findings_text(warned))
+    else:
+        _list(project)
 
 
 def _list_json(registry: "Registry") -> None:
-    skipped = [
+    from retinue.cli.output import echo_json
+
+    facts = [
         {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint} for each in registry.skipped
     ]
+    skipped = [{name: value for name, value in each.items() if value} for each in facts]
     echo_json(
         {
             "agents": [definition.to_json() for definition in registry.definitions()],
@@ -58,56 +60,135 @@ def _list_json(registry: "Registry") -> None:
     )
 
 
-def _table(definitions: "Sequence[Definition]") -> None:
-    from rich.table import Table
+def _list(project: "Project") -> None:
+    """Every agent with its skills, one a line, then what was passed over."""
+    from retinue.cli.output import cut_to_screen, echo, findings_text, safe, tell
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("agent", "version", "skill", "what it does"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "version")
-    for definition in definitions:
-        for index, skill in enumerate(definition.skills):
-            first = (safe(definition.name), definition.version) if index == 0 else ("", "")
-            about = f"[dim]unavailable: {_plain(skill.unavailable)}[/]" if skill.unavailable else _first(skill)
-            table.add_row(*first, safe(skill.name), about)
-    console().print(table)
-
-
-def _first(skill: "Skill") -> str:
-    """The first sentence of a skill's description."""
-    return _plain(skill.description.partition(". ")[0])
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(safe(text))
+    definitions = project.registry.definitions()
+    width = max((len(skill.name) for each in definitions for skill in each.skills), default=0)
+    for number, definition in enumerate(definitions):
+        echo(f"{'' if number == 0 else chr(10)}{_title(definition, project)}")
+        for skill in definition.skills:
+            about = f"unavailable: {skill.unavailable}" if skill.unavailable else _first_sentence(skill.description)
+            line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
+            echo(click.style(line, dim=True) if skill.unavailable else line)
+    if definitions and (project.registry.skipped or project.registry.findings):
+        tell("")
+    for skipped in project.registry.skipped:
+        tell(_passed_over(skipped))
+    warned = _worth_saying(project.registry)
+    if warned:
+        tell(findings_text(warned))
 
 
-def _show(definition: "Definition") -> None:
-    lines = [f"{click.style(definition.name, bold=True)} {definition.version}", safe(definition.description), ""]
+def _title(definition: "Definition", project: "Project") -> str:
+    facts = [definition.version, definition.tier or "", _origin(definition, project)]
+    facts.append("deprecated" if definition.deprecated else "")
+    return f"{click.style(definition.name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
+
+
+def _origin(definition: "Definition", project: "Project") -> str:
+    """Where an agent comes from, as short as possible."""
+    from retinue.cli.output import safe
+
+    if definition.source is None:
+        return "built in"
+    file = Path(definition.source.file)
+    if file.is_absolute() and file.is_relative_to(project.root):
+        file = file.relative_to(project.root)
+    return safe(file) + (f":{definition.source.line}" if definition.source.line else "")
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".")
+
+
+def _passed_over(skipped: "Skipped") -> str:
+    from retinue.cli.output import safe
+
+    place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
+    hint = f"\n   {click.style('next', bold=True)}: {safe(skipped.hint)}" if skipped.hint else ""
+    return f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}{hint}"
+
+
+def _worth_saying(registry: "Registry") -> "list[Finding]":
+    """The warnings about agents that are there; why a file was passed over has been said."""
+    said = {(each.path, each.reason) for each in registry.skipped}
+    return [each for each in registry.findings if each.severity == "warning" and (each.file, each.message) not in said]
+
+
+# One agent, whole.
+
+
+def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
+    from retinue.cli.output import plain, safe
+
+    yield _title(definition, project)
+    yield plain(definition.description)
     facts = {
         "aliases": ", ".join(definition.aliases),
-        "tier": definition.tier or "",
+        "category": definition.category or "",
+        "tags": ", ".join(definition.tags),
         "model": definition.model or "",
         "tools": ", ".join(definition.tools or ()),
-        "source": definition.source.file if definition.source else "",
+        "composes": "it delegates to others" if definition.composes else "",
+        "deprecated": definition.deprecated.note or f"use {definition.deprecated.use}" if definition.deprecated else "",
+        "not understood": ", ".join(definition.extras),
     }
-    lines += [f"{name}: {safe(value)}" for name, value in facts.items() if value]
+    yield from (f"{name}: {safe(value)}" for name, value in facts.items() if value)
     for skill in definition.skills:
-        lines += ["", *_skill_lines(skill)]
-    click.echo("\n".join(lines))
+        yield ""
+        yield from _skill(skill)
 
 
-def _skill_lines(skill: "Skill") -> list[str]:
-    lines = [f"{click.style(skill.name, fg='cyan', bold=True)}: {safe(skill.description)}"]
+def _skill(skill: "Skill") -> "Iterator[str]":
+    from retinue.cli.output import plain, safe
+
+    yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {plain(skill.description)}"
     if skill.unavailable:
-        lines.append(f"  unavailable: {safe(skill.unavailable)}")
-    required = skill.input_schema.get("required", [])
-    for name, schema in skill.input_schema.get("properties", {}).items():
-        allowed = schema.get("enum") or schema.get("items", {}).get("enum")
-        kind = " | ".join(map(str, allowed)) if allowed else str(schema.get("type", "any"))
-        default = skill.defaults.get(name, schema.get("default"))
-        notes = [kind, "required" if name in required else "", f"default {default}" if default is not None else ""]
-        lines.append(f"  {safe(name)} ({safe(', '.join(filter(None, notes)))}): {safe(schema.get('description', ''))}")
-    lines += [f'  e.g. "{safe(example)}"' for example in skill.examples[:3]]
-    return lines
+        yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
+    if skill.effects:
+        yield f"  may {', '.join(skill.effects)}"
+    yield from _fields("takes", skill.input_schema, skill.defaults)
+    yield from _fields("gives", skill.output_schema or {}, {})
+    if skill.examples:
+        yield "  for example"
+        yield from (f"    {safe(example)}" for example in skill.examples[:_EXAMPLES])
+
+
+def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> "Iterator[str]":
+    """The members of an object, one a line."""
+    from retinue.cli.output import safe
+
+    members = cast("dict[str, object]", _mapping(schema.get("properties")))
+    required = cast("list[object]", schema.get("required") or [])
+    if members:
+        yield f"  {title}"
+    for name, said in members.items():
+        facts = _mapping(said)
+        notes = [
+            _kind(facts),
+            "required" if name in required and name not in defaults else "",
+            _default(name, facts, defaults),
+        ]
+        about = safe(facts.get("description", ""))
+        yield f"    {safe(name)} ({safe(', '.join(filter(None, notes)))}){f': {about}' if about else ''}"
+
+
+def _kind(facts: dict[str, Any]) -> str:
+    """What may stand there: the words to choose from, else the type."""
+    words = facts.get("enum") or _mapping(facts.get("items")).get("enum")
+    if isinstance(words, list):
+        listed = " | ".join(str(word) for word in cast("list[object]", words))
+        return f"list of {listed}" if facts.get("type") == "array" else listed
+    kind: object = facts.get("type", "any")
+    return " | ".join(str(each) for each in cast("list[object]", kind)) if isinstance(kind, list) else str(kind)
+
+
+def _default(name: str, facts: dict[str, Any], defaults: dict[str, Any]) -> str:
+    value = defaults.get(name, facts.get("default"))
+    return "" if value in (None, "", []) else f"default {value}"
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -3,18 +3,20 @@
 A verb's module is imported when the verb is used; the words shown by `--help` stand here so that help stays quick.
 """
 
+import contextlib
 import difflib
 import importlib
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 import click
 
 import retinue
 from retinue.cli.exits import Exit, for_code
-from retinue.errors import InvalidDefinition, RetinueError
+from retinue.errors import InternalError, InvalidDefinition, RetinueError
 
 __all__ = ["VERBS", "cli", "run"]
 
@@ -33,6 +35,13 @@ VERBS: Final = {
 
 
 class _Verbs(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would call that a failure
+            _nobody_listens()
+            return Exit.OK
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(VERBS)
 
@@ -66,24 +75,50 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code; nothing a verb raises gets past here."""
-    machine = any(word in {"--json", "--jsonl"} for word in arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal or pipe that has not every character still gets the rest
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False)
+        code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=_colour())
         sys.stdout.flush()
-    except click.Abort:
-        return Exit.INTERRUPTED
-    except click.ClickException as error:
-        return _tell(error.format_message(), hint=_usage_hint(error), code="invalid_input", machine=machine)
-    except RetinueError as error:
-        exit_code = Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
-        return _tell_error(error, exit_code=exit_code, machine=machine)
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+    except (click.Abort, KeyboardInterrupt):
+        code = Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+        _nobody_listens()
+        code = Exit.OK
+    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
+        machine = any(word in {"--json", "--jsonl"} for word in arguments)
+        code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
+
+
+def _explain(error: Exception, *, machine: bool) -> Exit:
+    """Say what went wrong, and give the exit code for it."""
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return Exit.USAGE
+        case click.ClickException():
+            facts = {"code": "invalid_input", "message": error.format_message(), "hint": _usage_hint(error)}
+            return _tell(facts, Exit.USAGE, machine=machine)
+        case RetinueError():
+            return _tell(_facts(error), _exit_for(error), machine=machine)
+        case _:
+            return _tell(_facts(_our_mistake(error)), Exit.FAILED, machine=machine)
+
+
+def _nobody_listens() -> None:
+    """Whoever read our output has gone. Python would complain once more when it closes the stream."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _colour() -> bool | None:
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def _usage_hint(error: click.ClickException) -> str:
@@ -91,31 +126,39 @@ def _usage_hint(error: click.ClickException) -> str:
     return f"See `{context.command_path if context else 'retinue'} --help`."
 
 
-def _tell(message: str, *, hint: str, code: str, machine: bool) -> Exit:
-    _write({"code": code, "message": message, "hint": hint}, machine=machine)
-    return Exit.USAGE
+def _exit_for(error: RetinueError) -> Exit:
+    return Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
 
 
-def _tell_error(error: RetinueError, *, exit_code: Exit, machine: bool) -> Exit:
-    facts: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
-    if error.path:
-        facts["path"] = error.path
-    if error.suggestions:
-        facts["suggestions"] = list(error.suggestions)
-    if error.detail:
-        facts["detail"] = error.detail
-    _write(facts, machine=machine)
-    return exit_code
+def _our_mistake(error: Exception) -> RetinueError:
+    if isinstance(error, OSError) and error.filename is not None:
+        return InternalError(f"{error.strerror}: {str(error.filename)!r}.", hint="See `retinue doctor`.")
+    if os.environ.get("RETINUE_DEBUG"):
+        raise error
+    hint = "Please report it; with RETINUE_DEBUG=1 in the environment you see where it happened."
+    return InternalError(f"This is our mistake: `{type(error).__name__}`: {error}", hint=hint)
 
 
-def _write(facts: dict[str, object], *, machine: bool) -> None:
-    if machine:
-        import json
+def _facts(error: RetinueError) -> dict[str, object]:
+    facts: dict[str, object] = {"code": error.code, "message": error.message}
+    facts |= {"hint": error.hint or "See `retinue --help`.", "path": error.path}
+    facts |= {"suggestions": list(error.suggestions), "detail": error.detail}
+    return {name: value for name, value in facts.items() if value}
 
-        click.echo(json.dumps({"error": facts}, ensure_ascii=False), err=True)
-        return
-    from retinue.contract.sanitize import printable
 
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {printable(str(facts['message']))}", err=True)
-    if facts["hint"]:
-        click.echo(f"{click.style('next', bold=True)}: {printable(str(facts['hint']))}", err=True)
+def _tell(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
+    """Say what went wrong and what to do next: to a person, or to a program as one line of JSON."""
+    with contextlib.suppress(BrokenPipeError):
+        if machine:
+            import json
+
+            click.echo(json.dumps({"error": facts}, default=str), err=True)
+            return code
+        from retinue.contract.sanitize import printable
+
+        colour = _colour()
+        for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
+            if text:
+                head = click.style(title, fg=style, bold=True)
+                click.echo(f"{head}: {printable(str(text))}", err=True, color=colour)
+    return code

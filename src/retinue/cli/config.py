@@ -5,43 +5,54 @@ from pathlib import Path
 import click
 
 from retinue.cli.options import json_option, workspace_option
-from retinue.cli.output import echo_json, findings_text, safe, tell
 
 __all__ = ["command"]
 
 
-@click.group("config")
-def command() -> None:
+@click.group("config", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
     """Show the settings in force.
 
     A flag wins over RETINUE_… in the environment, that over the project's retinue.toml (or [tool.retinue] in
     pyproject.toml), that over your own file, that over the default.
     """
+    if context.invoked_subcommand is None:
+        context.invoke(show, origin=False, as_json=False, workspace=None)
 
 
 @command.command("show")
-@click.option("--origin", is_flag=True, help="Also say where each value comes from.")
+@click.option("--origin", is_flag=True, help="Say where each value comes from, instead of what it means.")
 @json_option
 @workspace_option
 def show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
     from retinue.cli import places
+    from retinue.cli.output import echo, echo_json, findings_text, safe, tell
     from retinue.cli.project import find_root
     from retinue.cli.settings import KEYS, load
 
     settings = load(find_root(workspace))
-    shown = {
-        name: {"value": "***" if KEYS[name].secret else setting.value, "origin": setting.origin}
-        for name, setting in settings.values.items()
-    }
+    shown = {name: "***" if KEYS[name].secret else setting.value for name, setting in settings.values.items()}
     if as_json:
+        values = {
+            name: {"value": value, "origin": settings.values[name].origin}
+            for name, value in shown.items()
+            if value is not None
+        }
         findings = [finding.to_json() for finding in settings.findings]
-        echo_json({"settings": shown, "user_file": str(places.user_config_file()), "findings": findings})
+        echo_json({"settings": values, "user_file": str(places.user_config_file()), "findings": findings})
         return
     width = max(map(len, shown))
-    for name, setting in shown.items():
-        value = "-" if setting["value"] in (None, ()) else safe(setting["value"])
-        source = f"  # {safe(setting['origin'])}" if origin else f"  # {KEYS[name].about}"
-        click.echo(f"{name:<{width}} = {value:<10}{source}")
+    for name, value in shown.items():
+        note = settings.values[name].origin if origin else KEYS[name].about
+        echo(f"{name:<{width}} = {_as_text(value):<10}{click.style(f'  # {safe(note)}', dim=True)}")
     if settings.findings:
         tell(findings_text(settings.findings))
+
+
+def _as_text(value: object) -> str:
+    """A value as it would stand in a file; `-` when nothing is set."""
+    from retinue.cli.output import json_line
+
+    return "-" if value is None or value == () else json_line(value)

@@ -4,24 +4,21 @@ import importlib.util
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import click
 
-import retinue
-from retinue.cli import places
-from retinue.cli.exits import Exit
 from retinue.cli.options import json_option, workspace_option
-from retinue.cli.output import echo_json, safe
 
 __all__ = ["command"]
 
 State: TypeAlias = Literal["ok", "missing", "broken"]
 
-_EXTRAS = {
+_EXTRAS: Final = {
     "a2a": "a2a",
     "code": "tree_sitter",
     "data": "duckdb",
@@ -36,7 +33,7 @@ _EXTRAS = {
 }
 """Each extra and a package that tells whether it is installed."""
 
-_MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("!!", "red")}
+_MARKS: Final = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("!!", "red")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +43,42 @@ class _Check:
     what: str
     hint: str = ""
 
+    def to_json(self) -> dict[str, str]:
+        """As data; without a hint when there is none."""
+        facts = {"name": self.name, "state": self.state, "what": self.what, "hint": self.hint}
+        return {name: value for name, value in facts.items() if value}
+
 
 @click.command("doctor")
 @json_option
 @workspace_option
 def command(*, as_json: bool, workspace: Path | None) -> int:
-    """Check this installation. Exits 1 when something that Retinue needs is broken."""
-    checks = [*_programs(), *_folders(), *_here(workspace), *_extras()]
+    """Check this installation and this folder. Exits 1 when something that Retinue needs is broken."""
+    import retinue
+    from retinue.cli.exits import Exit
+    from retinue.cli.output import echo, echo_json
+
+    checks = [*_programs(), *_folders(), *_history(), *_here(workspace), *_extras()]
+    broken = any(check.state == "broken" for check in checks)
     if as_json:
-        echo_json({"version": retinue.__version__, "checks": [asdict(check) for check in checks]})
+        echo_json({"version": retinue.__version__, "ok": not broken, "checks": [check.to_json() for check in checks]})
     else:
-        click.echo(f"retinue {retinue.__version__} on Python {platform.python_version()}, {platform.system()}")
+        echo(f"retinue {retinue.__version__} on {platform.system()}")
         for check in checks:
-            mark, colour = _MARKS[check.state]
-            hint = f"\n      {safe(check.hint)}" if check.hint else ""
-            click.echo(f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}{hint}")
-    return Exit.FAILED if any(check.state == "broken" for check in checks) else Exit.OK
+            echo(_line(check))
+    return Exit.FAILED if broken else Exit.OK
+
+
+def _line(check: _Check) -> str:
+    from retinue.cli.output import safe
+
+    mark, colour = _MARKS[check.state]
+    hint = f"\n     {click.style('next', bold=True)}: {safe(check.hint)}" if check.hint else ""
+    return f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}{hint}"
 
 
 def _programs() -> Iterator[_Check]:
+    yield _Check("python", "ok", f"{platform.python_version()}, {sys.executable}")
     git = shutil.which("git")
     yield _Check("git", "ok", git) if git else _Check("git", "broken", "not found", "Install git.")
     ripgrep = shutil.which("rg")
@@ -73,29 +87,69 @@ def _programs() -> Iterator[_Check]:
 
 
 def _folders() -> Iterator[_Check]:
+    from retinue.agents.trust import TrustStore
+    from retinue.cli import places
+    from retinue.cli.output import counted
+
     moved = {"state": "RETINUE_STATE_DIR", "cache": "RETINUE_CACHE_DIR"}
     for name, place in (("state", places.state_dir()), ("cache", places.cache_dir())):
         there = next(each for each in (place, *place.parents) if each.exists())
         fits = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
         hint = "" if fits else f"Make it writable, or name another with {moved[name]}."
         yield _Check(name, "ok" if fits else "broken", str(place), hint)
-    from retinue.agents.trust import TrustStore
-
-    problem = TrustStore(places.state_dir()).problem
-    if problem:
+    store = TrustStore(places.state_dir())
+    if (problem := store.problem) is not None:
         yield _Check("trust", "broken", problem.message, problem.hint)
+    else:
+        yield _Check("trust", "ok", f"{counted(len(store.folders()), 'folder')} trusted")
+
+
+def _history() -> Iterator[_Check]:
+    from retinue.cli import places
+    from retinue.engine.journal import Journal
+    from retinue.errors import RetinueError
+
+    file = places.journal_file()
+    try:
+        with Journal(file) as journal:
+            newest = journal.list(1)
+    except RetinueError as error:
+        yield _Check("history", "broken", error.message, error.hint or f"Move {str(file)!r} away.")
+        return
+    size = f", {file.stat().st_size / 1e6:.1f} MB" if file.exists() else ""
+    yield _Check("history", "ok", f"readable{size}" if newest else "no runs yet")
 
 
 def _here(workspace: Path | None) -> Iterator[_Check]:
+    from retinue.cli.output import counted
     from retinue.cli.project import open_project
 
     project = open_project(workspace)
-    yield _Check("workspace", "ok", str(project.root))
-    count, skipped = len(project.registry), len(project.registry.skipped)
-    passed = f", {skipped} files skipped" if skipped else ""
+    yield _Check("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
+    yield _repository(project.root)
+    count, skipped = len(project.registry), len({each.path for each in project.registry.skipped})
+    passed = f", {counted(skipped, 'file')} gave none" if skipped else ""
     yield _Check("agents", "ok", f"{count} at hand{passed}", "See `retinue agents`." if skipped else "")
     for finding in project.settings.findings:
         yield _Check("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
+
+
+def _repository(root: Path) -> _Check:
+    """What git says of the folder. That it is none, or an odd one, is no fault of the installation."""
+    from retinue.errors import RetinueError
+    from retinue.tools.git import Git
+
+    try:
+        git = Git(root)
+        head = git.head()
+        kinds = [name for name, holds in (("bare", git.is_bare()), ("shallow", git.is_shallow())) if holds]
+    except RetinueError as error:
+        return _Check("repository", "missing", error.message, error.hint)
+    if head.sha is None:
+        return _Check("repository", "missing", "no commits yet", "Commit something; the history is empty until then.")
+    place = head.branch or "detached"
+    hint = "Counts are of the part that is here; `git fetch --unshallow` brings the rest." if "shallow" in kinds else ""
+    return _Check("repository", "ok", ", ".join([f"{place} at {head.sha[:10]}", *kinds]), hint)
 
 
 def _extras() -> Iterator[_Check]:

@@ -1,13 +1,13 @@
 """What a command's exit code says. One table for all verbs (design: habits of the command line)."""
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
 
 if TYPE_CHECKING:
     from retinue.contract.result import Result
     from retinue.errors import FaultCode
 
-__all__ = ["Exit", "for_code", "for_result"]
+__all__ = ["Exit", "for_asked", "for_code", "for_result"]
 
 
 class Exit(IntEnum):
@@ -44,17 +44,50 @@ def for_code(code: "FaultCode") -> Exit:
     assert_never(code)
 
 
-def for_result(result: "Result", *, fail_on_partial: bool = False) -> Exit:
+def for_result(result: "Result", *, fail_on: Literal["failure", "partial"] = "failure") -> Exit:
     """The exit code for what a run came to. A run with one useful branch is a success, its warnings beside it.
 
     A limit that was hit shows even when part of the answer is there; so does a question that nobody answered.
     """
-    if result.lifecycle == "input_required":
-        return Exit.QUESTION
-    if result.fault and result.fault.code in {"timeout", "budget_exceeded", "canceled"}:
-        return for_code(result.fault.code)
-    if result.outcome == "canceled":
-        return Exit.INTERRUPTED
-    if result.outcome == "success" or (result.outcome == "partial" and not fail_on_partial):
+    early = _early(result)
+    if early is not None:
+        return early
+    if result.outcome == "success" or (result.outcome == "partial" and fail_on != "partial"):
         return Exit.OK
     return Exit.FAILED
+
+
+def for_asked(result: "Result") -> Exit:
+    """The exit code for what one agent that was asked came to.
+
+    What never reached it, because the request did not fit its skill, is the caller's mistake and not its error.
+    """
+    early = _early(result)
+    if early is not None:
+        return early
+    if result.useful:
+        return Exit.OK
+    code = result.fault.code if result.fault else None
+    if code == "invalid_input" and not result.attempts:
+        return Exit.USAGE
+    if code in {"unauthenticated", "network_error", "unavailable"}:
+        return for_code(code)
+    return Exit.AGENT_ERROR
+
+
+def _early(result: "Result") -> Exit | None:
+    """Why it ended before its time, if it did."""
+    if result.outcome == "canceled":
+        return Exit.INTERRUPTED
+    codes = {result.fault.code} if result.fault else set[str]()
+    if codes.union(_failures(result)).intersection({"timeout", "budget_exceeded"}):
+        return Exit.LIMIT
+    return Exit.QUESTION if result.lifecycle == "input_required" or result.questions else None
+
+
+def _failures(result: "Result") -> set[str]:
+    """The fault codes of the branches of a run that brought nothing."""
+    data: object = result.data
+    failures: object = cast("dict[str, Any]", data).get("failures") if isinstance(data, dict) else None
+    listed = cast("list[object]", failures) if isinstance(failures, list) else []
+    return {str(cast("dict[str, Any]", each).get("code")) for each in listed if isinstance(each, dict)}

@@ -1,8 +1,18 @@
-"""How commands print: data on stdout, talk on stderr, colour only where somebody looks."""
+"""How commands print: data on stdout, talk on stderr, colour only where somebody looks.
 
+Every word that comes out of a repository, an agent or a peer passes `safe` or `plain` first, so that nothing in it can
+colour, clear or move the cursor. What an answer looks like is the business of `answer`, a run in progress that of
+`screen`.
+"""
+
+import contextlib
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import os
+import re
+import shutil
+import sys
+from collections.abc import Generator, Iterable
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -12,32 +22,181 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from retinue.contract.finding import Finding
+    from retinue.contract.result import Warned
 
-__all__ = ["console", "echo_json", "findings_text", "safe", "tell"]
+__all__ = [
+    "colour",
+    "console",
+    "counted",
+    "cut_to_screen",
+    "duration",
+    "echo",
+    "echo_json",
+    "findings_text",
+    "json_line",
+    "plain",
+    "safe",
+    "stdout_set_aside",
+    "tell",
+    "tell_warning",
+    "wrapped",
+]
 
-_COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
+_COLOURS: Final = {"error": "red", "warning": "yellow", "info": "blue"}
+_STYLES: Final = {
+    "markdown.code": "cyan",
+    "markdown.code_block": "cyan",
+    "markdown.h1": "bold",
+    "markdown.h2": "bold",
+    "markdown.h3": "bold",
+    "markdown.h4": "bold dim",
+}
+"""Quiet ones: most of an answer is quotations and places."""
+_WIDEST: Final = 110
+"""Longer lines of text are hard to read, however wide the terminal."""
+
+
+def colour() -> bool | None:
+    """What click is told: no colour when the person says so (`NO_COLOR`, a dumb terminal), else whatever fits."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
+def plain(text: object) -> str:
+    """Foreign text, lines kept, that can be printed."""
+    return printable(str(text))
 
 
 def safe(text: object) -> str:
-    """Foreign text on one line: nothing in it can colour, clear or move the cursor."""
+    """Foreign text on one line."""
     return " ".join(printable(str(text)).split())
 
 
-def echo_json(value: object) -> None:
-    """Print one JSON document on stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+def echo(text: str) -> None:
+    """Print data, or a table of it, on stdout."""
+    click.echo(text, color=colour())
 
 
 def tell(text: str) -> None:
     """Say something to the person, on stderr."""
-    click.echo(text, err=True)
+    click.echo(text, err=True, color=colour())
+
+
+def tell_warning(warning: "Warned") -> None:
+    """Say what makes a result less than whole, and what to do about it."""
+    impact = f" {safe(warning.impact)}" if warning.impact else ""
+    tell(f"{click.style('warning', fg='yellow', bold=True)}: {safe(warning.message)}{impact}")
+    if warning.recovery:
+        tell(f"   {click.style('next', bold=True)}: {safe(warning.recovery)}")
+
+
+# Words for numbers.
+
+
+def counted(number: int, what: str) -> str:
+    """`1 file`, `2,000 files`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def duration(nanoseconds: int) -> str:
+    """A time as people say it: `40 ms`, `1.2 s`, `3 min 05 s`."""
+    seconds = nanoseconds / 1e9
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+# JSON.
+
+
+def echo_json(value: object) -> None:
+    """Print one JSON document on stdout."""
+    click.echo(_visible(json.dumps(value, ensure_ascii=False, indent=2)))
+
+
+def json_line(value: object) -> str:
+    """`value` as JSON on one line."""
+    return _visible(json.dumps(value, ensure_ascii=False))
+
+
+_HIDDEN: Final = re.compile(
+    "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""What JSON lets stand as it is, and what a terminal obeys or does not show."""
+
+
+def _visible(text: str) -> str:
+    r"""JSON text that says the same with every hidden character as `\u202e`."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+# Where it goes.
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """A rich console that respects `NO_COLOR` and pipes."""
+    """A rich console that respects `NO_COLOR`, dumb terminals and pipes."""
     from rich.console import Console
+    from rich.theme import Theme
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    made = Console(stderr=stderr, highlight=False, emoji=False, markup=False, theme=Theme(_STYLES))
+    made.width = min(made.width, _WIDEST)
+    return made
+
+
+def cut_to_screen(line: str) -> str:
+    """`line` as far as the terminal is wide; all of it when a program reads it."""
+    width = shutil.get_terminal_size().columns
+    return line if not sys.stdout.isatty() or len(line) <= width else f"{line[: width - 1]}…"
+
+
+def wrapped(line: str) -> str:
+    """`line`, colours and all, broken between words where the terminal ends; as it is when a program reads it."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    if not sys.stdout.isatty() or len(click.unstyle(line)) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    rows = [indent]
+    for word in line.split():
+        row = f"{rows[-1]}{'' if rows[-1].isspace() or not rows[-1] else ' '}{word}"
+        if len(click.unstyle(row)) <= width or rows[-1].isspace():
+            rows[-1] = row
+        else:
+            rows.append(f"{indent}  {word}")
+    return "\n".join(rows)
+
+
+@contextlib.contextmanager
+def stdout_set_aside() -> Generator[IO[str]]:
+    """Give stdout to the command alone: whatever agents or their programs print meanwhile goes to stderr.
+
+    Yields what to write data to.
+    """
+    ours = sys.stdout
+    ours.flush()
+    try:
+        descriptor = ours.fileno()
+        kept = os.dup(descriptor)
+    except (OSError, ValueError):  # not a real file: a test, or an embedding
+        with contextlib.redirect_stdout(sys.stderr):
+            yield ours
+        return
+    os.set_inheritable(kept, False)
+    with os.fdopen(kept, "w", encoding=ours.encoding, errors="backslashreplace", newline="\n") as data:
+        os.dup2(2, descriptor)
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                yield data
+                data.flush()
+        finally:
+            with contextlib.suppress(OSError):
+                ours.flush()
+            os.dup2(kept, descriptor)
+
+
+# Findings.
 
 
 def findings_text(findings: Iterable["Finding"]) -> str:

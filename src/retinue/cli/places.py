@@ -5,10 +5,15 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 import platformdirs
 
-__all__ = ["cache_dir", "index_dir", "journal_file", "state_dir", "user_config_file"]
+__all__ = ["VARIABLES", "cache_dir", "index_dir", "journal_file", "state_dir", "user_config_file"]
+
+
+VARIABLES: Final = ("RETINUE_CACHE_DIR", "RETINUE_CONFIG_DIR", "RETINUE_STATE_DIR")
+"""What moves the folders."""
 
 
 def state_dir() -> Path:

@@ -1,6 +1,7 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retinue import catalogue
@@ -8,10 +9,13 @@ from retinue.agents.discover import discover
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.cli import places
+from retinue.cli.options import Bounds
+from retinue.cli.output import counted, findings_text, tell
 from retinue.cli.settings import Settings, load
-from retinue.errors import MissingFile
+from retinue.contract.budget import Budget
+from retinue.errors import InvalidInput, MissingFile
 
-__all__ = ["Project", "find_root", "open_project"]
+__all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +33,39 @@ class Project:
     registry: Registry
     trusted: bool
 
+    def with_only(self, names: Iterable[str]) -> "Project":
+        """The same folder with these agents and no others.
+
+        Raises:
+            UnknownName: Nobody is called that.
+        """
+        registry = Registry(dict.fromkeys(self.registry.get(name) for name in names))
+        registry.skipped, registry.findings = self.registry.skipped, self.registry.findings
+        return replace(self, registry=registry)
+
 
 def find_root(folder: Path | None) -> Path:
     """The folder asked for, or the top of the repository we stand in, or where we stand.
 
     Raises:
         MissingFile: The folder asked for is not there.
+        InvalidInput: It is no folder.
     """
     if folder is not None:
-        if not folder.is_dir():
-            raise MissingFile(f"There is no folder {str(folder)!r}.", hint="Name a folder with `--workspace`.")
-        return folder.resolve()
-    here = Path.cwd()
+        if folder.is_dir():
+            return folder.resolve()
+        if folder.exists():
+            raise InvalidInput(f"{str(folder)!r} is no folder.", hint="Name a folder with `--workspace`.")
+        raise MissingFile(f"There is no folder {str(folder)!r}.", hint="Name a folder with `--workspace`.")
+    here = _here()
     return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise MissingFile("The folder you stand in is gone.", hint="Go to another, or use `--workspace`.") from None
 
 
 def open_project(folder: Path | None) -> Project:
@@ -49,10 +73,28 @@ def open_project(folder: Path | None) -> Project:
 
     Raises:
         MissingFile: The folder is not there.
+        InvalidInput: It is no folder.
     """
     root = find_root(folder)
     settings = load(root)
     trusted = TrustStore(places.state_dir()).is_trusted(root)
     index = places.index_dir() if settings.get("index.cache") else None
-    registry = discover(root, trusted=trusted, catalogue=catalogue.agents(index_dir=index))
+    registry = discover(root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index))
     return Project(root, settings, registry, trusted)
+
+
+def budget_of(settings: Settings, bounds: Bounds) -> Budget:
+    """How much a run may spend: what was said on the command line, else what is set."""
+    return Budget(
+        timeout_s=settings.get("run.timeout_s", bounds.timeout_s),
+        tokens=settings.get("run.max_tokens", bounds.tokens),
+        cost_usd=settings.get("run.max_cost_usd", bounds.cost_usd),
+    )
+
+
+def tell_notes(project: Project) -> None:
+    """Say what of the folder was passed over: settings that do not hold, files that gave no agent."""
+    if project.settings.findings:
+        tell(findings_text(project.settings.findings))
+    if files := len({each.path for each in project.registry.skipped}):
+        tell(f"{counted(files, 'file')} of this project gave no agent: see `retinue agents`.")

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from retinue.agents.load.document import read_bytes
 from retinue.cli import places
 from retinue.contract.finding import Finding
 from retinue.contract.names import nearest
+from retinue.errors import MissingFile, RetinueError
 
 __all__ = ["KEYS", "Key", "Setting", "Settings", "load"]
 
-Kind: TypeAlias = Literal["text", "number", "count", "switch", "words"]
+Kind: TypeAlias = Literal["text", "seconds", "number", "count", "switch", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Key:
 
     Attributes:
         choices: The only words allowed, when they are few.
-        for_projects: A project file may set it: it can only narrow what a run does.
+        for_projects: A project file may set it at all.
+        narrows: It bounds what a run may do; a project file may make the user's own bound tighter, never wider.
         secret: Shown as `***`.
     """
 
@@ -35,13 +38,14 @@ class Key:
     about: str
     choices: tuple[str, ...] = ()
     for_projects: bool = True
+    narrows: bool = False
     secret: bool = False
 
 
 KEYS: Final[Mapping[str, Key]] = {
-    "run.timeout_s": Key("number", None, "seconds that a run may take"),
-    "run.max_tokens": Key("count", None, "tokens that a run may spend"),
-    "run.max_cost_usd": Key("number", None, "money that a run may spend"),
+    "run.timeout_s": Key("seconds", None, "seconds that a run may take", narrows=True),
+    "run.max_tokens": Key("count", None, "tokens that a run may spend", narrows=True),
+    "run.max_cost_usd": Key("number", None, "US dollars that a run may spend", narrows=True),
     "run.context": Key(
         "text",
         "summary",
@@ -49,7 +53,7 @@ KEYS: Final[Mapping[str, Key]] = {
         choices=("full", "summary", "metadata", "none"),
     ),
     "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
-    "run.agents": Key("words", (), "the only agents a run may use; empty means all"),
+    "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
     "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
     "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
 }
@@ -87,10 +91,18 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
         name = _VARIABLES.get(variable)
         if name:
             _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}", trusted=True)
+        elif (
+            variable.startswith(_PREFIX)
+            and variable not in places.VARIABLES
+            and (near := nearest(variable, _VARIABLES, limit=1))
+        ):
+            message, fix = f"`{variable}` is no setting", f"did you mean `{near[0]}`?"
+            findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
 
 
-_VARIABLES: Final = {f"RETINUE_{name.upper().replace('.', '_')}": name for name in KEYS}
+_PREFIX: Final = "RETINUE_"
+_VARIABLES: Final = {f"{_PREFIX}{name.upper().replace('.', '_')}": name for name in KEYS}
 
 
 def _project_files(project: Path, findings: list[Finding]) -> Iterable[tuple[Path, dict[str, Any]]]:
@@ -107,13 +119,16 @@ def _table(value: object) -> dict[str, Any]:
 
 
 def _read(file: Path, findings: list[Finding]) -> dict[str, Any]:
+    """What a settings file says; nothing when there is none, or when it cannot be read, which is a finding."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return tomllib.loads(read_bytes(file).decode("utf-8"))
+    except MissingFile:
         return {}
-    except (OSError, ValueError) as error:
-        findings.append(_finding("settings/unreadable", f"{file} cannot be read: {error}", str(file), "mend the file"))
-        return {}
+    except RetinueError as error:
+        findings.append(_finding("settings/unreadable", error.message, str(file), error.hint))
+    except ValueError as error:
+        findings.append(_finding("settings/unreadable", f"it is no TOML: {error}", str(file), "mend the file"))
+    return {}
 
 
 def _flat(said: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
@@ -138,12 +153,27 @@ def _take(
     elif (read := _checked(key, value)) is None:
         wanted = " or ".join(key.choices) or _WANTED[key.kind]
         findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {value!r}", origin, f"give {wanted}"))
+    elif not trusted and key.narrows and not _within(read, values[name].value):
+        fix = f"keep within {values[name].value!r}, which holds, or set it in {places.user_config_file()}"
+        message = f"a project may narrow `{name}`, not widen it to {value!r}"
+        findings.append(_finding("settings/not-for-projects", message, origin, fix))
     else:
         values[name] = Setting(read, origin)
 
 
+def _within(value: object, bound: object) -> bool:
+    """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower."""
+    if bound is None or bound == ():
+        return True
+    if isinstance(value, tuple):
+        names, allowed = cast("tuple[str, ...]", value), cast("tuple[str, ...]", bound)
+        return bool(names) and set(names) <= set(allowed)
+    return isinstance(value, int | float) and isinstance(bound, int | float) and value <= bound
+
+
 _WANTED: Final[Mapping[Kind, str]] = {
     "text": "a text",
+    "seconds": "a number of seconds above 0",
     "number": "a number of 0 or more",
     "count": "a whole number of 0 or more",
     "switch": "true or false",
@@ -153,15 +183,16 @@ _WANTED: Final[Mapping[Kind, str]] = {
 
 def _checked(key: Key, value: Any) -> object:
     """`value` if it is of the right kind, else None."""
-    if key.kind in {"count", "number"} and isinstance(value, bool):
+    if key.kind in {"count", "number", "seconds"} and isinstance(value, bool):
         return None
     match key.kind:
         case "switch":
             return value if isinstance(value, bool) else None
         case "count":
             return value if isinstance(value, int) and value >= 0 else None
-        case "number":
-            return float(value) if isinstance(value, (int, float)) and 0 <= value < float("inf") else None
+        case "number" | "seconds":
+            fits = isinstance(value, int | float) and 0 <= value < float("inf") and (value or key.kind == "number")
+            return float(value) if fits else None
         case "text":
             return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
         case "words":
@@ -177,7 +208,7 @@ def _from_text(kind: Kind, text: str) -> object:
                 return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
             case "count":
                 return int(text)
-            case "number":
+            case "number" | "seconds":
                 return float(text)
             case "words":
                 return [word.strip() for word in text.split(",") if word.strip()]

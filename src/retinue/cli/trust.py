@@ -1,74 +1,106 @@
 """`retinue trust`: the user's own yes to the code of a folder."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from retinue.cli.options import json_option
-from retinue.cli.output import echo_json, safe, tell
+
+if TYPE_CHECKING:
+    from retinue.agents.trust import TrustStore
 
 __all__ = ["command"]
 
 
 @click.command("trust")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Say yes without being asked.")
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.option("--yes", "-y", is_flag=True, help="Say yes without being asked.")
 @click.option("--list", "listed", is_flag=True, help="List the folders you have trusted.")
 @click.option("--revoke", is_flag=True, help="Take your yes back.")
 @json_option
 def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
-    """Allow FOLDER's own Python agents and settings to be used.
+    """Allow the Python agents of DIR to be used: by default of the repository you stand in.
 
-    Shows the files that name code, then asks. When one of them changes, you are asked again.
+    Shows the files that name code, then asks. When one of them changes, comes or goes, you are asked again. A project
+    can never give itself this permission.
     """
     from retinue.agents.trust import TrustStore
     from retinue.cli import places
+    from retinue.cli.output import counted, echo_json, safe, tell
     from retinue.cli.project import find_root
 
     store = TrustStore(places.state_dir())
     if listed:
-        _list(store.folders(), trusted=[store.is_trusted(each) for each in store.folders()], as_json=as_json)
+        _list(store, as_json=as_json)
         return
-    root = (folder or find_root(None)).resolve()
+    # What is revoked need not exist any more.
+    root = folder.resolve() if folder is not None and revoke else find_root(folder)
     if revoke:
         gone = store.revoke(root)
+        if as_json:
+            echo_json({"folder": str(root), "trusted": False, "was_trusted": gone})
         tell(f"{'No longer trusted' if gone else 'Was not trusted'}: {safe(root)}")
         return
-    _grant(root, yes=yes)
+    _ask(store, root, yes=yes)
     files = store.trust(root)
     if as_json:
-        echo_json({"folder": str(root), "files": list(files)})
-        return
-    tell(f"Trusted: {safe(root)} ({len(files)} file{'' if len(files) == 1 else 's'})")
+        echo_json({"folder": str(root), "trusted": True, "files": list(files)})
+    tell(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({counted(len(files), 'file')})")
 
 
-def _list(folders: tuple[Path, ...], *, trusted: list[bool], as_json: bool) -> None:
+def _list(store: "TrustStore", *, as_json: bool) -> None:
+    from retinue.cli.output import echo, echo_json, safe, tell
+
+    folders = {folder: store.is_trusted(folder) for folder in store.folders()}
     if as_json:
-        echo_json([{"folder": str(each), "trusted": still} for each, still in zip(folders, trusted, strict=True)])
+        echo_json([{"folder": str(folder), "trusted": still} for folder, still in folders.items()])
         return
-    for each, still in zip(folders, trusted, strict=True):
-        click.echo(f"{safe(each)}{'' if still else '  (changed since; not trusted any more)'}")
+    for folder, still in folders.items():
+        echo(f"{safe(folder)}{'' if still else '  (changed since; not trusted any more)'}")
+    if store.problem is not None:
+        raise store.problem
     if not folders:
         tell("You have trusted no folder.")
 
 
-def _grant(root: Path, *, yes: bool) -> None:
+def _ask(store: "TrustStore", root: Path, *, yes: bool) -> None:
     """Show what would be trusted, and ask.
 
     Raises:
-        NotTrusted: The answer is no, or nobody is there to ask.
+        NotTrusted: The answer is no, or nobody is there to give one.
     """
     from retinue.agents.code_files import code_files
+    from retinue.cli.output import counted, safe, tell
     from retinue.cli.screen import somebody_is_there
     from retinue.errors import NotTrusted
 
     files = code_files(root)
-    tell(f"{safe(root)} names code in {len(files)} file{'' if len(files) == 1 else 's'}:")
+    news = _changed(store, root)
+    tell(f"{safe(root)} names code in {counted(len(files), 'file')}{':' if files else '.'}")
     for file in files:
-        tell(f"  {safe(file.relative_to(root))}")
+        name = file.relative_to(root).as_posix()
+        size = counted(len(file.read_bytes().splitlines()), "line")
+        tell(f"  {safe(name)}  {size}{click.style('  changed since you last said yes', fg='yellow') * (name in news)}")
     if yes:
         return
     if not somebody_is_there():
-        raise NotTrusted("Nobody is there to say yes.", hint="Look at the files, then run `retinue trust --yes`.")
+        hint = "Look at the files, then run `retinue trust --yes`."
+        raise NotTrusted("Nobody is there to say yes.", hint=hint)
     if not click.confirm("Have you looked at them, and may they run as you?", err=True):
-        raise NotTrusted("You said no.", hint="Nothing was changed.")
+        raise NotTrusted("You said no.", hint="Nothing was changed; run `retinue trust` again when you are sure.")
+
+
+def _changed(store: "TrustStore", root: Path) -> frozenset[str]:
+    """The files that changed since the folder was trusted; none when it never was."""
+    from retinue.errors import NotTrusted, RetinueError
+
+    if root not in store.folders():
+        return frozenset()
+    try:
+        store.check(root)
+    except NotTrusted as error:
+        return frozenset(map(str, error.detail.get("files", ())))
+    except RetinueError:
+        return frozenset()
+    return frozenset()

@@ -48,6 +48,8 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
     Spelling apart (`yearEnd` for `year_end`) comes before misspelling (`yaer_end`), equal likeness as given.
     """
     wanted = fold(name[:_LONGEST])
+    import difflib  # noqa: PLC0415 - only misspellings need it, and every process imports this module
+
     folds: dict[str, list[str]] = {}
     for known in names:
         if known != name:

@@ -32,8 +32,15 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 
     Raises:
         InternalError: The function tried to end the program (`sys.exit`): a thread cannot.
+        CancelledError: The caller was cancelled; a note says so when the thread was left behind.
     """
-    return await Call(function, *args, **kwargs)
+    call = Call(function, *args, **kwargs)
+    try:
+        return await call
+    except asyncio.CancelledError as error:
+        if call.left_behind:
+            error.add_note(f"`{call.name}` still runs in a thread that was left behind.")
+        raise
 
 
 class Call(Generic[T]):

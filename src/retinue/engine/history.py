@@ -7,6 +7,7 @@ first thing that has to be done anew has been done; from then on everything is f
 from collections import Counter, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
 from retinue.contract.event import KINDS, Answered, Asked, Body, Event, Finished, Started
@@ -89,10 +90,11 @@ class History:
 class Replay:
     """What a run that goes on still has to repeat."""
 
-    __slots__ = ("_given", "_kept", "_renewed", "_said", "_values")
+    __slots__ = ("_given", "_kept", "_renewed", "_said", "_taken", "_values")
 
     def __init__(self, history: History) -> None:
         self._kept = history.kept()
+        self._taken: list[tuple[int, str, Result]] = []
         self._values = {kind: deque(values) for kind, values in _values(history.notes).items()}
         self._given: dict[Value, int] = dict.fromkeys(_VALUES, 0)
         self._said = Counter(
@@ -107,9 +109,16 @@ class Replay:
         """How many recorded results have not been taken yet."""
         return len(self._kept)
 
-    def take(self, name: str) -> tuple[int, Result] | None:
-        """The recorded result of `name` and its place in the order, once."""
-        return self._kept.pop(name, None)
+    def take(self, name: str) -> bool:
+        """Whether there is a recorded result of `name`; then `next` will give it."""
+        if (kept := self._kept.pop(name, None)) is None:
+            return False
+        heappush(self._taken, (kept[0], name, kept[1]))
+        return True
+
+    def next(self) -> tuple[str, Result] | None:
+        """Of the results that were taken, the one that came first when they were made; each once."""
+        return heappop(self._taken)[1:] if self._taken else None
 
     def value(self, kind: Value) -> float | None:
         """The next recorded value, or None: it must be a fresh one."""

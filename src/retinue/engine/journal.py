@@ -225,6 +225,7 @@ class Journal:
         """
         if older_than_ns is None and keep is None:
             raise InvalidInput("Nothing says which runs to delete.", hint="Give an age, or how many runs to keep.")
+        self.flush()
         if not self.path.exists():
             return 0
 

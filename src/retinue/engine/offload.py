@@ -71,13 +71,10 @@ class Pool:
         """
         name = _name(function)
         message = _pack(name, function, args, kwargs)
-        limit = asyncio.timeout(timeout_s)
         try:
-            async with limit, self._turn:
+            async with asyncio.timeout(timeout_s), self._turn:
                 answer = await self._exchange(name, message)
         except TimeoutError:
-            if not limit.expired():
-                raise
             raise DeadlineExceeded(
                 f"`{name}` did not end within {timeout_s:g} s; its worker was killed.",
                 hint="Allow more time or give it less to do.",

@@ -27,7 +27,8 @@ class Owner:
     __slots__ = ("_file", "_path", "name")
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         self.name = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / self.name
         # Locked under another name first, so that nobody ever sees it free.
@@ -35,6 +36,8 @@ class Owner:
         self._file: IO[bytes] = os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         making.rename(self._path)
+        for path in folder.iterdir():
+            is_alive(folder, path.name)  # sweeps away what dead ones have left
 
     def release(self) -> None:
         """Be dead from now on."""

@@ -4,12 +4,10 @@ Which runs there are, and how they are found again, is the business of `inproces
 """
 
 import asyncio
-import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from heapq import heappop, heappush
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import Final, cast
 
 from retinue.contract.event import Answered, Asked, Body, Finished, Message
 from retinue.contract.model import JsonMapping
@@ -17,54 +15,16 @@ from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.engine.base import RunRecord, Step
 from retinue.engine.history import History, Replay, Value
+from retinue.engine.host import Answerer, Host
 from retinue.engine.log import Log
 from retinue.engine.outcome import as_canceled, canceled, failed
 from retinue.engine.questions import check_answer, policy_answer, result_of
-from retinue.errors import InternalError, InvalidInput, UnknownName
+from retinue.engine.tasks import GRACE_S, gone, is_unborn, throw_out
+from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
-if TYPE_CHECKING:
-    from retinue.engine.journal import Journal
+__all__ = ["LiveRun"]
 
-__all__ = ["GRACE_S", "Answerer", "Host", "LiveRun", "is_unborn", "throw_out"]
-
-Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
-"""Asks a person; None when nobody is there."""
-
-GRACE_S: Final = 5.0
-"""How long something may go on after it was told to stop. Then it is thrown out."""
-
-
-class Host(Protocol):
-    """What a run needs of its engine."""
-
-    thread: int
-    clock: Callable[[], int]
-    chance: Callable[[], float]
-    pause: Callable[[float], Awaitable[None]]
-    journal: "Journal | None"
-    answerer: Answerer | None
-    waits_for_answers: bool
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop everything happens in."""
-        ...
-
-    def launch_child(self, parent: "LiveRun", name: str, workflow: str, payload: JsonMapping) -> "LiveRun":
-        """Start a child run.
-
-        Raises:
-            UnknownName: There is no such workflow.
-        """
-        ...
-
-    def stop_run(self, run: "LiveRun", reason: str) -> None:
-        """Ask a run to stop."""
-        ...
-
-    def interrupted(self) -> bool:
-        """Whether a `KeyboardInterrupt` seen now is a person at the terminal, and not a step that raised it."""
-        ...
+_NO_LONGER: Final = "The run it belongs to was stopped, or needs it no longer."
 
 
 class LiveRun:
@@ -91,7 +51,6 @@ class LiveRun:
         "_names",
         "_open",
         "_ready",
-        "_repeated",
         "_replay",
         "_stopped",
         "_waiter",
@@ -125,7 +84,6 @@ class LiveRun:
         self._names: dict[str, bool] = {}
         self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
         self._ready: list[tuple[str, Result]] = []
-        self._repeated: list[tuple[int, str, Result]] = []
         self._asked: dict[str, Question] = {}
         self._stopped: dict[str, asyncio.TimerHandle] = {}
         self._waiter: asyncio.Future[None] | None = None
@@ -174,9 +132,8 @@ class LiveRun:
 
     async def completed(self) -> Sequence[tuple[str, Result]]:
         """See `Scope.completed`. What a resumed run repeats comes one at a time, in its former order."""
-        if self._repeated:
-            _, name, result = heappop(self._repeated)
-            return ((name, result),)
+        if self._replay is not None and (repeated := self._replay.next()) is not None:
+            return (repeated,)
         while not self._ready:
             if not self._open:
                 raise InternalError(
@@ -206,7 +163,7 @@ class LiveRun:
                 "`Finished` is recorded by the engine itself, when something has ended.", hint="Do not emit it."
             )
         if get_ident() != self._host.thread:
-            with suppress(RuntimeError):  # the loop is closed, so the run has ended
+            with suppress(RuntimeError, Unavailable):  # the engine or its loop is closed, so the run has ended
                 self._host.loop.call_soon_threadsafe(self.log.record, body, node, attempt)
             return
         replay = self._replay
@@ -300,23 +257,25 @@ class LiveRun:
 
     async def wind_up(self) -> None:
         """Stop what the workflow has left running, and wait until it is gone."""
-        tasks = [task for task in map(_task_of, self._open.values()) if task is not None]
+        started = tuple(self._open.values())
         for name in tuple(self._open):
             self._stop(name)
-        # A step that goes on is thrown out after the grace; a child run takes as long for its own, and then some.
-        end = self._host.loop.time() + 3 * GRACE_S
-        while pending := [task for task in tasks if not task.done()]:
-            if (left := end - self._host.loop.time()) <= 0:
-                break
-            with suppress(asyncio.CancelledError):  # it is stopping already
-                await asyncio.wait(pending, timeout=left)
+        # Steps that go on are thrown out after the grace, and child runs see to their own.
+        await gone([each.task for each in started if isinstance(each, LiveRun) and each.task is not None], None)
+        tasks = [each for each in started if isinstance(each, asyncio.Task)]
+        await gone(tasks, 2 * GRACE_S)
+        for task in tasks:
+            if not task.done():
+                throw_out(task)
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of whatever has not been delivered."""
+        """Let go of whatever has not been delivered, without waiting."""
         for name, started in tuple(self._open.items()):
-            if (task := _task_of(started)) is not None:
-                throw_out(task)
+            if isinstance(started, LiveRun):
+                self._host.stop_run(started, _NO_LONGER)
+            elif started is not None:
+                throw_out(started)
             self._asked.pop(name, None)
             self.deliver(name, self._canceled(name))
 
@@ -328,7 +287,7 @@ class LiveRun:
         self.task = self.past = self._replay = None
         if self.timer is not None:
             self.timer.cancel()
-        self._names, self._ready, self._repeated = {}, [], []
+        self._names, self._ready = {}, []
         self.log.close()
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
@@ -351,10 +310,7 @@ class LiveRun:
         self._names[name] = True
 
     def _is_kept(self, name: str) -> bool:
-        if self._replay is None or (kept := self._replay.take(name)) is None:
-            return False
-        heappush(self._repeated, (kept[0], name, kept[1]))
-        return True
+        return self._replay is not None and self._replay.take(name)
 
     async def _run_step(self, name: str, body: Step) -> None:
         try:
@@ -401,7 +357,7 @@ class LiveRun:
             return
         started = self._open[name]
         if isinstance(started, LiveRun):
-            self._host.stop_run(started, "The run it belongs to was stopped, or needs it no longer.")
+            self._host.stop_run(started, _NO_LONGER)
             return
         if self._asked.pop(name, None) or started is None or is_unborn(started):
             self.deliver(name, self._canceled(name))
@@ -439,23 +395,3 @@ class LiveRun:
 
     def _canceled(self, name: str) -> Result:
         return canceled(f"{self.run}:{name}", name, f"`{name}` was stopped.")
-
-
-def is_unborn(task: "asyncio.Task[None]") -> bool:
-    """Whether `task` has not taken its first step. Cancelled now it never will, so nothing in it can say so."""
-    return inspect.getcoroutinestate(_coroutine(task)) == inspect.CORO_CREATED
-
-
-def throw_out(task: "asyncio.Task[None]") -> None:
-    """End a task that swallows being cancelled."""
-    with suppress(RuntimeError):  # it swallows even this
-        _coroutine(task).close()
-    task.cancel()
-
-
-def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
-    return cast("Coroutine[Any, Any, None]", task.get_coro())
-
-
-def _task_of(started: "asyncio.Task[None] | LiveRun | None") -> "asyncio.Task[None] | None":
-    return started.task if isinstance(started, LiveRun) else started

@@ -149,7 +149,7 @@ class Writer:
         except RetinueError as error:
             self._give_up(error)
             return
-        except (ValueError, OverflowError) as error:  # a name or number that the database cannot hold
+        except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
             self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
             return
         if written < len(rows):

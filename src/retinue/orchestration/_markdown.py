@@ -43,11 +43,9 @@ def _blocks(data: JsonMapping) -> Iterator[str]:
             yield f"## {_line(section['title'])}"
         yield str(section["text"])
         yield _sources(cast("Sequence[str]", section["sources"]))
-    yield _titled(
-        "Not answered", (f"{_line(one['clause'])}: {_line(one['reason'])}" for one in _list(data, "not_answered"))
-    )
+    yield _titled("Not answered", map(_unanswered, _list(data, "not_answered")))
     yield _titled("What went wrong", map(_failure, _list(data, "failures")))
-    yield _titled("Questions", (_line(one["text"]) for one in _list(data, "questions")))
+    yield _titled("Questions", (_prose(one["text"]) for one in _list(data, "questions")))
 
 
 def _list(data: JsonMapping, name: str) -> list[JsonMapping]:
@@ -59,9 +57,18 @@ def _titled(title: str, lines: Iterable[str]) -> str:
     return f"## {title}\n\n{items}" if items else ""
 
 
+def _unanswered(one: Mapping[str, object]) -> str:
+    return f"{_line(one['clause']).rstrip('.?! ')}: {_prose(one['reason'])}"
+
+
 def _failure(one: Mapping[str, object]) -> str:
-    hint = f" {_line(one['hint'])}" if one.get("hint") else ""
-    return f"{_line(one['title'])} (`{one['agent']}`): {_line(one['message'])}{hint}"
+    hint = f" {_prose(one['hint'])}" if one.get("hint") else ""
+    return f"{_line(one['title'])} (`{one['agent']}`): {_prose(one['message'])}{hint}"
+
+
+def _prose(text: object) -> str:
+    """A sentence with code in backticks, as messages and reasons are, on one line."""
+    return " ".join(tame(str(text)).split())
 
 
 def _sources(sources: Sequence[str]) -> str:

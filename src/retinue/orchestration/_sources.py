@@ -1,6 +1,7 @@
 """Where the statements of a result come from: its citations, as places a person can go to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, cast
 
 from retinue.contract.sanitize import printable
@@ -16,7 +17,7 @@ _LONGEST: Final = 300
 
 def sources_in(data: object) -> tuple[str, ...]:
     """The places that `data` cites, each once, in order; at most fifty."""
-    return tuple(dict.fromkeys(_first(_all(data), _MOST)))
+    return tuple(islice(dict.fromkeys(islice(_all(data), _MOST * 4)), _MOST))
 
 
 def place_of(item: object) -> str:
@@ -47,10 +48,6 @@ def _all(data: object) -> Iterator[str]:
 def _cited(item: object) -> str:
     """The place that one entry of a list names. Bare words in it are kinds of sources ("docs", "code"), not places."""
     return "" if isinstance(item, str) and not any(mark in item for mark in "/.:") else place_of(item)
-
-
-def _first(items: Iterable[str], most: int) -> Iterator[str]:
-    return (item for _, item in zip(range(most * 4), items, strict=False))
 
 
 def _shown(text: str) -> str:

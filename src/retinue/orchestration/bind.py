@@ -15,6 +15,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding
 from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
+from retinue.errors import InvalidDefinition
 from retinue.orchestration.reading import (
     NOWHERE,
     READERS,
@@ -63,15 +64,21 @@ def bind(
     said = Said(clause[:_CLAUSE_CHARS])
     parameters = parameters_of(skill.input_schema)
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
-    free = [parameter for parameter in parameters if parameter.name not in bound]
-    for parameter in free:
+    # What is given is read all the same, so that its words are not taken for something else.
+    read: set[str] = set()
+    for parameter in parameters:
         if (binding := _addressed(parameter, skill, said.text, goal=goal, target=target)) is not None:
-            bound[parameter.name] = binding
+            read.add(parameter.name)
+            bound.setdefault(parameter.name, binding)
     for reader in READERS:
-        for parameter in free:
-            if parameter.name not in bound and (reading := reader(parameter, said, around)) is not None:
-                _keep(parameter, reading, said, bound)
-    for parameter in free:
+        for parameter in parameters:
+            if parameter.name in read or (reading := reader(parameter, said, around)) is None:
+                continue
+            if parameter.accepts(reading.value):
+                read.add(parameter.name)
+                said.take(reading)
+                bound.setdefault(parameter.name, _said(parameter, reading, said))
+    for parameter in parameters:
         if parameter.name not in bound and (binding := _default(parameter, skill)) is not None:
             bound[parameter.name] = binding
     values = {parameter.name: bound[parameter.name].value for parameter in parameters if parameter.name in bound}
@@ -96,11 +103,9 @@ def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, ta
     return None
 
 
-def _keep(parameter: Parameter, reading: Reading, said: Said, bound: dict[str, Binding]) -> None:
-    if parameter.accepts(reading.value):
-        said.take(reading)
-        words = said.text[reading.start : reading.end]
-        bound[parameter.name] = Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
+def _said(parameter: Parameter, reading: Reading, said: Said) -> Binding:
+    words = said.text[reading.start : reading.end]
+    return Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
 
 
 def _default(parameter: Parameter, skill: Skill) -> Binding | None:
@@ -127,13 +132,16 @@ def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question
 
 def _objections(skill: Skill, values: JsonMapping, agent: str | None) -> tuple[Question, ...]:
     """What the schema as a whole still has against `values`, though each fits by itself."""
-    findings = compiled(skill.input_schema).findings(values)
+    try:
+        objections = [f"{one.message} {one.fix}" for one in compiled(skill.input_schema).findings(values)]
+    except InvalidDefinition as error:
+        objections = [error.message]
     return tuple(
         Question(
             id=f"input_{number}",
-            text=f"`{skill.name}` cannot be called like this: {finding.message} {finding.fix}".strip(),
+            text=f"`{skill.name}` cannot be called like this: {objection.strip()}",
             agent=agent,
             skill=skill.name,
         )
-        for number, finding in enumerate(findings, start=1)
+        for number, objection in enumerate(objections, start=1)
     )

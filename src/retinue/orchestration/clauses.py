@@ -30,7 +30,9 @@ _MAYBE: Final = re.compile(
     re.IGNORECASE,
 )
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|mr|mrs|ms|dr|st|no|nr|approx|inc|ltd|co|fig|sec|ca)|\b[A-Za-z])\.\Z", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|mr|mrs|ms|dr|st|no|nr|approx|inc|ltd|co|fig|sec|ca)|\b[A-Za-z]"
+    r"|(?:\A|\n) *\d{1,2})\.\Z",
+    re.IGNORECASE,
 )
 _BULLET: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COURTESY: Final = re.compile(
@@ -41,18 +43,16 @@ _COURTESY: Final = re.compile(
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))",
     re.IGNORECASE,
 )
+_PRODUCT: Final = r"(?:commits?|files?|branch|branches|findings?|modules?|functions?|class|classes|results?|ones?)"
 _LOOKS_BACK: Final = re.compile(
-    r"\b(?:based on|from|using|with|in|of|by)\s+(?:that|this|these|those|it|them|the\s+(?:result|results|answer|output|"
-    r"findings?|above|list))\b"
-    r"|\b(?:that|this|these|those|the\s+(?:same|above|resulting))\s+(?:[a-z-]+\s+){0,2}(?:changed?|changes|touched|"
-    r"commits?|files?|branch|branches|results?|findings?|answers?|list|report|output|data|numbers?|figures?|author|"
-    r"version|modules?|functions?|class|classes|one|ones)\b"
-    r"|\b(?:about|for|to|does|did|do|summari[sz]e|explain|compare|analy[sz]e|document|list|describe|check|review)\s+"
+    # "this" is what stands around us ("this repository"); "that" in front of a verb is no pointer ("code that runs").
+    r"\bbased on (?:that|this|these|those|it|them|the (?:results?|answers?|findings?|above))\b"
+    rf"|\b(?:that|those|the (?:same|above|resulting)) (?:(?:very|last|latest|first|new|two|three) )?{_PRODUCT}\b"
+    r"|\b(?:from|using|with) (?:those|them|the (?:results?|findings?|answers?))\b"
+    r"|\b(?:summari[sz]e|explain|compare|analy[sz]e|describe|review|check|combine|rank|sort) "
     r"(?:it|them|these|those|both)\b",
     re.IGNORECASE,
 )
-
-
 _THEN: Final = re.compile(r"(?:and\s+)?(?:then|after that|afterwards|next|finally|lastly)\b", re.IGNORECASE)
 _THEN_INSIDE: Final = re.compile(r"\b(?:then|after that|afterwards|finally|lastly)\b", re.IGNORECASE)
 
@@ -84,7 +84,8 @@ def sentences(goal: str) -> tuple[Clause, ...]:
     follows = False
     for piece, cut in _parts(text, _SURE):
         follows = follows or _says_then(cut)
-        words = _BULLET.sub("", piece.text, count=1).strip(" \t\n,;")
+        bullet = _BULLET.match(piece.text)
+        words = piece.text[bullet.end() if bullet else 0 :].strip(" \t\n,;")
         if any(character.isalnum() for character in words):
             found.append(Clause(words, follows=bool(found) and (follows or _THEN.match(words) is not None)))
             follows = False

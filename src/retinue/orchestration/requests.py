@@ -14,7 +14,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
-from retinue.contract.task import Context, Task
+from retinue.contract.task import Context, OutputWish, Task
 from retinue.contract.tokens import counter
 from retinue.orchestration.bind import bind
 from retinue.orchestration.condense import Savings, hand_on
@@ -69,6 +69,7 @@ class Requests:
         self.counter = counter(order.counter)
         self.savings = Savings(self.counter.name)
         self._run = run
+        self._output = OutputWish()
         self._order = order
         self._definitions = definitions
         self._exists = exists
@@ -90,6 +91,7 @@ class Requests:
             parameters=node.parameters,
             context=Context(what=goal, constraints=said, inputs=inputs) if goal or said or inputs else Context(),
             limits=node.limits,
+            output=self._output,
             source_agent=RUN_AGENT,
             parent=self._order.parent,
             depth=self._order.depth,

@@ -25,6 +25,9 @@ FALLBACK_FLOOR: Final = 0.06
 """The floor of a registry with too few examples to find its own: it keeps 9 of 10 of the answerable and refuses 2 of 3
 of the unanswerable requests of a public tool-routing set (`bench/router.py`)."""
 
+_LEAST_FLOOR: Final = 0.05
+"""A small registry with examples of many kinds finds a floor near nothing. Below this only parts of words agree."""
+
 _KEPT_SHARE: Final = 0.9
 _LEAST_EXAMPLES: Final = 8
 _LEAST_OF_ONE: Final = 3
@@ -88,8 +91,8 @@ class Router:
     def _rank(self, query: "_Query", *, limit: int) -> list["_Found"]:
         if not self._skills:
             return []
-        words = self._words.scores(query.words)
-        grams = self._grams.scores(query.grams)
+        words, common_words = self._words.scores(query.words)
+        grams, common_grams = self._grams.scores(query.grams)
         word_mean, word_scale = _spread(words)
         gram_mean, gram_scale = _spread(grams)
         summed = [word * word_scale + gram * gram_scale for word, gram in zip(words, grams, strict=True)]
@@ -98,8 +101,8 @@ class Router:
         gram_reach = self._grams.reach(query.grams) or 1.0
         found: list[_Found] = []
         for place in nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__):
-            word = words[place] + self._words.common(query.words, place)
-            gram = grams[place] + self._grams.common(query.grams, place)
+            word = words[place] + self._words.add(common_words, place)
+            gram = grams[place] + self._grams.add(common_grams, place)
             score = word * word_scale + gram * gram_scale - shift
             found.append(_Found(place, score, (word / word_reach + gram / gram_reach) / 2))
         return nlargest(limit, found, key=lambda one: (one.score, -one.place))
@@ -134,7 +137,8 @@ class Router:
             rivals = (one.share for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
             others.append(next(rivals, 0.0))
         keeps = sorted(own)[int(len(own) * (1 - _KEPT_SHARE))]
-        return round(min(keeps, max(sorted(others)[len(others) // 2], FALLBACK_FLOOR)), 4)
+        wanted = min(keeps, max(sorted(others)[len(others) // 2], FALLBACK_FLOOR))
+        return round(max(wanted, _LEAST_FLOOR), 4)
 
     def _share_without(self, query: "_Query", place: int, example: str) -> float:
         """The share that the skill at `place` would have, had its definition not held `example`."""

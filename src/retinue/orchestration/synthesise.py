@@ -100,7 +100,9 @@ def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
     results = list(ended.results.values())
     useful = [result for result in results if result.useful]
     failed = [result.fault for _, result in ended.failures if result.fault]
-    fault = None if useful else failed[0] if failed else _nobody(ended.plan) if outcome == "rejected" else None
+    fault = _nobody(ended.plan) if outcome == "rejected" else None
+    if outcome is not None and not useful and failed:
+        fault = failed[0]
     return Result(
         task_id=ended.task_id,
         agent=RUN_AGENT,

@@ -49,6 +49,7 @@ class Walk:
         self._progress = {node.id: Progress(node) for node in command.plan.nodes}
         self._open: dict[str, tuple[str, Literal["step", "child", "ask"]]] = {}
         self._unneeded: set[str] = set()
+        self._came: dict[str, Result] = {}
         self._composing = sum(self._requests.composes(node) for node in command.plan.nodes)
 
     async def run(self) -> Result:
@@ -181,6 +182,7 @@ class Walk:
     async def _work(self, task: Task, context: NodeContext) -> Result:
         """The body of a step: one call through the boundary."""
         result = await self._surface.call(task, context)
+        self._came[context.node] = result
         question = context.waits_for
         if question is None or result.useful:
             return result
@@ -293,11 +295,12 @@ class Walk:
         return synthesise(ended, savings=self._requests.savings, counter=self._requests.counter)
 
     def _give_up_on_the_rest(self) -> None:
+        """Note the nodes that have not ended, but for what had come and was not taken yet when the run was stopped."""
         for node in self._order.plan.nodes:
             if node.id not in self._requests.results:
-                self._requests.results[node.id] = self._without(
-                    node, Canceled("The run was stopped."), outcome="canceled"
-                )
+                came = self._came.get(node.id)
+                stopped = self._without(node, Canceled("The run was stopped."), outcome="canceled")
+                self._requests.results[node.id] = came if came is not None and came.useful else stopped
 
     def _deadline(self, started_ns: int) -> int | None:
         seconds = self._order.budget.timeout_s

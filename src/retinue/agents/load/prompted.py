@@ -32,6 +32,7 @@ class Prompted:
             code="unavailable",
             message=f"`{name}` is instructions only, and no language model is configured to follow them.",
             hint="Install `retinue[llm]` and configure a model, or ask an agent that works without one.",
+            retryable=False,
             operation=task.skill,
             target=task.target,
             detail={"class": "Unavailable", "missing": "model"},

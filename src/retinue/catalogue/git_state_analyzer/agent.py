@@ -1,7 +1,6 @@
 """The agent itself: reads a task, works in a thread, gives a reply. What it finds out stands in the modules beside."""
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Final, cast
 
 from retinue.agents.port import Reply, RunContext
@@ -16,13 +15,11 @@ from retinue.tools.workspace import Workspace
 
 __all__ = ["GitStateAnalyzer"]
 
-_LIMIT: Final = 10
-
 
 class GitStateAnalyzer:
     """Answers questions about a repository's history and state, with commits as sources."""
 
-    @cached_property
+    @property
     def definition(self) -> Definition:
         """What it says of itself."""
         return load_definition(__package__ or "")
@@ -75,10 +72,8 @@ def _commit_analysis(skill: Skill, task: Task, workspace: Workspace, watch: Watc
     git = open_repository(workspace, watch)
     question, given = _question(task), _set(skill, task.parameters)
     read, words = _read(skill, question, workspace, now_ns)
-    limit = given.get("limit") or read.get("limit") or _LIMIT
-    report = commit_analysis(
-        git, watch, question=question, given=given, read=read, words=words, limit=cast("int", limit)
-    )
+    limit = cast("int | None", given.get("limit") or read.get("limit"))
+    report = commit_analysis(git, watch, question=question, given=given, read=read, words=words, limit=limit)
     return report.reply(git)
 
 
@@ -92,7 +87,9 @@ def _set(skill: Skill, parameters: JsonMapping) -> JsonMapping:
     return {key: value for key, value in parameters.items() if value != known.get(key, {}).get("default")}
 
 
-def _read(skill: Skill, question: str, workspace: Workspace, now_ns: int) -> tuple[Mapping[str, object], tuple[str, ...]]:
+def _read(
+    skill: Skill, question: str, workspace: Workspace, now_ns: int
+) -> tuple[Mapping[str, object], tuple[str, ...]]:
     """What the planner's own reader finds in `question`, and the words it found it in.
 
     A planner has done this before; whoever asks directly has not.
@@ -100,13 +97,16 @@ def _read(skill: Skill, question: str, workspace: Workspace, now_ns: int) -> tup
     from retinue.catalogue.git_state_analyzer.moments import today  # noqa: PLC0415 - as above
     from retinue.orchestration.bind import Surroundings, bind  # noqa: PLC0415
 
-    bound = bind(skill, question, around=Surroundings(today=today(now_ns), exists=workspace.readable))
+    def is_path(text: str) -> bool:
+        # A bare word that is a folder's name too ("the testing docs") is read with the words around it, later.
+        return ("/" in text or "." in text) and workspace.readable(text)
+
+    bound = bind(skill, question, around=Surroundings(today=today(now_ns), exists=is_path))
     said = [
-        binding
-        for binding in bound.bindings
-        if binding.how == "said" and binding.parameter != skill.instruction_field
+        binding for binding in bound.bindings if binding.how == "said" and binding.parameter != skill.instruction_field
     ]
-    return {one.parameter: one.value for one in said}, tuple(dict.fromkeys(one.words for one in said if one.words))
+    words = tuple(dict.fromkeys(one.words for one in said if one.words and one.parameter != "limit"))
+    return {one.parameter: one.value for one in said}, words
 
 
 _WORK: Final[Mapping[str, Callable[[Skill, Task, Workspace, Watch, int], Reply]]] = {

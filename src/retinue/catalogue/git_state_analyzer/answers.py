@@ -3,6 +3,7 @@
 Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -11,12 +12,13 @@ from typing import Final
 from retinue.catalogue._prose import Piece, code, name, title
 from retinue.catalogue.git_state_analyzer.branch_status import say_state
 from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
-from retinue.catalogue.git_state_analyzer.moments import day_of
+from retinue.catalogue.git_state_analyzer.moments import day_of, moment
 from retinue.catalogue.git_state_analyzer.question import Wish
 from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
 from retinue.catalogue.git_state_analyzer.repository import Standing
 from retinue.catalogue.git_state_analyzer.scope import Scope
 from retinue.tools.git import Commit, Git
+from retinue.tools.search.kinds import kind_of
 
 __all__ = ["say_answer"]
 
@@ -37,16 +39,19 @@ class _Found:
     sizes: Sizes
     standing: Standing
     question: str
+    limit: int | None
 
     @property
     def span(self) -> str:
         """The commits that were counted, as a source."""
         oldest, newest = self.history.oldest[0], self.history.newest[:1] or self.history.oldest[-1:]
-        return f"commits {short(oldest.sha)}..{short(newest[0].sha)}" if self.history.count > 1 else commit_source(oldest)
+        return (
+            f"commits {short(oldest.sha)}..{short(newest[0].sha)}" if self.history.count > 1 else commit_source(oldest)
+        )
 
     @property
     def authored(self) -> list[Commit]:
-        """The newest commits but merges, which only bring together what others wrote; merges if there is nothing else."""
+        """The newest commits but merges, which only join what others wrote; merges if there is nothing else."""
         return [commit for commit in self.history.newest if not commit.is_merge] or self.history.newest
 
     def about(self) -> tuple[str, tuple[Piece, ...]]:
@@ -78,9 +83,10 @@ def say_answer(
     *,
     standing: Standing,
     question: str,
+    limit: int | None,
 ) -> None:
     """Put into `report` what answers the question."""
-    found = _Found(git, report, scope, history, sizes, standing, question)
+    found = _Found(git, report, scope, history, sizes, standing, question, limit)
     if scope.asked.wish == "state":
         say_state(git, report, standing, question)
         return
@@ -89,13 +95,18 @@ def say_answer(
         return
     if scope.missing:
         words = " and ".join(["{}"] * len(scope.missing))
-        report.say("not found", f"No tracked file, folder or commit subject is called {words}.", *map(code, scope.missing), source="git ls-files, git log")
+        report.say(
+            "not found",
+            f"No tracked file, folder or commit subject is called {words}.",
+            *map(code, scope.missing),
+            source="git ls-files, git log",
+        )
         return
     if scope.stranger:
         report.say("not found", "Nobody called {} has committed here.", name(scope.stranger), source="git log")
         return
     if not history.count:
-        words, pieces = found.about() if history.people or not scope.author else (" by {}", (name(scope.author),))
+        words, pieces = found.about()
         when = " in that time" if scope.since or scope.until else ""
         report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
         return
@@ -112,7 +123,11 @@ def _say_last(found: _Found) -> None:
     else:
         latest = found.authored[0]
         what, pieces = _object(found)
-        found.report.say("last change", f"{what} was last changed by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest))
+        said = f"The last commit that mentions {what} is" if found.scope.words else f"{what} was last changed"
+        found.report.say(
+            "last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest)
+        )
+    _say_unfinished(found, places)
     for commit in () if len(places) > 1 else found.authored[1:3]:
         found.report.say("before that", "Before that by {} on {}: {}.", *by(commit), source=commit_source(commit))
     if found.history.count > 1:
@@ -122,8 +137,29 @@ def _say_last(found: _Found) -> None:
 def _say_last_of_each(found: _Found, places: list[str]) -> None:
     latest = [(place, _newest(found.scope.commits(found.git, limit=_LOOKED_AT, paths=[place]))) for place in places]
     known = [(place, commit) for place, commit in latest if commit is not None]
-    for place, commit in sorted(known, key=lambda pair: pair[1].committer_date, reverse=True):
-        found.report.say("last change", "{} was last changed by {} on {}: {}.", code(place), *by(commit), source=commit_source(commit))
+    # What lies in code leads, the newest first: a typing mistake mended in a document is not what was asked for.
+    recent = sorted(known, key=lambda pair: -moment(pair[1].committer_date))
+    for place, commit in sorted(recent, key=lambda pair: kind_of(pair[0]) == "docs"):
+        found.report.say(
+            "last change",
+            "{} was last changed by {} on {}: {}.",
+            code(place),
+            *by(commit),
+            source=commit_source(commit),
+        )
+
+
+def _say_first_of_each(found: _Found, places: list[str]) -> None:
+    first = [(place, deque(found.scope.commits(found.git, paths=[place]), maxlen=1)) for place in places]
+    known = [(place, commits[0]) for place, commits in first if commits]
+    for place, commit in sorted(known, key=lambda pair: moment(pair[1].date)):
+        found.report.say(
+            "first commit",
+            "{} was first committed by {} on {}: {}.",
+            code(place),
+            *by(commit),
+            source=commit_source(commit),
+        )
 
 
 def _newest(commits: Iterable[Commit]) -> Commit | None:
@@ -132,14 +168,38 @@ def _newest(commits: Iterable[Commit]) -> Commit | None:
     return next((commit for commit in found if not commit.is_merge), found[0] if found else None)
 
 
+def _say_unfinished(found: _Found, places: list[str]) -> None:
+    """That what was asked about has been changed since, and nobody has committed it."""
+    if not places or found.standing.bare:
+        return
+    status = found.git.status()
+    changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
+    hit = [
+        place
+        for place in places
+        if any(path == place or (place.endswith("/") and path.startswith(place)) for path in changed)
+    ]
+    if hit:
+        verb = "has" if len(hit) == 1 else "have"
+        slots = ", ".join(["{}"] * len(hit))
+        found.report.say(
+            "not committed", f"{slots} {verb} changes that are not committed.", *map(code, hit), source="git status"
+        )
+
+
 def _say_first(found: _Found) -> None:
+    if len(found.scope.places) and len(places := [path for place in found.scope.places for path in place.paths]) > 1:
+        _say_first_of_each(found, places)
+        return
     first = found.history.oldest[0]
     what, pieces = _object(found)
-    verb = "first appears in a commit" if found.scope.words else "was first committed" if pieces else "begins with a commit"
-    found.report.say("first commit", f"{what} {verb} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
+    verb = "was first committed" if pieces else "begins with a commit"
+    said = f"The first commit that mentions {what} is" if found.scope.words else f"{what} {verb}"
+    found.report.say("first commit", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
     if found.history.count > 1:
         latest = found.authored[0]
-        found.report.say("last change", "It was last changed by {} on {}: {}.", *by(latest), source=commit_source(latest))
+        said = "The last is" if found.scope.words else "It was last changed"
+        found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *by(latest), source=commit_source(latest))
 
 
 def _say_people(found: _Found, most: int = _PEOPLE) -> None:
@@ -160,15 +220,17 @@ def _say_people(found: _Found, most: int = _PEOPLE) -> None:
 
 def _say_people_wish(found: _Found) -> None:
     _say_people(found)
-    top = found.history.people[0]
-    found.report.say(
-        "activity",
-        "{} committed here from {} to {}.",
-        name(top.name), day_of(top.first), day_of(top.last),
-        source=found.span,
-    )  # fmt: skip
+    active = sorted((one for one in found.history.people if one.recent), key=lambda one: -one.recent)[:_PEOPLE]
+    if found.history.count > sum(one.recent for one in found.history.people):
+        listed = ", ".join(f"{{}} ({one.recent:,})" for one in active)
+        day = day_of(found.history.newest[0].committer_date)
+        found.report.say(
+            "activity", f"In the year up to {day}: {listed}.", *(name(one.name) for one in active), source=found.span
+        )
     latest = found.authored[0]
-    found.report.say("last change", "The last of these commits is by {} on {}: {}.", *by(latest), source=commit_source(latest))
+    found.report.say(
+        "last change", "The last of these commits is by {} on {}: {}.", *by(latest), source=commit_source(latest)
+    )
 
 
 def _say_count(found: _Found) -> None:
@@ -179,7 +241,10 @@ def _say_count(found: _Found) -> None:
     at_least = "at least " if history.cut else ""
     verb = "is" if history.count == 1 else "are"
     found.report.say(
-        "count", f"There {verb} {at_least}{plural(history.count, 'commit')}{words}{merges}, dated {first} to {last}.", *pieces, source=found.span
+        "count",
+        f"There {verb} {at_least}{plural(history.count, 'commit')}{words}{merges}, dated {first} to {last}.",
+        *pieces,
+        source=found.span,
     )
     if not found.scope.author:
         _say_people(found)
@@ -195,7 +260,13 @@ def _say_changes(found: _Found) -> None:
         lines = f"; they add {plural(added, 'line')} and remove {removed:,} in {plural(len(sizes.files), 'file')}"
     verb = "is" if history.count == 1 else "are"
     authors = plural(len(history.people), "author")
-    found.report.say("changes", f"There {verb} {plural(history.count, 'commit')}{words} by {authors}{lines}.", *pieces, source=found.span)
+    if found.limit:
+        _list_commits(found, history.newest, found.limit)
+    at_least = "at least " if history.cut else ""
+    counted = f"There {verb} {at_least}{plural(history.count, 'commit')}{words} by {authors}{lines}."
+    found.report.say("changes", counted, *pieces, source=found.span)
+    if found.limit:
+        return
     _list_commits(found, found.authored)
     if len(sizes.files) > 1:
         _say_files(found, most=5)
@@ -203,7 +274,14 @@ def _say_changes(found: _Found) -> None:
 
 def _list_commits(found: _Found, commits: list[Commit], most: int = _COMMITS) -> None:
     for commit in commits[:most]:
-        found.report.say("commit", "{}, {}: {}.", name(commit.author), day_of(commit.date), title(commit.subject), source=commit_source(commit))
+        found.report.say(
+            "commit",
+            "{}, {}: {}.",
+            name(commit.author),
+            day_of(commit.date),
+            title(commit.subject),
+            source=commit_source(commit),
+        )
 
 
 def _say_largest(found: _Found) -> None:
@@ -242,22 +320,46 @@ def _say_form(found: _Found) -> None:
     )  # fmt: skip
     found.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=found.span)
     for commit in history.violations[:3]:
-        found.report.say("format", "Not of that form: {} by {}.", title(commit.subject), name(commit.author), source=commit_source(commit))
+        found.report.say(
+            "format",
+            "Not of that form: {} by {}.",
+            title(commit.subject),
+            name(commit.author),
+            source=commit_source(commit),
+        )
 
 
 def _say_releases(found: _Found) -> None:
     tags = found.git.tags()
     if not tags:
-        found.report.say("releases", "The repository has no tags, so no release can be told.", source="git for-each-ref refs/tags")
+        found.report.say(
+            "releases", "The repository has no tags, so no release can be told.", source="git for-each-ref refs/tags"
+        )
         return
     newest = tags[0]
-    found.report.say("releases", "The newest of {} is {}, of {}.", plural(len(tags), "tag"), code(newest.name), day_of(newest.date), source=commit_source(newest.sha))
+    found.report.say(
+        "releases",
+        "The newest of {} is {}, of {}.",
+        plural(len(tags), "tag"),
+        code(newest.name),
+        day_of(newest.date),
+        source=commit_source(newest.sha),
+    )
     if len(tags) > 1:
         listed = [(code(tag.name), day_of(tag.date)) for tag in tags[1:4]]
         pieces = [piece for pair in listed for piece in pair]
-        found.report.say("releases", f"Before it: {', '.join(['{} ({})'] * len(listed))}.", *pieces, source="git for-each-ref refs/tags")
+        found.report.say(
+            "releases",
+            f"Before it: {', '.join(['{} ({})'] * len(listed))}.",
+            *pieces,
+            source="git for-each-ref refs/tags",
+        )
     since = found.git.count(f"refs/tags/{newest.name}..HEAD")
-    found.report.say("releases", f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}.", source=f"git rev-list {newest.name}..HEAD")
+    found.report.say(
+        "releases",
+        f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}.",
+        source=f"git rev-list {newest.name}..HEAD",
+    )
 
 
 def _say_overview(found: _Found) -> None:
@@ -269,7 +371,14 @@ def _say_overview(found: _Found) -> None:
 
 def _say_last_commits(found: _Found) -> None:
     for commit in islice(found.history.newest, 3):
-        found.report.say("commit", "{}, {}: {}.", name(commit.author), day_of(commit.date), title(commit.subject), source=commit_source(commit))
+        found.report.say(
+            "commit",
+            "{}, {}: {}.",
+            name(commit.author),
+            day_of(commit.date),
+            title(commit.subject),
+            source=commit_source(commit),
+        )
 
 
 def _object(found: _Found) -> tuple[str, tuple[Piece, ...]]:

@@ -69,14 +69,16 @@ def branch_status(git: Git, watch: Watch, *, question: str, branch: str, base: s
             code(standing.head.branch or "a detached HEAD"),
             code(side.name or ""),
         )
-    _say(git, report, question, side, standing, against, status)
+    _say(git, report, question=question, side=side, standing=standing, against=against, status=status)
     return report
 
 
 def say_state(git: Git, report: Report, standing: Standing, question: str) -> None:
     """Say where the checked-out branch stands, for a question about that in the middle of another operation."""
     side = _side(git, standing, "")
-    _say(git, report, question, side, standing, _against(git, side, ""), None if standing.bare else git.status())
+    against = _against(git, side, "")
+    status = None if standing.bare else git.status()
+    _say(git, report, question=question, side=side, standing=standing, against=against, status=status)
 
 
 # What is compared.
@@ -223,6 +225,7 @@ def _tracked(status: Status) -> bool:
 def _say(
     git: Git,
     report: Report,
+    *,
     question: str,
     side: _Side,
     standing: Standing,
@@ -231,14 +234,23 @@ def _say(
 ) -> None:
     first = len(report.statements)
     if side.sha is None:
-        report.say("branch", "The repository has no commits yet; its branch will be {}.", code(side.name or "?"), source="git status")
+        report.say(
+            "branch",
+            "The repository has no commits yet; its branch will be {}.",
+            code(side.name or "?"),
+            source="git status",
+        )
     else:
         _say_branch(git, report, side, against)
     placed = len(report.statements)
     if status and side.current:
         _say_tree(report, status)
     elif standing.bare:
-        report.say("work tree", "The repository is bare: it has no work tree, and nothing can be uncommitted.", source="git rev-parse")
+        report.say(
+            "work tree",
+            "The repository is bare: it has no work tree, and nothing can be uncommitted.",
+            source="git rev-parse",
+        )
     if _ABOUT_FILES.search(question) and not _ABOUT_UPSTREAM.search(question):
         report.statements[first:] = [*report.statements[placed:], *report.statements[first:placed]]
 
@@ -249,7 +261,7 @@ def _say_branch(git: Git, report: Report, side: _Side, against: _Against | None)
     where: tuple[Piece | str, ...] = (code(side.name),) if side.name else ("A detached HEAD",)
     facts = _comparison(git, side, None, None)
     compared: list[Piece | str] = []
-    template = "{}" if side.name else "{}"
+    template = "{}"
     if "upstream" in facts:
         template += " is " + _distance(facts["ahead"], facts["behind"]) + " {}"
         compared.append(code(facts["upstream"]))
@@ -289,4 +301,9 @@ def _say_tree(report: Report, status: Status) -> None:
             named = [code(one.path) for one in changes[:_NAMED]]
             more = f" and {len(changes) - _NAMED:,} more" if len(changes) > _NAMED else ""
             slots = ", ".join(["{}"] * len(named))
-            report.say("work tree", f"{plural(len(changes), 'file is', 'files are')} {words}: {slots}{more}.", *named, source="git status")
+            report.say(
+                "work tree",
+                f"{plural(len(changes), 'file is', 'files are')} {words}: {slots}{more}.",
+                *named,
+                source="git status",
+            )

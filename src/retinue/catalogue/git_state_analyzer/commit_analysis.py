@@ -30,6 +30,8 @@ __all__ = ["commit_analysis"]
 _PEOPLE: Final = 50
 _FILES: Final = 20
 _TASKS: Final = 500
+_KEPT: Final = 40
+_LIMIT: Final = 10
 
 
 def commit_analysis(
@@ -40,26 +42,23 @@ def commit_analysis(
     given: Mapping[str, object],
     read: Mapping[str, object],
     words: Sequence[str],
-    limit: int,
+    limit: int | None,
 ) -> Report:
     """Analyse the commits that the parameters and the question are about.
 
-    Args:
-        given: Parameters the caller has set.
-        read: Parameters read from the words of the question.
-        words: Those words.
-        limit: How many of the newest commits to describe.
+    What the caller has `given` wins over what was `read` from the `words` of the question. `limit` says how many of the
+    newest commits to describe, when somebody said so.
     """
     report = Report()
     standing = standing_of(git, report)
     watch.check()
     files = _paths(git, standing)
     scope = read_scope(git, watch, report, question=question, given=given, read=read, words=words, files=files)
-    history = read_history(scope.commits(git), watch, newest=limit)
+    history = read_history(scope.commits(git), watch, newest=max(limit or 0, _KEPT))
     sizes = measure(scope.commits(git, stat=True, limit=MEASURED), watch) if not history.cut else Sizes(cut="time")
-    report.figures = _figures(scope, history, sizes)
+    report.figures = _figures(scope, history, sizes, limit or _LIMIT)
     _reservations(report, scope, history, sizes)
-    say_answer(git, report, scope, history, sizes, standing=standing, question=question)
+    say_answer(git, report, scope, history, sizes, standing=standing, question=question, limit=limit)
     return report
 
 
@@ -81,16 +80,14 @@ def _paths(git: Git, standing: Standing) -> list[str]:
 # The figures.
 
 
-def _figures(scope: Scope, history: History, sizes: Sizes) -> JsonMapping:
+def _figures(scope: Scope, history: History, sizes: Sizes, limit: int) -> JsonMapping:
     return {
         "commit_count": history.count,
         "format_compliance": {
             "correct_format": history.formed,
             "incorrect_format": history.judged - history.formed,
             "format_pattern": PATTERN,
-            "violations": [
-                {"sha": commit.sha, "subject": one_line(commit.subject)} for commit in history.violations
-            ],
+            "violations": [{"sha": commit.sha, "subject": one_line(commit.subject)} for commit in history.violations],
             "merges": history.merges,
         },
         "task_references": {
@@ -102,7 +99,7 @@ def _figures(scope: Scope, history: History, sizes: Sizes) -> JsonMapping:
         "commit_size_analysis": _size_analysis(sizes),
         "recommendations": _recommendations(history, sizes),
         "authors": _authors(history, sizes),
-        "latest": [described(commit) for commit in history.newest],
+        "latest": [described(commit) for commit in history.newest[:limit]],
         "period": _period(history),
         "hot_files": _hot_files(sizes),
         "scope": scope.facts(),
@@ -201,8 +198,8 @@ def _reservations(report: Report, scope: Scope, history: History, sizes: Sizes) 
     if history.count > MEASURED and not history.cut and scope.asked.wish in {"largest", "files", "changes", "overview"}:
         report.note(f"Sizes and files are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
     if scope.since or scope.until:
-        edges = [f"since {scope.since.date()}" if scope.since else "", f"until {scope.until.date()}" if scope.until else ""]
-        report.note("The time is {} (UTC, by commit date).", " ".join(filter(None, edges)))
+        edges = [f"from {scope.since.date()}" if scope.since else "", f"to {scope.until.date()}" if scope.until else ""]
+        report.note("Counted {} (days in UTC, by commit date).", " ".join(filter(None, edges)))
     if scope.author and len(history.people) > 1:
         people = [name(person.name) for person in history.people[:LISTED][:5]]
         report.note(f"{{}} fits {', '.join(['{}'] * len(people))}.", code(scope.author), *people)

@@ -25,19 +25,23 @@ WALKED: Final = 250_000
 """Most commits that are looked at."""
 
 _CHECKED_EVERY: Final = 100
+_YEAR_S: Final = 365 * 24 * 3600
 
 
 @dataclass(slots=True)
 class Person:
-    """One author. Two addresses of the same full name are one person; `email` is the one used most."""
+    """One author. Two addresses of the same full name are one person.
+
+    Attributes:
+        recent: Commits of the year before the newest commit that was counted.
+    """
 
     name: str
     first: str
     last: str
     commits: int = 0
     emails: Counter[str] = field(default_factory=Counter[str])
-    insertions: int | None = None
-    deletions: int | None = None
+    recent: int = 0
 
     @property
     def email(self) -> str:
@@ -84,7 +88,7 @@ def read_history(commits: Iterator[Commit], watch: Watch, *, newest: int) -> His
             if history.count % _CHECKED_EVERY == 0:
                 watch.check()
             _count(commit, history, newest)
-            _count_author(commit, people)
+            _count_author(commit, people, recent=moment(history.newest[0].committer_date) - _YEAR_S)
             tail.append(commit)
         if history.count >= WALKED and next(commits, None) is not None:
             history.cut = "cap"
@@ -114,13 +118,14 @@ def _count(commit: Commit, history: History, newest: int) -> None:
         history.without_task.append(commit.sha)
 
 
-def _count_author(commit: Commit, people: dict[str, Person]) -> None:
+def _count_author(commit: Commit, people: dict[str, Person], *, recent: float) -> None:
     key = commit.email.casefold() or commit.author
     person = people.get(key)
     if person is None:
         person = people[key] = Person(commit.author, commit.date, commit.date)
     _add(person, commit.date, commit.date, 1)
     person.emails[commit.email] += 1
+    person.recent += moment(commit.committer_date) >= recent
 
 
 def _add(person: Person, first: str, last: str, commits: int) -> None:
@@ -140,6 +145,7 @@ def _joined(people: Iterable[Person]) -> list[Person]:
         if known is not person:
             _add(known, person.first, person.last, person.commits)
             known.emails.update(person.emails)
+            known.recent += person.recent
     return sorted(found.values(), key=lambda one: (-one.commits, one.name, one.email))
 
 

@@ -16,95 +16,97 @@ Wish: TypeAlias = Literal[
 """What should lead the answer."""
 
 _LAST: Final = r"last|latest|lately|(?:most )?recent(?:ly)?|newest"
-_TOUCH: Final = r"chang\w*|touch\w*|edit\w*|modif\w*|updat\w*|fix\w*|refactor\w*|rewr\w+|commit\w*|remov\w*|delet\w*|mov\w+"
+_TOUCH: Final = (
+    r"chang\w*|touch\w*|edit\w*|modif\w*|updat\w*|fix\w*|refactor\w*|rewr\w+|commit\w*|remov\w*|delet\w*|mov\w+"
+)
 _BEGIN: Final = r"creat\w*|introduc\w*|add(?:ed|s)?|start(?:ed|s)?|beg[au]n|invent\w*|born"
 _PEOPLE: Final = r"authors?|contributors?|developers?|committers?|maintainers?|people|owners?"
 
-_WISHES: Final[tuple[tuple[Wish, re.Pattern[str]], ...]] = tuple(
-    (wish, re.compile(pattern, re.IGNORECASE))
-    for wish, pattern in (
-        (
-            "state",
-            r"\b(?:uncommitted|unstaged|staged|untracked|unpushed|dirty|detached|checked out|(?:working|work) ?tree)\b"
-            r"|\bclean\b(?! ?up)(?=.{0,30}\?|$| or | and )|\b(?:is|tree|state|repo\w*|everything) (?:\w+ )?clean\b"
-            r"|\b(?:ahead|behind|diverged?)\b|\b(?:which|what|current) branch\b|\bbranch (?:status|state)\b"
-            r"|\bwhat(?:'s| is) (?:the )?status\b|\bgit status\b",
-        ),
-        ("largest", r"\b(?:largest|biggest|hugest|most lines)\b"),
-        (
-            "files",
-            rf"\b(?:which|what) (?:\w+ )?(?:files?|folders?|modules?|parts?)\b.*\b(?:most|often|frequent\w*|hot\w*)\b"
-            rf"|\bhot ?spots?\b|\bchurn\b|\b(?:most|often|frequently)(?: (?:often|frequently))? (?:{_TOUCH}) files?\b",
-        ),
-        (
-            "form",
-            r"\bconventional\b|\bcommit (?:messages?|subjects?|format|form|quality|hygiene|style)\b"
-            r"|\b(?:message|commit)s? (?:format|form|style|quality)\b|\btask references?\b|\breference (?:a )?(?:task|ticket)s?\b",
-        ),
-        (
-            "releases",
-            rf"(?<!since the )(?<!since )\b(?:{_LAST}|current) (?:release|tag|version)\b|\breleased\b|\b(?:which|what|list|all) (?:the )?(?:releases|tags|versions)\b",
-        ),
-        (
-            "count",
-            r"\bhow many\b(?=.*\bcommits?\b)|\b(?:number|count) of commits\b|\bcommit count\b|\bhow (?:often|frequently|many times)\b",
-        ),
-        (
-            "people",
-            rf"\b(?:{_PEOPLE})\b|\bwho (?:\w+ )?(?:wrote|writes|owns?|maintains?|works?|worked|knows?|contributes?|contributed|made)\b"
-            rf"|\bwho\b.*\bthe most\b(?! recent)|\bwho\b.*(?<!the )\bmost\b(?! recent)|\bmost active\b|\bwritten by\b",
-        ),
-        ("first", rf"\b(?:first|originally|initially|oldest|earliest)\b|\b(?:who|when)\b.*\b(?:{_BEGIN})\b|\bhow old\b"),
-        (
-            "last",
-            rf"\b(?:who|when)\b.*\b(?:{_TOUCH})\b|\b(?:{_LAST}) (?:change|commit|edit|update|modification|fix)\b"
-            rf"|\b(?:{_TOUCH}) (?:{_LAST})\b|\b(?:{_LAST}) (?:{_TOUCH})\b",
-        ),
-        (
-            "changes",
-            rf"\bchange(?:s|d|log)?\b|\bcommits\b|\bhistory\b|\blog\b|\bhappened\b|\bnew\b|\b(?:{_LAST}) (?:\w+ )?(?:work|activity|commits)\b"
-            r"|\bdone\b|\bworked on\b|\bbeen going on\b",
-        ),
-    )
-)
+_SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
+    "state": (
+        r"\b(?:uncommitted|unstaged|staged|untracked|unpushed|dirty|detached|checked out|work(?:ing)? ?tree)\b",
+        r"\bclean\b(?! ?up)(?=.{0,30}\?|$| or | and )|\b(?:is|tree|state|repo\w*|everything) (?:\w+ )?clean\b",
+        r"\b(?:ahead|behind|diverged?)\b|\b(?:which|what|current) branch\b|\bbranch (?:status|state)\b",
+        r"\bwhat(?:'s| is) (?:the )?status\b|\bgit status\b",
+    ),
+    "largest": (r"\b(?:largest|biggest|hugest|most lines)\b",),
+    "files": (
+        r"\b(?:which|what) (?:\w+ )?(?:files?|folders?|modules?|parts?)\b.*\b(?:most|often|frequent\w*|hot\w*)\b",
+        r"\bhot ?spots?\b|\bchurn\b",
+    ),
+    "form": (
+        r"\bconventional\b|\btask references?\b|\breference (?:a )?(?:task|ticket)s?\b",
+        r"\bcommit (?:messages?|subjects?|format|form|quality|hygiene|style)\b",
+        r"\b(?:message|commit)s? (?:format|form|style|quality)\b",
+    ),
+    "releases": (
+        rf"(?<!since the )(?<!since )\b(?:{_LAST}|current) (?:release|tag|version)\b|\breleased\b",
+        r"\b(?:which|what|list|all) (?:the )?(?:releases|tags|versions)\b",
+    ),
+    "count": (
+        r"\bhow many\b(?=.*\bcommits?\b)|\b(?:number|count) of commits\b|\bcommit count\b",
+        r"\bhow (?:often|frequently|many times)\b",
+    ),
+    "people": (
+        rf"\b(?:{_PEOPLE})\b|\bmost active\b|\bwritten by\b",
+        r"\bwho (?:\w+ )?(?:wrote|writes|owns?|maintains?|works?|worked|knows?|contribute[sd]?|made)\b",
+        r"\bwho\b.*\bmost\b(?! recent)",
+    ),
+    "first": (rf"\b(?:first|originally|initially|oldest|earliest)\b|\b(?:who|when)\b.*\b(?:{_BEGIN})\b|\bhow old\b",),
+    "last": (
+        rf"\b(?:who|when)\b.*\b(?:{_TOUCH})\b|\b(?:{_LAST}) (?:change|commit|edit|update|modification|fix)\b",
+        rf"\b(?:{_TOUCH}) (?:{_LAST})\b|\b(?:{_LAST}) (?:{_TOUCH})\b",
+    ),
+    "changes": (
+        r"\bchange(?:s|d|log)?\b|\bcommits\b|\bhistory\b|\blog\b|\bhappened\b|\bnew\b",
+        rf"\b(?:{_LAST}) (?:\w+ )?(?:work|activity|commits)\b|\bdone\b|\bworked on\b|\bbeen going on\b",
+    ),
+}
+"""The words by which each wish is told, in the order in which they are tried."""
 
-_NOISE: Final = frozenset(
-    """
+_WISHES: Final[dict[Wish, re.Pattern[str]]] = {
+    wish: re.compile("|".join(signs), re.IGNORECASE) for wish, signs in _SIGNS.items()
+}
+_NOISE_WORDS: Final = """
     a about active activity actually add added adding adds all also am an and any anybody anyone are as at author
-    authored authors average be became because been before began begin begun behind being between biggest born branch
-    branches but by can change changed changelog changes changing check class code codebase commit commits committed
-    committer committers contribute contributed contributes contribution contributions contributor contributors convention could
-    count create created creates creation current currently date day days delete deleted describe developer developers
-    did do does done during each earliest edit edited editing edits ever every everything explain far file files find
-    first fix fixed folder folders follow for format frequently from function get git give go going had happened has
-    have he her him his history hot how i if in initial initially into introduce introduced introduction is it its
-    just know knows largest last lately latest lead least line lines list log long made main maintain maintained
-    maintainer maintainers maintains make makes many me mention mentioned mentioning mentions message messages method mine modification modified modify
-    module month months more most mostly move moved much my new newest number of often old oldest on one ones only or
-    order original originally our out over overall own owner owners owns package part parts past people per period
-    person please point primary project quarter recent recently refactored release released releases remove removed
-    repo repository responsible revision see she should show since so some someone source start started status still
+    authored authors average be became because been before began begin begun behind being between biggest born
+    branch branches but by can change changed changes changing check class code codebase commit commits
+    committed committer committers contribute contributed contributes contribution contributions contributor
+    contributors convention could count create created creates creation current currently date day days delete
+    deleted describe developer developers did do does done during each earliest edit edited editing edits ever every
+    everything explain far file files find first fix fixed folder folders follow for format frequently from function
+    get git give go going had happened has have he her him his history hot how i if in initial initially into
+    introduce introduced introduction is it its just know knows largest last lately latest lead least line lines
+    list log long made main maintain maintained maintainer maintainers maintains make makes many me mention
+    mentioned mentioning mentions message messages method mine modification modified modify module month months more
+    most mostly move moved much my new newest number of often old oldest on one ones only or order original
+    originally our out over overall own owner owners owns package part parts past people per period person please
+    point primary project quarter recent recently refactored release released releases remove removed repo
+    repository responsible revision see she should show since so some someone source start started status still
     subject subjects summarise summarize summary tag tags tell than that the their them then there these they thing
     things this those through time times to today top total touch touched touches touching tree until up update
     updated updates us version versions was we week weeks were what when where which who whole whom whose why will
     with within work worked working works would write writes written wrote year years yesterday yet you your
-    """.split()
-)
+"""
+_NOISE: Final = frozenset(_NOISE_WORDS.split())
 """Words that ask, count or date, but are no part of a repository."""
 
 _WORD: Final = re.compile(r"[^\W_](?:[\w.+#/-]*[^\W_])?|_\w+")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
 _LEADS: Final = re.compile(
     rf"\b(?:{_TOUCH}|{_BEGIN}|wr[io]te\w*|written|owns?|maintain\w*|works?|worked|knows?|contribut\w*|"
-    r"to|in|on|of|for|about|touching|did|was|were|has|under)\s+(?:(?:made|to|in|on|of|for|about|by|the|a|an|our|this|that|"
+    r"to|in|on|of|for|about|touching|did|does|is|are|was|were|has|under)\s+(?:(?:made|to|in|on|of|for|about|by|the|a|an|our"
+    r"|this|that|"
     r"all|most|first|last)\s+)*\Z",
     re.IGNORECASE,
 )
-_NAME: Final = r"[^\W\d_][\w.'’-]*"
+_LONGEST: Final = 2000
+_NAME: Final = r"[^\W\d_][\w.'\u2019-]*"
 _PERSON: Final = re.compile(
-    rf"\b(?:by|from|author(?:ed by)?|of)\s+(?P<by>[\w.+-]+@[\w.-]+|@?{_NAME}(?:\s+[A-Z][\w.'’-]*){{0,3}})"
-    rf"|\b(?:did|has|have|does|had|do)\s+(?P<did>[A-Z][\w.'’-]*(?:\s+[A-Z][\w.'’-]*){{0,3}})"
-    rf"|(?P<own>[A-Z][\w.-]*(?:\s+[A-Z][\w.-]*){{0,3}})['’]s\s+(?:\w+\s+){{0,2}}(?:commit|change|contribution|work)"
+    rf"\b(?:by|from|author(?:ed by)?|of)\s+(?P<by>[\w.+-]+@[\w.-]+|@?{_NAME}(?:\s+[A-Z][\w.'\u2019-]*){{0,3}})"
+    rf"|\b(?:did|has|have|does|had|do)\s+(?P<did>[A-Z][\w.'\u2019-]*(?:\s+[A-Z][\w.'\u2019-]*){{0,3}})"
+    rf"|(?P<own>[A-Z][\w.-]*(?:\s+[A-Z][\w.-]*){{0,3}})['\u2019]s\s+(?:\w+\s+){{0,2}}(?:commit|change|contribution"
+    rf"|work)"
 )
 
 
@@ -132,11 +134,11 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
         question: In English, as people ask.
         read: Words of it that somebody else has understood already (dates, branches, limits).
     """
-    text = " ".join(question.split())
+    text = " ".join(question[:_LONGEST].split())
     for words in read:
         text = text.replace(words, " ", 1) if words else text
     text = " ".join(text.split())
-    wish = next((wish for wish, pattern in _WISHES if pattern.search(text)), "overview")
+    wish = _wish_of(text)
     exact = tuple(next(filter(None, found.groups())) for found in _QUOTED.finditer(text))
     bare = _QUOTED.sub(" ", text)
     people = _people(bare)
@@ -146,6 +148,13 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
     return Asked(wish, (*exact, *([rest] if rest else [])), firm=firm, people=people)
 
 
+def _wish_of(text: str) -> Wish:
+    for wish, pattern in _WISHES.items():
+        if pattern.search(text):
+            return wish
+    return "overview"
+
+
 def _tells(word: str) -> bool:
     """Whether a word may be part of what a question is about."""
     return len(word) > 1 and not word.isdecimal() and word.casefold().strip(".") not in _NOISE
@@ -153,6 +162,6 @@ def _tells(word: str) -> bool:
 
 def _people(text: str) -> tuple[str, ...]:
     found = [
-        next(filter(None, match.groups())).removeprefix("@").rstrip(".'’") for match in _PERSON.finditer(text)
+        next(filter(None, match.groups())).removeprefix("@").rstrip(".'\u2019") for match in _PERSON.finditer(text)
     ]
     return tuple(dict.fromkeys(words for words in found if words.casefold() not in _NOISE))

@@ -50,9 +50,7 @@ class Report:
 
     def reply(self, git: Git) -> Reply:
         """The reply that says all of it."""
-        said = [
-            {"topic": one.topic, "content": one.prose.plain(), "source": one.source} for one in self.statements
-        ]
+        said = [{"topic": one.topic, "content": one.prose.plain(), "source": one.source} for one in self.statements]
         data = {
             **self.figures,
             "answer": "\n".join(f"{one['content']} ({one['source']})" for one in said),

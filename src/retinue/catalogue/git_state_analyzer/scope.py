@@ -4,18 +4,19 @@ A parameter always wins over the words. What was read how is said, so that a rea
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, cast
 
 from retinue.catalogue._prose import Piece, code
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.moments import read_edge
 from retinue.catalogue.git_state_analyzer.question import Asked, read_question
 from retinue.catalogue.git_state_analyzer.report import Report
-from retinue.catalogue.git_state_analyzer.subject import Places, find_places, says, words_of
+from retinue.catalogue.git_state_analyzer.subject import Places, find_places, says, subject_words
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import Commit, Git
 
@@ -23,7 +24,8 @@ __all__ = ["Scope", "read_scope"]
 
 _VERSION: Final = re.compile(r"(?<![\w./-])v?\d+(?:\.\d+)+(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d+)?(?![\w./-])")
 _SINCE_RELEASE: Final = re.compile(
-    r"\b(?:since|after)\s+(?:the\s+)?(?:last|latest|(?:most\s+)?recent|previous|newest)\s+(?:release|tag|version)\b", re.IGNORECASE
+    r"\b(?:since|after)\s+(?:the\s+)?(?:last|latest|(?:most\s+)?recent|previous|newest)\s+(?:release|tag|version)\b",
+    re.IGNORECASE,
 )
 _SINCE: Final = re.compile(r"\b(?:since|after)\s+(?:version\s+|release\s+|tag\s+)?\Z", re.IGNORECASE)
 _RENAMES: Final = 5
@@ -51,7 +53,9 @@ class Scope:
     missing: tuple[str, ...] = ()
     stranger: str = ""
 
-    def commits(self, git: Git, *, stat: bool = False, limit: int | None = None, paths: Sequence[str] | None = None) -> Iterator[Commit]:
+    def commits(
+        self, git: Git, *, stat: bool = False, limit: int | None = None, paths: Sequence[str] | None = None
+    ) -> Iterator[Commit]:
         """The commits, newest first."""
         found = git.log(
             self.revision,
@@ -59,6 +63,8 @@ class Scope:
             until=self.until,
             author=self.author,
             paths=self.paths if paths is None else paths,
+            # Git looks for the longest of the words, so that only the commits that have it are read further.
+            containing=max(self.words, key=len, default=""),
             stat=stat,
             limit=None if self.words else limit,
         )
@@ -92,11 +98,8 @@ def read_scope(
 ) -> Scope:
     """Read what a question and its parameters mean in this repository.
 
-    Args:
-        given: Parameters the caller has set.
-        read: Parameters read from the words of the question.
-        words: Those words.
-        files: The paths there are.
+    What the caller has `given` wins over what was `read` from the `words` of the question; `files` are the paths there
+    are.
     """
     both = {**read, **given}
     scope = Scope(read_question(question, read=words))
@@ -112,7 +115,7 @@ def read_scope(
         scope, words = _releases(git, scope, question, words, report)
     watch.check()
     if not scope.author:
-        scope, words = _person(git, scope, words, report)
+        scope, words = _person(git, scope, words)
     scope = replace(scope, asked=replace(read_question(question, read=words), people=scope.asked.people))
     watch.check()
     if not scope.paths and scope.asked.wish != "state":
@@ -121,13 +124,15 @@ def read_scope(
 
 
 def _listed(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 # Releases.
 
 
-def _releases(git: Git, scope: Scope, question: str, words: Sequence[str], report: Report) -> tuple[Scope, Sequence[str]]:
+def _releases(
+    git: Git, scope: Scope, question: str, words: Sequence[str], report: Report
+) -> tuple[Scope, Sequence[str]]:
     """Read "since 2.0", "between 2.0 and 3.0", "since the last release" by the tags there are."""
     found = list(_VERSION.finditer(question))
     last = _SINCE_RELEASE.search(question)
@@ -174,53 +179,46 @@ def _tag(version: str, names: set[str]) -> str | None:
 # People.
 
 
-def _person(git: Git, scope: Scope, words: Sequence[str], report: Report) -> tuple[Scope, Sequence[str]]:
+def _person(git: Git, scope: Scope, words: Sequence[str]) -> tuple[Scope, Sequence[str]]:
     """The author a question names: somebody who has written a commit, else it is said that nobody has."""
     for said in scope.asked.people:
-        for part in _shorter(said):
-            if next(git.log(author=part, limit=1), None) is not None:
-                return replace(scope, author=part), [*words, part]
+        if next(git.log(author=said, limit=1), None) is not None:
+            return replace(scope, author=said), [*words, said]
     if scope.asked.people and " " in scope.asked.people[0]:
         # Only a full name is surely one; a single capitalised word may be a thing.
         return replace(scope, stranger=scope.asked.people[0]), [*words, scope.asked.people[0]]
     return scope, words
 
 
-def _shorter(said: str) -> Iterator[str]:
-    """`said`, and its beginnings by whole words: what follows a name may look like one."""
-    parts = said.split()
-    return (" ".join(parts[:count]) for count in range(len(parts), 0, -1))
-
-
 # What it is about.
 
 
 def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report: Report) -> Scope:
+    """Read what the question is about: a path named so, a commit subject that says so, a path named nearly so."""
     places: list[Places] = []
     for words in scope.asked.about:
         found = find_places(words, files)
-        if found.paths:
+        if found.paths and not found.partial:
             places.append(found)
             continue
-        wanted = words_of(words)
-        if wanted and _any_says(git, watch, scope, wanted):
+        wanted = subject_words(words)
+        if wanted and _any_says(git, watch, replace(scope, words=wanted)):
             report.note("No file or folder is called {}; read it as the commits whose subject says so.", code(words))
             return replace(scope, words=wanted)
+        places += [found] if found.paths else []
     for place in places:
         _note_places(place, report)
     paths = tuple(dict.fromkeys(path for place in places for path in place.paths))
-    missing = () if paths or not scope.asked.firm else scope.asked.about
-    return replace(scope, paths=paths, places=tuple(places), missing=missing)
+    if paths or not scope.asked.firm:
+        return replace(scope, paths=paths, places=tuple(places))
+    if scope.asked.people and scope.asked.about == scope.asked.people[:1]:
+        return replace(scope, stranger=scope.asked.people[0])
+    return replace(scope, missing=scope.asked.about)
 
 
-def _any_says(git: Git, watch: Watch, scope: Scope, wanted: frozenset[str]) -> bool:
-    trial = replace(scope, words=wanted)
-    for number, commit in enumerate(replace(trial, words=frozenset()).commits(git)):
-        if number % 500 == 0:
-            watch.check()
-        if says(commit, wanted):
-            return True
-    return False
+def _any_says(git: Git, watch: Watch, trial: Scope) -> bool:
+    watch.check()
+    return next(trial.commits(git), None) is not None
 
 
 def _note_places(place: Places, report: Report) -> None:
@@ -250,17 +248,13 @@ def _earlier_names(git: Git, watch: Watch, path: str) -> list[str]:
     found: list[str] = []
     while len(found) < _RENAMES:
         watch.check()
-        first = None
-        for first in git.log(paths=[path]):
-            pass
-        if first is None:
+        first = deque(git.log(paths=[path]), maxlen=1)
+        if not first:
             break
-        changed = next(git.log(first.sha, limit=1, stat=True)).changes or ()
+        changed = next(git.log(first[0].sha, limit=1, stat=True)).changes or ()
         old = next((one.old_path for one in changed if one.path == path and one.kind == "renamed"), None)
         if old is None or old in found or old.startswith(('"', "../")):
             break
         found.append(old)
         path = old
     return found
-
-

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from retinue.catalogue._aside import is_aside
 from retinue.tools.git import Commit
 from retinue.tools.search import terms
-from retinue.tools.search.words import expand
+from retinue.tools.search.kinds import kind_of
+from retinue.tools.search.words import expand, fold
 
-__all__ = ["Places", "find_places", "says", "words_of"]
+__all__ = ["Places", "find_places", "says", "subject_words"]
 
 _MOST: Final = 8
+_BESIDE: Final = frozenset({"bench", "benchmark", "exampl", "fixtur", "spec", "test", "vendor"})
+_CHANGELOGS: Final = ("changes", "history", "news")
+_PARTIAL: Final = 4
 _WORD: Final = re.compile(r"[^\W_]+")
+_SPOKEN: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +33,34 @@ class Places:
         words: Those words.
         paths: Files, and folders with a `/` at their end; at most eight.
         more: How many others the words fit as well.
+        partial: The paths have only some of the words, or lie beside the product, which was not asked for.
     """
 
     words: str
     paths: tuple[str, ...]
     more: int = 0
+    partial: bool = False
 
 
 def find_places(words: str, files: Sequence[str]) -> Places:
     """The paths among `files` (and the folders they are in) that `words` name: the closest kind of match only."""
     said = words.strip().removeprefix("./")
-    found = _exact(said, files) or _named(said, files)
-    return Places(words, tuple(found[:_MOST]), max(0, len(found) - _MOST))
+    exact = _exact(said, files)
+    rank, found = (1, exact) if exact else _named(said, files)
+    if not found and said.casefold() == "changelog":
+        rank, found = next((named for name in _CHANGELOGS if (named := _named(name, files))[1]), (0, []))
+    is_beside = not exact and all(map(is_aside, found)) and _parts(said).isdisjoint(_BESIDE)
+    return Places(words, tuple(found[:_MOST]), max(0, len(found) - _MOST), partial=is_beside or rank == _PARTIAL)
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The words of `text` as they are compared with those of a subject; identifiers are taken apart."""
-    return _parts(text)
+def subject_words(text: str) -> frozenset[str]:
+    """The words that a commit's subject must have to speak of `text`; an identifier must stand there as a whole."""
+    return frozenset(word.casefold() if "_" in word else fold(word.casefold()) for word in _SPOKEN.findall(text))
 
 
 def says(commit: Commit, wanted: frozenset[str]) -> bool:
-    """Whether the subject of `commit` holds all these words."""
-    return wanted <= set(terms(commit.subject))
+    """Whether the subject of `commit` holds all these words (see `subject_words`)."""
+    return wanted <= subject_words(commit.subject)
 
 
 def _exact(said: str, files: Sequence[str]) -> list[str]:
@@ -65,11 +77,12 @@ def _exact(said: str, files: Sequence[str]) -> list[str]:
     return []
 
 
-def _named(said: str, files: Sequence[str]) -> list[str]:
+def _named(said: str, files: Sequence[str]) -> tuple[int, list[str]]:
+    """The best rank that any file reaches, and the files and folders that do."""
     wanted = _parts(said)
     if not wanted:
-        return []
-    tests = not wanted.isdisjoint({"test", "spec"})
+        return 0, []
+    beside = not wanted.isdisjoint(_BESIDE)
     ranked: dict[int, set[str]] = {}
     for file in files:
         rank, place = _rank(wanted, file)
@@ -79,9 +92,9 @@ def _named(said: str, files: Sequence[str]) -> list[str]:
         places = ranked[rank]
         folders = [place for place in places if place.endswith("/")]
         kept = [place for place in places if not any(place != above and place.startswith(above) for above in folders)]
-        plain = [place for place in kept if tests or not _is_test(place)]
-        return _ordered(plain or kept)
-    return []
+        plain = [place for place in kept if not _is_hidden(place) and (beside or not is_aside(place))]
+        return rank, _ordered(plain or kept)
+    return 0, []
 
 
 def _rank(wanted: frozenset[str], file: str) -> tuple[int, str]:
@@ -103,7 +116,7 @@ def _rank(wanted: frozenset[str], file: str) -> tuple[int, str]:
     if not wanted.isdisjoint(stem) and wanted <= stem | around | set(terms(path.suffix)):
         return 3, file
     if stem and len(wanted) > 1 and stem < wanted and len(stem) * 2 >= len(wanted):
-        return 4, file
+        return _PARTIAL, file
     return 0, ""
 
 
@@ -116,9 +129,10 @@ def _parts(name: str) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def _is_test(path: str) -> bool:
-    return any(part in {"test", "tests", "testing", "spec"} or part.startswith("test_") for part in path.split("/"))
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
 
 
 def _ordered(paths: Iterable[str]) -> list[str]:
-    return sorted(paths, key=lambda path: (path.count("/"), path))
+    """Code before documents, shallow before deep."""
+    return sorted(paths, key=lambda path: (kind_of(path) == "docs", path.count("/"), path))

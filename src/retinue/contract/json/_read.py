@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import Any, NoReturn, cast
 
 from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, Reason, refusal
-from ._scan import Scanner
 from ._value import JsonValue
 
 __all__ = ["decoded", "loads"]
@@ -34,7 +33,7 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         try:
             value = cast("JsonValue", _DECODER.decode(text))
         except RecursionError:
-            Scanner(text, max_depth=max_depth).document()
+            _scan(text, max_depth)
             raise refusal(text, 0, "too_deep", "the value is nested deeper than the stack has room for") from None
         except ValueError:
             pass
@@ -74,8 +73,15 @@ def _from_utf8(data: bytes) -> str:
         raise wrong from None
 
 
-def _refuse(text: str, max_depth: int) -> NoReturn:
+def _scan(text: str, max_depth: int) -> None:
+    """Find the place that the standard library refused, and raise what is wrong there."""
+    from ._scan import Scanner  # noqa: PLC0415 - its expressions take 3 ms to compile, and most texts are fine
+
     Scanner(text, max_depth=max_depth).document()
+
+
+def _refuse(text: str, max_depth: int) -> NoReturn:
+    _scan(text, max_depth)
     raise refusal(text, 0, "syntax", "the text is not strict JSON")  # pragma: no cover - the scan is the stricter one
 
 

@@ -8,7 +8,6 @@ from typing import Final, cast
 
 from ._read import decoded, loads
 from ._refusal import MAX_BYTES, MAX_DEPTH, Reason, refusal
-from ._scan import Scanner
 from ._value import JsonObject
 
 __all__ = ["repair"]
@@ -27,6 +26,8 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
         ParseError: There is no object, more than one, one that is not whole or not strict JSON, or one that is part
             of something larger. `detail` as for `loads`, places counted in the whole text.
     """
+    from ._scan import Scanner  # noqa: PLC0415 - as in `_read`: rarely needed, slow to import
+
     text = decoded(text, max_bytes=max_bytes)
     start = _next_object(text, 0)
     if start is None:

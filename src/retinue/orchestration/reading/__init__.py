@@ -26,5 +26,7 @@ READERS: Final[Sequence[Reader]] = (
     numbers.read,
     choices.read_flag,
     texts.read_quoted,
+    texts.read_only_quote,
+    numbers.read_only,
 )
 """In the order in which they are asked: the surest first, since words that are taken are not read again."""

@@ -37,12 +37,14 @@ class Amount:
     """A number in a text.
 
     Attributes:
+        number: The number as it is written.
         unit: The word right after it, lower case; empty when there is none.
         words: What was read, the unit included.
         start: Where it begins in the text.
     """
 
     value: float
+    number: str
     unit: str
     words: str
     start: int
@@ -53,7 +55,7 @@ def amounts(text: str) -> Iterator[Amount]:
     for match in _NUMBER.finditer(text):
         value = number_of(match["number"])
         if value is not None:
-            yield Amount(value, (match["unit"] or "").lower(), match.group(), match.start())
+            yield Amount(value, match["number"], (match["unit"] or "").lower(), match.group(), match.start())
 
 
 def number_of(word: str) -> float | None:

@@ -42,6 +42,7 @@ _SPAN: Final = re.compile(
     rf"|(?:(?:in|on|during|of)\s)(?P<at>{_DAY})|(?P<bare>\d{{4}}-\d{{2}}-\d{{2}}|today|yesterday)\b)",
     re.IGNORECASE,
 )
+_YEAR: Final = re.compile(r"\b\d{4}\b")
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 
 
@@ -77,11 +78,21 @@ def _read(match: re.Match[str], today: date | None) -> _Days | None:
         return _edge(said["edge"], _day(said["day"], today))
     for low, high in (("low", "high"), ("first", "final")):
         if low in said:
-            first, last = _day(said[low], today), _day(said[high], today)
+            first, last = _day(_with_year_of(said[high], said[low]), today), _day(said[high], today)
             return (first[0], last[1]) if first and last and first[0] <= last[1] else None
     if day := said.get("at") or said.get("bare"):
         return _day(day, today)
     return None if today is None else _relative(said, today)
+
+
+def _with_year_of(later: str, earlier: str) -> str:
+    """`earlier` with the year that stands once, at the end: "from January to February 2024"."""
+    year = _YEAR.search(later)
+    return (
+        f"{earlier} {year.group()}"
+        if year and earlier not in {"today", "yesterday"} and not _YEAR.search(earlier)
+        else earlier
+    )
 
 
 def _edge(word: str, days: tuple[date, date] | None) -> _Days | None:
@@ -139,7 +150,7 @@ def _exact(words: str, today: date | None) -> tuple[date, date] | None:
 def _in_a_month(words: str, today: date | None) -> tuple[date, date] | None:
     """What "March", "5 March" and "March 2024" name: without a year the latest there was."""
     named = re.search(_MONTH, words)
-    year_said = re.search(r"\b\d{4}\b", words)
+    year_said = _YEAR.search(words)
     if named is None or (year_said is None and today is None):
         return None
     month = _MONTHS[named.group()]

@@ -11,7 +11,7 @@ from retinue.orchestration.reading.said import Reading, Said, vocabulary
 __all__ = ["read_flag", "read_one", "read_several"]
 
 _CUES: Final = vocabulary(
-    "in from using use search only via through across of inside within on into as with by format style depth"
+    "in from using use search only via through across of inside within on into as format style depth"
 )
 _LISTED: Final = re.compile(r"\s?(?:,|,?\s?(?:and|or)|&|\+)\s(?:the\s)?")
 _NO: Final = vocabulary(
@@ -69,13 +69,13 @@ def read_flag(parameter: Parameter, said: Said, _around: Surroundings) -> Readin
 
 
 def _places(choice: str, parameter: Parameter, said: Said) -> list[tuple[int, int]]:
-    """Where the clause says `choice`: its words in a row, else one word that no other choice has."""
+    """Where the clause says `choice` and not "not": its words in a row, else one word that no other choice has."""
     stems = word_tokens(choice)
-    if places := list(said.find(stems)):
+    if places := [place for place in said.find(stems) if not _is_denied(said, place[0])]:
         return places
     others = {stem for other in parameter.choices if other != choice for stem in word_tokens(other)}
     telling = [stem for stem in (*stems, *_synonyms(choice, parameter)) if len(stem) > 3 and stem not in others]
-    return [place for stem in telling for place in said.find((stem,))]
+    return [place for stem in telling for place in said.find((stem,)) if not _is_denied(said, place[0])]
 
 
 def _synonyms(choice: str, parameter: Parameter) -> list[str]:
@@ -83,6 +83,10 @@ def _synonyms(choice: str, parameter: Parameter) -> list[str]:
     pattern = rf"(?<!\w){re.escape(choice)}(?!\w)[`'\"]?\s?(?:\(([^()]{{1,80}})\)|[:=]\s?([^,;.()\n]{{1,80}}))"
     match = re.search(pattern, parameter.description)
     return word_tokens(match.group(match.lastindex or 1)) if match else []
+
+
+def _is_denied(said: Said, first: int) -> bool:
+    return not _NO.isdisjoint(said.before(said.words[first].start, most=2))
 
 
 def _is_cued(said: Said, first: int) -> bool:

@@ -11,7 +11,7 @@ from retinue.orchestration.reading.said import Reading, Said
 
 __all__ = ["read"]
 
-_VALUE: Final = r"(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`|([^\s,;]+))"
+_QUOTED: Final = r"\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`"
 _BARE: Final = 4
 _YES_AND_NO: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -21,7 +21,9 @@ def read(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | N
     name = r"[\s_-]".join(map(re.escape, parameter.words))
     if not name:
         return None
-    for match in said.matches(re.compile(rf"(?<![\w-])-{{0,2}}{name}\s?[=:]\s?{_VALUE}", re.IGNORECASE)):
+    bare = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
+    pattern = re.compile(rf"(?<![\w-])-{{0,2}}{name}\s?[=:]\s?(?:{_QUOTED}|({bare}))", re.IGNORECASE)
+    for match in said.matches(pattern):
         inside = match.lastindex or 1
         text = match.group(inside)
         value = _decoded(text.rstrip(".?!") if inside == _BARE else text, parameter)

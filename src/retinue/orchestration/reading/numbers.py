@@ -8,7 +8,7 @@ from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said, vocabulary
 
-__all__ = ["read"]
+__all__ = ["read", "read_only"]
 
 _COUNTS: Final = ("limit", "count", "max", "maximum", "top", "number", "n", "size", "most")
 _LIMITS: Final = vocabulary("top last first latest recent newest only most to limit maximum max least")
@@ -26,6 +26,16 @@ def read(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | N
         if (value := counted(meant, parameter)) is not None:
             return Reading(value, amount.start, end)
     return None
+
+
+def read_only(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """The one number that is left, for a parameter that must be given."""
+    if parameter.type not in {"integer", "number"} or not parameter.required:
+        return None
+    left = [one for one in amounts(said.text) if said.free(one.start, one.start + len(one.number))]
+    if len(left) != 1 or (value := counted(left[0].value, parameter)) is None:
+        return None
+    return Reading(value, left[0].start, left[0].start + len(left[0].number))
 
 
 def _meant(amount: Amount, parameter: Parameter, said: Said) -> float | None:

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import Validator, compile as compiled
+from retinue.errors import InvalidDefinition
 from retinue.orchestration._view import word_tokens
 
 __all__ = ["Parameter", "parameters_of"]
@@ -80,12 +81,15 @@ class Parameter:
         return {**definitions, **self.schema}
 
     def accepts(self, value: object) -> bool:
-        """Whether `value` passes its schema."""
-        return self._validator.accepts(value)
+        """Whether `value` passes its schema; nothing passes one that cannot be used."""
+        return self._validator is not None and self._validator.accepts(value)
 
     @cached_property
-    def _validator(self) -> Validator:
-        return compiled(self.alone)
+    def _validator(self) -> Validator | None:
+        try:
+            return compiled(self.alone)
+        except InvalidDefinition:
+            return None
 
 
 def parameters_of(input_schema: Mapping[str, object]) -> tuple[Parameter, ...]:

@@ -1,6 +1,7 @@
 """A clause made ready for reading parameters out of it: its words with their places, what is quoted, what is taken."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -55,6 +56,7 @@ class Said:
             Word(match.group(), (word_tokens(match.group()) or [""])[0], match.start(), match.end())
             for match in _WORDS.finditer(text)
         )
+        self._ends = tuple(word.end for word in self.words)
         self.stems = tuple(word.stem for word in self.words)
         self._taken: list[tuple[int, int]] = []
         self._shared: list[tuple[int, int]] = []
@@ -95,4 +97,5 @@ class Said:
 
     def before(self, start: int, *, most: int) -> list[str]:
         """Up to `most` words right before the place `start`, lower case, nearest first."""
-        return [word.text.lower() for word in reversed(self.words) if word.end <= start][:most]
+        last = bisect_right(self._ends, start)
+        return [word.text.lower() for word in reversed(self.words[max(last - most, 0) : last])]

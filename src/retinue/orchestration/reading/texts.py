@@ -8,7 +8,7 @@ from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said
 
-__all__ = ["read_column", "read_quoted", "read_shaped"]
+__all__ = ["read_column", "read_only_quote", "read_quoted", "read_shaped"]
 
 _CHUNK: Final = re.compile(r"[^\s,;()\"'`]{2,200}")
 _NO_PLAIN_WORD: Final = re.compile(r"[0-9_/@:.-]")
@@ -20,7 +20,12 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
 def read_shaped(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
     """A word that passes the schema's pattern or format: a ticket id, an address."""
-    if parameter.type != "string" or parameter.choices or not {"pattern", "format"}.intersection(parameter.schema):
+    shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {
+        "date",
+        "date-time",
+        "time",
+    }
+    if parameter.type != "string" or parameter.choices or not shaped:
         return None
     for match in said.matches(_CHUNK):
         text = match.group().rstrip(".?!:")
@@ -47,12 +52,19 @@ def read_column(parameter: Parameter, said: Said, around: Surroundings) -> Readi
 
 
 def read_quoted(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
-    """What is quoted right behind the parameter's own word, or the only thing quoted when it must be given."""
+    """What is quoted right behind the parameter's own word."""
     if parameter.type != "string" or parameter.choices:
         return None
-    found = list(said.quoted())
     own = set(word_tokens(" ".join(parameter.words)))
-    for reading in found:
+    for reading in said.quoted():
         if not own.isdisjoint(word_tokens(" ".join(said.before(reading.start, most=2)))):
             return reading
-    return found[0] if len(found) == 1 and parameter.required else None
+    return None
+
+
+def read_only_quote(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+    """The one thing in quotes that is left, for a parameter that must be given."""
+    if parameter.type != "string" or parameter.choices or not parameter.required:
+        return None
+    found = list(said.quoted())
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,17 @@
+"""Which files stand beside the product: its tests, examples, benchmarks and what others wrote."""
+
+import re
+from typing import Final
+
+__all__ = ["is_aside"]
+
+_ASIDE: Final = re.compile(
+    r"(?:^|/)(?:tests?|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z",
+    re.IGNORECASE,
+)
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file (or, with a `/` at its end, a folder) only tests, shows or measures the product."""
+    return _ASIDE.search(path) is not None

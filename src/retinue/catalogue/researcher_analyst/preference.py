@@ -1,0 +1,45 @@
+"""Which passages a kind of question is better answered by: reasons stand in documents, definitions in code."""
+
+import re
+from typing import Final
+
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue.researcher_analyst.question import Asked, Wish
+from retinue.tools.search import Passage, terms
+
+__all__ = ["fitness"]
+
+_CHANGELOG: Final = re.compile(
+    r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|news)/", re.IGNORECASE
+)
+_LEGAL: Final = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice|authors)[^/]*\Z", re.IGNORECASE)
+_REASON: Final = re.compile(
+    r"\b(?:because|since|so that|in order to|otherwise|therefore|reason|avoids?|prevents?|ensures?|rather than|"
+    r"instead of|must not|never|on purpose|deliberately)\b",
+    re.IGNORECASE,
+)
+_CLASS: Final = re.compile(r"^\s*(?:export\s+|pub\s+)?(?:class|struct|interface|trait|enum)\b", re.MULTILINE)
+_DOCS: Final[dict[Wish, float]] = {"why": 1.3, "how": 1.15, "what": 1.15, "where": 0.7, "any": 1.05}
+_NAMED: Final[dict[Wish, float]] = {"where": 1.6, "what": 1.2, "how": 1.1}
+
+
+def fitness(passage: Passage, asked: Asked) -> float:
+    """A factor around 1 by what kind of passage it is and what kind of answer is wished for."""
+    factor = _DOCS.get(asked.wish, 1.0) if passage.kind == "docs" else 1.0
+    if asked.documents:
+        factor *= 1.3 if passage.kind == "docs" else 0.8
+    if passage.name and passage.kind == "code":
+        factor *= _NAMED.get(asked.wish, 1.0) * (0.9 if passage.name.startswith("_") else 1.0)
+        if asked.wish == "what" and terms(passage.name)[:1] == list(asked.words)[:1]:
+            factor *= 1.3 if _CLASS.search(passage.text) else 1.1
+    if is_aside(passage.path):
+        factor *= 1.3 if asked.tests else 0.6
+    if _CHANGELOG.search(passage.path):
+        factor *= 0.6
+    if _LEGAL.search(passage.path):
+        factor *= 0.5
+    if asked.plain in " ".join(passage.text.casefold().split()):
+        factor *= 0.3  # it asks the same; an answer would not
+    if asked.wish == "why" and _REASON.search(passage.text):
+        factor *= 1.25
+    return factor

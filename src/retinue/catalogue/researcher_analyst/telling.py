@@ -1,0 +1,313 @@
+"""Says what was gathered: findings with their lines, an answer made of quotations, and what was not found.
+
+Foreign text is printable in the data and cannot become markup in the Markdown. Sentences of ours only say where
+something stands, or that nothing does.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias
+
+from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
+from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
+from retinue.catalogue.researcher_analyst.gather import Gathered
+from retinue.catalogue.researcher_analyst.question import Asked
+from retinue.catalogue.researcher_analyst.sources import Source
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Warned
+
+__all__ = ["Style", "Told", "tell"]
+
+Style: TypeAlias = Literal["summary", "detailed_report", "bullet_points"]
+
+_SUMMED: Final = 3
+_FILES: Final = 20
+_QUOTE: Final = 600
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Told:
+    """The result object, its Markdown, and the reservations.
+
+    Attributes:
+        confidence: The mean of those of the findings that the answer quotes first; None when nothing was found.
+    """
+
+    data: JsonMapping
+    content: str
+    warnings: list[Warned]
+    confidence: float | None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Line:
+    prose: Prose
+    places: tuple[str, ...] = field(default_factory=tuple[str, ...])
+
+    def plain(self) -> str:
+        return self.prose.plain() + (f" ({', '.join(self.places)})" if self.places else "")
+
+    def markdown(self) -> str:
+        return self.prose.markdown() + (
+            f" ({', '.join(code(one).markdown() for one in self.places)})" if self.places else ""
+        )
+
+
+def tell(
+    gathered: Gathered,
+    asked: Asked,
+    *,
+    style: Style,
+    sources: Sequence[Source],
+    web_is_wanted: bool,
+    revisions: "Revisions",
+    now_ns: int,
+) -> Told:
+    """Put together what is handed over.
+
+    `web_is_wanted` says that the web was asked for by name, not only by default: not having searched it is a warning.
+    """
+    evidence = gathered.evidence
+    warnings = list(_warnings(gathered, web_is_wanted=web_is_wanted))
+    confidence = _confidence(evidence)
+    lines = _answer(gathered, asked)
+    day = datetime.fromtimestamp(now_ns // _SECOND, UTC).date().isoformat()
+    data: JsonMapping = {
+        "answer": "\n".join(line.plain() for line in lines),
+        "findings": [_finding(one) for one in evidence],
+        "citations": [_citation(one, day, revisions) for one in evidence],
+        "searched": {
+            source: {"files": gathered.files[source], "passages": gathered.passages[source]}
+            for source in sources if source != "web"
+        },
+        "not_searched": list(_not_searched(gathered, sources)),
+        "confidence_basis": _basis(evidence),
+        "terms": [one_line(term) for term in gathered.searched_for],
+    }  # fmt: skip
+    return Told(
+        data=data,
+        content=_content(gathered, lines, style),
+        warnings=warnings,
+        confidence=confidence,
+        files=tuple(
+            dict.fromkeys(one.path for one in evidence if one.source != "memory" or "/" in one.path or "." in one.path)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """Which commit a file is cited at: none outside of a repository, and none for a file that differs from it."""
+
+    head: str | None = None
+    differing: frozenset[str] = frozenset()
+
+    def of(self, path: str) -> str | None:
+        """The commit at which `path` is as it was read."""
+        return None if path in self.differing else self.head
+
+
+# --- data -----------------------------------------------------------------------------------------------------------
+
+
+def _finding(one: Evidence) -> JsonMapping:
+    return {
+        "topic": one_line(one.topic),
+        "content": _sentence(one).plain(),
+        "source": place_of(one),
+        **({"confidence": round(one.covered, 2)} if one.measured else {}),
+        "path": one.path,
+        "line_start": one.start,
+        "line_end": one.end,
+        "kind": one.kind,
+    }
+
+
+def _citation(one: Evidence, day: str, revisions: Revisions) -> JsonMapping:
+    found: JsonMapping = {
+        "source": place_of(one),
+        "origin": one.source,
+        "path": one.path,
+        "line": one.line,
+        "accessed": day,
+    }
+    revision = revisions.of(one.path)
+    return {**found, **({"revision": revision} if revision else {})}
+
+
+def _not_searched(gathered: Gathered, sources: Sequence[Source]) -> Iterable[JsonMapping]:
+    if "web" in sources:
+        yield {"source": "web", "reason": "Web search is not configured."}
+    for item in gathered.left_out[:_FILES]:
+        yield {"source": one_line(item.path), "reason": f"Left out: {item.reason}."}
+    if len(gathered.left_out) > _FILES:
+        yield {"source": "files", "reason": f"{len(gathered.left_out) - _FILES:,} more files were left out."}
+
+
+def _confidence(evidence: Sequence[Evidence]) -> float | None:
+    best = [one.covered for one in evidence[:_SUMMED] if one.measured]
+    return round(sum(best) / len(best), 2) if best else None
+
+
+def _basis(evidence: Sequence[Evidence]) -> str:
+    if not evidence:
+        return "No passage covers the question, so there is no confidence to state."
+    if not any(one.measured for one in evidence):
+        return "The question has no words of its own that a passage could be measured by, so no confidence is stated."
+    share = "the share of the question's content words, weighted by how rare each is in these files, that"
+    if len(evidence) == 1:
+        return f"The confidence is {share} the passage has together with its headings and names."
+    first = min(_SUMMED, len(evidence))
+    return (
+        f"A finding's confidence is {share} its passage has together with its headings and names; the result's is the "
+        f"mean of its first {first}."
+    )
+
+
+def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
+    if web_is_wanted:
+        yield Warned(
+            type="missing_data",
+            message="The web was not searched: no search provider is configured.",
+            impact="What only the web knows is missing.",
+            recovery="Configure a web search provider, or ask for the sources docs, code and memory.",
+        )
+    for path, near in gathered.absent_files.items():
+        yield Warned(
+            type="missing_data",
+            message=f"There is no file {one_line(path)!r} among those searched.",
+            impact="Nothing can be said about it.",
+            recovery=f"Did you mean {' or '.join(map(repr, near))}?" if near else "Check the path.",
+        )
+    for looked in gathered.looked:
+        if not looked.found:
+            yield Warned(
+                type="missing_data",
+                message=f"{one_line(looked.name)!r} does not occur in the files searched.",
+                impact="Nothing can be said about it.",
+                recovery="Check the spelling, or widen the sources.",
+            )
+        elif looked.near:
+            yield Warned(
+                type="missing_data",
+                message=f"{one_line(looked.name)!r} does not occur; read it as {looked.near!r}.",
+                impact="The findings are about that.",
+            )
+    if gathered.late:
+        done, total = gathered.read
+        yield Warned(
+            type="degraded_analysis",
+            message="Time was up before everything was searched."
+            if done == total
+            else f"Time was up when {done:,} of {total:,} files had been looked at.",
+            impact="Better passages may be missing.",
+            recovery="Allow more time, or ask again: what was read is remembered.",
+        )
+    if not gathered.evidence:
+        yield Warned(
+            type="missing_data",
+            message="No passage was found that covers the question.",
+            impact="The question is not answered.",
+            recovery="Ask with words that the project itself uses, or name a file or identifier.",
+        )
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+def _answer(gathered: Gathered, asked: Asked) -> list[_Line]:
+    """The answer in sentences: where things are defined, then what the best passages say."""
+    absent = [_absent(one.name) for one in gathered.looked if not one.found]
+    absent += [_Line(Prose("There is no file {}.", (code(path),))) for path in gathered.absent_files]
+    if asked.wish == "files" and gathered.places:
+        return [*absent, _file_list(gathered)]
+    if not gathered.evidence:
+        return [*absent, _nothing(gathered)]
+    defined = [one for one in gathered.evidence if one.kind == "definition"]
+    best = defined if asked.wish == "where" and defined else gathered.evidence
+    return [*absent, *(_Line(_sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
+
+
+def _absent(name: str) -> _Line:
+    return _Line(Prose("{} does not occur in the files searched.", (code(name),)))
+
+
+def _nothing(gathered: Gathered) -> _Line:
+    if gathered.late:
+        done, total = gathered.read
+        return _Line(
+            Prose(f"Nothing was found in time: {done:,} of {total:,} files had been looked at when it was up.")
+        )
+    total = sum(gathered.files.values())
+    where = ", ".join(f"{count:,} of {source}" for source, count in gathered.files.items()) or "none"
+    words: list[Piece | str] = [code(word) for word in gathered.searched_for[:12]]
+    slots = ", ".join(["{}"] * len(words)) or "no words"
+    nearest = gathered.nearest
+    said = f"Nothing was found that answers this. Searched {total:,} files ({where}) for {slots}."
+    if nearest is None:
+        return _Line(Prose(said, tuple(words)))
+    share = f"{nearest.covered:.0%}".replace("%", " %")
+    return _Line(Prose(f"{said} The nearest passage, {{}}, has only {share} of it.", (*words, code(place_of(nearest)))))
+
+
+def _file_list(gathered: Gathered) -> _Line:
+    shown = gathered.places[:_FILES]
+    more = f" and {len(gathered.places) - len(shown):,} more" if len(gathered.places) > len(shown) else ""
+    noun = "file has" if len(gathered.places) == 1 else "files have"
+    pieces = [piece for path, count, line in shown for piece in (code(f"{path}:{line}"), f"{count:,}")]
+    return _Line(
+        Prose(f"{len(gathered.places):,} {noun} it: {', '.join(['{} ({})'] * len(shown))}{more}.", tuple(pieces))
+    )
+
+
+def _sentence(one: Evidence) -> Prose:
+    """A finding as a sentence: a definition says where it stands, anything else is quoted as it is."""
+    said = quote(one.text, longest=_QUOTE)
+    if one.kind == "definition" and one.signature:
+        where = (code(one.topic), code(one.path), code(one.signature))
+        return Prose("{} is defined in {}: {}." + (" {}" if one.text else ""), (*where, *([said] if one.text else [])))
+    if one.kind == "definition":
+        return Prose("{} is defined in {}: {}", (code(one.topic), code(one.path), said))
+    if one.kind == "usage":
+        return Prose("Used in {}: {}", (code(one.topic), said))
+    if one.signature:
+        return Prose("{}: {}" if one.text else "{}", (code(one.signature), *([said] if one.text else [])))
+    return Prose("{}", (said,))
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------------
+
+
+def _content(gathered: Gathered, lines: Sequence[_Line], style: Style) -> str:
+    match style:
+        case "summary":
+            return "\n\n".join(line.markdown() for line in lines)
+        case "bullet_points":
+            quoted = {line.plain() for line in lines}
+            rest = [_Line(_sentence(one), (place_of(one),)) for one in gathered.evidence]
+            return "\n".join(
+                f"- {line.markdown()}" for line in [*lines, *(one for one in rest if one.plain() not in quoted)]
+            )
+        case "detailed_report":
+            return _report(gathered, lines)
+
+
+def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
+    blocks = ["## Answer", *(line.markdown() for line in lines)]
+    if gathered.evidence:
+        blocks.append("## Findings")
+    for one in gathered.evidence:
+        sure = f", confidence {one.covered:.2f}" if one.measured else ""
+        blocks += [
+            f"### {code(one.topic).markdown()}",
+            _sentence(one).markdown(),
+            f"{code(f'{one.path}:{one.start}-{one.end}').markdown()}, {one.kind}{sure}",
+        ]
+    searched = ", ".join(f"{count:,} files of {source}" for source, count in gathered.files.items()) or "nothing"
+    blocks += ["## Searched", f"{searched[0].upper()}{searched[1:]}."]
+    if gathered.late:
+        blocks.append("Time was up before everything was searched.")
+    return "\n\n".join(blocks)

@@ -1,0 +1,237 @@
+"""What a run came to, shown: the answer on stdout, everything about it on stderr, and its exit code.
+
+The answer is Markdown. On a terminal it is drawn, elsewhere it is printed as it is, so that it can go into a file.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+import click
+
+from retinue.cli.exits import Exit, for_asked, for_result
+from retinue.cli.options import Form
+from retinue.cli.output import console, counted, duration, echo_json, json_line, plain, safe, tell, tell_warning
+
+if TYPE_CHECKING:
+    from retinue.cli.session import Ended
+    from retinue.contract.result import Outcome, Result, Usage
+
+__all__ = ["FailOn", "draw", "ending", "present", "present_asked", "summary", "tell_warnings"]
+
+FailOn: TypeAlias = Literal["failure", "partial"]
+
+_SHOWN: Final = 10
+"""Warnings that are shown; the rest is counted."""
+
+
+def present(ended: "Ended", form: Form, *, fail_on: FailOn = "failure") -> Exit:
+    """Show what a goal came to, and give the exit code."""
+    code = Exit.INTERRUPTED if ended.interrupted else for_result(ended.result, fail_on=fail_on)
+    _show(ended, ended.result, form, code)
+    return code
+
+
+def present_asked(ended: "Ended", form: Form, *, extras: dict[str, Any] | None = None) -> Exit:
+    """Show what one agent came to that was asked; as JSON its own result, not the one merged from it.
+
+    Args:
+        ended: The run.
+        form: How to show it.
+        extras: What else belongs into the result.
+    """
+    result = ended.result
+    if ended.asked is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
+        result = ended.asked
+    if extras:
+        result = result.model_copy(update={"extras": {**result.extras, **extras}})
+    code = Exit.INTERRUPTED if ended.interrupted else for_asked(result)
+    _show(ended, result, form, code)
+    return code
+
+
+def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
+    """Show `result`; its text is the one that was merged, where foreign Markdown has been tamed."""
+    if form.as_json:
+        echo_json(result.to_json())
+    if form.machine:
+        if code != Exit.OK:
+            tell(json_line({"error": next(_errors(ended, result, code))}))
+        return
+    answers = _has_answer(ended.result)
+    if answers:
+        draw(ended.result.content)
+    if not form.quiet:
+        if answers and sys.stderr.isatty():
+            tell("")
+        tell(summary(ended.result, run=ended.run if ended.recorded else ""))
+        tell_warnings(ended.result, engine=ended.warnings)
+    if code != Exit.OK:
+        for error in _errors(ended, result, code):
+            _tell_error(error)
+
+
+# The answer.
+
+
+def draw(text: str) -> None:
+    """Print Markdown: drawn for a person, as it is for a file."""
+    if not sys.stdout.isatty():
+        click.echo(plain(text))
+        return
+    from rich.markdown import Markdown
+
+    # Addresses are shown beside their words, not hidden behind them.
+    console().print(Markdown(plain(text), hyperlinks=False, code_theme="ansi_dark"))
+
+
+def _has_answer(result: "Result") -> bool:
+    """There is more to read than that nothing came."""
+    data = _data(result)
+    return bool(result.content.strip()) and (result.useful or bool(data.get("answer") or data.get("questions")))
+
+
+def _data(result: "Result") -> dict[str, Any]:
+    return cast("dict[str, Any]", result.data) if isinstance(result.data, dict) else {}
+
+
+def _listed(result: "Result", name: str) -> list[dict[str, Any]]:
+    found: object = _data(result).get(name)
+    listed = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Any]", each) for each in listed if isinstance(each, dict)]
+
+
+# The summary.
+
+_ENDINGS: Final = {
+    "success": ("answered", "green"),
+    "partial": ("answered in part", "yellow"),
+    "canceled": ("stopped", "yellow"),
+    "rejected": ("not answered", "red"),
+    "error": ("failed", "red"),
+    "failed": ("failed", "red"),
+}
+
+
+def ending(outcome: "Outcome | None") -> tuple[str, str]:
+    """How a run ended, in words, and the colour of it."""
+    return _ENDINGS.get(outcome or "", ("waits for an answer", "yellow"))
+
+
+def summary(result: "Result", *, run: str = "") -> str:
+    """One line: how it ended, who worked, how long, what it cost and saved. What nobody measured is not in it."""
+    word, style = ending(result.outcome)
+    dot = " · " if (sys.stderr.encoding or "").lower().startswith("utf") else " - "
+    parts = [part for part in _parts(result) if part]
+    if run:
+        parts.append(f"run {run}")
+    return click.style(word, fg=style, bold=True) + click.style("".join(f"{dot}{part}" for part in parts), dim=True)
+
+
+def _parts(result: "Result") -> Iterator[str]:
+    agents = {str(each.get("agent")) for name in ("answer", "failures") for each in _listed(result, name)}
+    if agents:
+        yield counted(len(agents), "agent")
+    if result.duration_ns is not None:
+        yield duration(result.duration_ns)
+    if result.usage is not None:
+        yield from _spent(result.usage)
+    tokens: object = _data(result).get("tokens")
+    if isinstance(tokens, dict):
+        yield _handed_on(cast("dict[str, Any]", tokens))
+    if result.warnings:
+        yield counted(len(result.warnings), "warning")
+
+
+def _spent(usage: "Usage") -> Iterator[str]:
+    counts = {"in": usage.tokens_in, "out": usage.tokens_out}
+    known = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
+    if known:
+        yield f"{', '.join(known)} tokens"
+    if usage.cost is not None:
+        yield f"${usage.cost.usd:.4f}"
+
+
+def _handed_on(tokens: dict[str, Any]) -> str:
+    """Tokens that results were handed on with, and would have been without compression (C20)."""
+    full, handed_on = tokens.get("full"), tokens.get("handed_on")
+    if not isinstance(full, int) or not isinstance(handed_on, int) or not full:
+        return ""
+    return f"{handed_on:,} of {full:,} tokens handed on ({safe(tokens.get('counter', 'counted'))})"
+
+
+def tell_warnings(result: "Result", *, engine: tuple[str, ...] = ()) -> None:
+    """Say what makes the result less than whole, but for what stands in the answer itself."""
+    told = [str(each.get("message")) for each in _listed(result, "failures")]
+    told += [str(each.get("clause")) for each in _listed(result, "not_answered")]
+    told += [question.text for question in result.questions]
+    warnings = [each for each in result.warnings if not each.message.endswith(tuple(told))]
+    for warning in warnings[:_SHOWN]:
+        tell_warning(warning)
+    if len(warnings) > _SHOWN:
+        tell(f"and {counted(len(warnings) - _SHOWN, 'more warning')}: see them with `--json`")
+    for text in engine:
+        tell(f"{click.style('warning', fg='yellow', bold=True)}: {safe(text)}")
+
+
+# What went wrong.
+
+
+def _errors(ended: "Ended", result: "Result", code: Exit) -> Iterator[dict[str, Any]]:
+    """What ended it before its time, each with what to do next; at least one."""
+    again = f"`retinue runs resume {ended.run}`"
+    if code == Exit.INTERRUPTED:
+        hint = f"Go on with {again}; what was finished is kept." if ended.recorded else "Ask again: nothing was kept."
+        yield {"code": "canceled", "message": "It was interrupted.", "hint": hint}
+        return
+    if code == Exit.QUESTION:
+        yield from _open_questions(result, again if ended.recorded else "")
+        return
+    failures = [] if ended.result.fault and result.fault else _listed(ended.result, "failures")
+    for failure in failures:
+        message = f"{failure.get('title')} (`{failure.get('agent')}`): {failure.get('message')}"
+        yield _as_said_here(
+            {"code": failure.get("code"), "message": message, "hint": failure.get("hint") or _look(ended)}
+        )
+    if failures:
+        return
+    if result.fault is not None:
+        fault = result.fault.to_json()
+        facts = {name: fault[name] for name in ("code", "message", "hint", "path", "suggestions") if fault.get(name)}
+        near = result.fault.suggestions if result.outcome == "rejected" else ()
+        hint = (result.fault.hint or _look(ended)) + (f" Nearest: {', '.join(near)}." if near else "")
+        yield _as_said_here({**facts, "hint": hint})
+        return
+    hint = "Leave out `--fail-on partial` to accept that, or see the warnings."
+    yield {"code": "output_invalid", "message": "Part of the goal is not answered.", "hint": hint}
+
+
+def _open_questions(result: "Result", again: str) -> Iterator[dict[str, Any]]:
+    for question in result.questions:
+        given = f"Give it with `--param {question.parameter}=…`, or say it" if question.parameter else "Say it"
+        where = f"; or answer in a terminal with {again}" if again else ""
+        facts = {"code": "invalid_input", "message": f"Nobody is there to answer: {question.text}"}
+        yield {**facts, "hint": f"{given} in the request{where}.", "question": question.to_json()}
+    if not result.questions:
+        yield {"code": "invalid_input", "message": "It waits for an answer.", "hint": f"Go on with {again}."}
+
+
+_SAID_HERE: Final = {"`run.deadline_ns`": "`--timeout`", "Raise the budget": "Raise `--max-tokens` or `--max-cost`"}
+"""What the rooms below call a bound, and what a person calls it here."""
+
+
+def _as_said_here(facts: dict[str, Any]) -> dict[str, Any]:
+    for inside, here in _SAID_HERE.items():
+        facts |= {name: facts[name].replace(inside, here) for name in ("message", "hint")}
+    return facts
+
+
+def _look(ended: "Ended") -> str:
+    if ended.recorded:
+        return f"See what happened with `retinue runs show {ended.run} --events`."
+    return "Run it without `--no-journal` and see its events."
+
+
+def _tell_error(error: dict[str, Any]) -> None:
+    tell(f"{click.style('error', fg='red', bold=True)}: {safe(error['message'])}")
+    tell(f" {click.style('next', bold=True)}: {safe(error['hint'])}")

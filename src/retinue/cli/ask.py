@@ -1,0 +1,212 @@
+"""`retinue ask`: one request to one agent."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retinue.cli.complete import agent_words
+from retinue.cli.options import Bounds, Form, bound_options, form_options, workspace_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.agents.port import Agent
+    from retinue.agents.untyped import Decoding
+    from retinue.cli.project import Project
+    from retinue.cli.session import Begin, Begun, Settled
+    from retinue.contract.budget import Budget
+    from retinue.contract.definition import Skill
+    from retinue.engine.inprocess import InProcessEngine
+    from retinue.orchestration.orchestrator import Orchestrator
+
+__all__ = ["MODULE_VARIABLE", "command", "with_module"]
+
+MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
+"""Names the module that is asked when no agent is named (B17)."""
+
+
+@click.command("ask")
+@click.argument("words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=agent_words)
+@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter, as text; repeatable.")
+@click.option("--params", "document", metavar="JSON", help="Parameters as a JSON object; - reads it from stdin.")
+@click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
+@bound_options
+@form_options
+@workspace_option
+def command(
+    *,
+    words: tuple[str, ...],
+    pairs: tuple[str, ...],
+    document: str | None,
+    no_journal: bool,
+    timeout: float | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    as_json: bool,
+    as_jsonl: bool,
+    quiet: bool,
+    workspace: Path | None,
+) -> int:
+    """Put one request to AGENT, checked on both sides by its contract.
+
+    Without an agent, the module named by ACTIVE_AGENT_PATH is asked. An agent with several skills is told which one,
+    or the instruction decides. The instruction - is read from stdin. Exits 5 when the agent answers with an error.
+
+    \b
+      retinue ask git_state_analyzer "what changed last week?"
+      retinue ask git_state_analyzer branch_status --param base=main --json
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.answer import present_asked
+    from retinue.cli.project import budget_of, open_project, tell_notes
+    from retinue.cli.session import Settled, conduct
+    from retinue.cli.typed import parameters_of
+
+    form = Form(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet)
+    said, given = parameters_of(pairs, document)
+    project = open_project(workspace)
+    agent, rest, module = _addressed(project, words)
+    skill, instruction = _requested(agent, rest)
+    decoded, decodings = _decoded(said, skill)
+    if not (form.quiet or form.machine):
+        tell_notes(project)
+    definition = agent.definition
+    settled = Settled("ask", str(project.root), module=module)
+    begin = _begin(
+        f"{definition.name}@{definition.major}",
+        skill.name,
+        instruction=instruction,
+        parameters={**decoded, **given},
+        settled=settled,
+        budget=budget_of(project.settings, Bounds(timeout, max_cost, max_tokens)),
+    )
+    recorded = project.settings.get("run.journal") and not no_journal
+    ended = conduct(project, form, begin, recorded=recorded)
+    notes = {"decoded": [each.to_json() for each in decodings]} if decodings else None
+    return present_asked(ended, form, extras=notes)
+
+
+def with_module(project: "Project", path: str) -> "tuple[Project, str]":
+    """`project` with the agent in the module at `path`, and that agent's name.
+
+    Raises:
+        RetinueError: There is no such module in the folder, or it is no agent, or its name is taken.
+    """
+    from retinue.agents.module import load_module
+
+    agent = load_module(Path(path), root=project.root)
+    project.registry.add(agent)
+    return project, agent.definition.name
+
+
+def _addressed(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
+    """Who is asked, the words that are left, and the module it comes from.
+
+    Raises:
+        UsageError: Nobody is named, and no module either.
+        UnknownName: Nobody is called that.
+    """
+    from retinue.contract.names import nearest
+    from retinue.errors import UnknownName
+
+    unknown: UnknownName | None = None
+    if words and not _is_text(words[0]):
+        try:
+            return project.registry.get(words[0]), words[1:], ""
+        except UnknownName as error:
+            unknown = error
+    path = os.environ.get(MODULE_VARIABLE)
+    mistyped = unknown and nearest(words[0], (each.name for each in project.registry.definitions()))
+    if path and len(words) < 2 and not mistyped:
+        project, name = with_module(project, path)
+        return project.registry.get(name), words, path
+    if unknown is not None:
+        raise unknown
+    raise click.UsageError(f"Nobody is asked. Name an agent (`retinue agents`), or a module in {MODULE_VARIABLE}.")
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word is an instruction and no name."""
+    return word == "-" or not word.strip() or len(word.split()) > 1
+
+
+def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
+    """Which skill is asked, and the instruction.
+
+    Raises:
+        UnknownName: The agent has no such skill, or several and nothing says which.
+        Unavailable: The skill cannot be called here.
+        UsageError: There are too many words.
+    """
+    from retinue.cli.typed import words_of
+    from retinue.contract.names import fold, nearest
+    from retinue.errors import Unavailable, UnknownName
+
+    definition = agent.definition
+    names = [skill.name for skill in definition.skills]
+    named = definition.skill(fold(words[0])) if words and not _is_text(words[0]) else None
+    rest = words[1:] if named else words
+    if len(rest) > 1:
+        if named is None and not _is_text(rest[0]):
+            raise UnknownName(
+                f"`{definition.name}` has no skill {rest[0][:80]!r}.",
+                hint=f"It has: {', '.join(names)}.",
+                suggestions=nearest(rest[0], names) or tuple(names),
+            )
+        raise click.UsageError("There are too many words. Put the instruction into quotes.")
+    near = nearest(rest[0], names) if rest and not _is_text(rest[0]) else ()
+    if named is None and near:
+        message = f"`{definition.name}` has no skill {rest[0][:80]!r}."
+        raise UnknownName(message, hint=f"Did you mean `{near[0]}`?", suggestions=near)
+    instruction = words_of(rest)
+    if named is None:
+        named = definition.skills[0] if len(names) == 1 else _fitting(agent, instruction)
+    if named is None:
+        raise UnknownName(
+            f"`{definition.name}` has {len(names)} skills, and nothing says which.",
+            hint=f"Name one of {', '.join(names)}.",
+            suggestions=tuple(names),
+        )
+    if named.unavailable:
+        raise Unavailable(f"`{definition.name}.{named.name}` cannot be called here.", hint=named.unavailable)
+    return named, instruction
+
+
+def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
+    """The skill that the instruction speaks of; None when none clearly is."""
+    from retinue.orchestration.router import Router
+
+    if not instruction.strip():
+        return None
+    routing = Router([agent.definition]).route(instruction)
+    return None if routing.abstained else agent.definition.skill(routing.candidates[0].skill)
+
+
+def _decoded(said: dict[str, Any], skill: "Skill") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
+    """Parameters that came as text, as what the skill's schema asks for (C44)."""
+    from retinue.agents.untyped import decode
+
+    return decode(said, skill.input_schema) if said else ({}, ())
+
+
+def _begin(
+    agent: str,
+    skill: str,
+    *,
+    instruction: str,
+    parameters: dict[str, Any],
+    settled: "Settled",
+    budget: "Budget",
+) -> "Begin":
+    from retinue.cli.session import Begun
+
+    async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
+        del engine
+        plan = orchestrator.task_plan(agent, skill, instruction=instruction, parameters=parameters)
+        if not plan.goal:  # so that the history says what was asked
+            plan = plan.model_copy(update={"goal": f"{agent.partition('@')[0]}.{skill}"})
+        plan = settled.noted_in(plan)
+        return Begun(await orchestrator.start(plan, budget=budget), plan)
+
+    return begin

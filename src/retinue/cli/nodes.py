@@ -1,0 +1,163 @@
+"""What is known of each delegation of a run while it goes on, told by its events. How it is drawn is for `screen`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from retinue.cli.event_line import progress
+from retinue.contract.event import Answered, Asked, Decision, Event, Finished, Message, Progress, Retried, Started
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Result
+from retinue.engine.ids import CHILD
+from retinue.orchestration.order import RESERVED
+
+__all__ = ["Node", "Nodes", "State"]
+
+State: TypeAlias = Literal["waiting", "working", "asking", "success", "partial", "error", "canceled"]
+
+_ENDED: Final = frozenset({"success", "partial", "error", "canceled"})
+
+
+@dataclass(slots=True)
+class Node:
+    """One delegation as a person follows it.
+
+    Attributes:
+        title: What it is asked.
+        note: The latest thing worth saying while it works, or why it ended as it did.
+        children: The delegations of the plan that it answered with.
+        kept: Its result is from before: a resumed run did not run it again.
+    """
+
+    id: str
+    agent: str
+    skill: str = ""
+    title: str = ""
+    state: State = "waiting"
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    note: str = ""
+    kept: bool = False
+    children: "list[Node]" = field(default_factory=list["Node"])
+
+    @property
+    def ended(self) -> bool:
+        """It has come to something, good or bad."""
+        return self.state in _ENDED
+
+
+class Nodes:
+    """The delegations of one run and of its child runs.
+
+    Attributes:
+        top: Those of the run itself, in the plan's order.
+        warnings: What the engine has to say about the run as a whole.
+    """
+
+    def __init__(self, run: str, plan: Plan, *, kept: Iterable[str] = ()) -> None:
+        self.top = [_of(node) for node in plan.nodes]
+        self.warnings: list[str] = []
+        self._run = run
+        self._questions: set[tuple[str, str]] = set()
+        names = {_base(name) for name in kept}
+        for node in self.top:
+            if node.id in names:
+                node.kept, node.state = True, "success"
+
+    def __iter__(self) -> Iterator[tuple[int, Node]]:
+        """Every node with its depth, each before its children."""
+        return _walk(self.top, 0)
+
+    def take(self, event: Event) -> Node | None:
+        """Note what `event` says; gives the node it speaks of, if it changed."""
+        node = self._find(event.run, event.node)
+        if node is None:
+            if isinstance(event.body, Message) and event.body.level == "warning" and not event.node:
+                self.warnings.append(event.body.text)
+            return None
+        return node if self._told(node, event) else None
+
+    def close(self) -> None:
+        """The run has ended: what never came to an end was stopped."""
+        for _, node in self:
+            if not node.ended and node.state != "asking":
+                node.state = "canceled"
+
+    def _told(self, node: Node, event: Event) -> bool:
+        match event.body:
+            case Started(agent, skill, instruction):
+                node.agent, node.skill = agent or node.agent, skill or node.skill
+                node.title = node.title or instruction
+                node.state, node.note, node.ended_ns, node.kept = "working", "", None, False
+                node.started_ns = node.started_ns or event.at_ns
+            case Progress() as body:
+                node.note = progress(body)
+            case Retried(code):
+                node.note = f"trying again after {code}"
+            case Asked(question):
+                self._questions.add((event.run, event.node))
+                node.state, node.note = "asking", question.text
+            case Answered():
+                node.state, node.note = "working", ""
+            case Decision(move, reason) if move in {"skip", "stop"}:
+                node.state, node.note = "canceled", reason
+            case Finished(result):
+                if (event.run, event.node) in self._questions:
+                    return False  # only an answer
+                self._ended(node, result, event.at_ns)
+            case _:
+                return False
+        return True
+
+    def _ended(self, node: Node, result: Result, at_ns: int) -> None:
+        if result.lifecycle == "working":
+            plan: object = result.extras.get("plan")
+            node.children = [_read(each) for each in _listed(plan)]
+            return
+        node.ended_ns = at_ns
+        if result.lifecycle == "input_required":
+            node.state = "asking"
+            node.note = result.questions[0].text if result.questions else ""
+            return
+        match result.outcome:
+            case "success" | "partial" | "canceled" as outcome:
+                node.state = outcome
+            case _:
+                node.state = "error"
+        node.note = result.fault.message if result.fault and not result.useful else ""
+
+    def _find(self, run: str, name: str) -> Node | None:
+        """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
+        if not name:
+            return None
+        if run == self._run:
+            among = self.top
+        else:
+            parent_run, _, parent = run.rpartition(CHILD)
+            above = self._find(parent_run, parent) if parent_run else None
+            among = above.children if above else []
+        return next((node for node in among if node.id == _base(name)), None)
+
+
+def _walk(nodes: list[Node], depth: int) -> Iterator[tuple[int, Node]]:
+    for node in nodes:
+        yield depth, node
+        yield from _walk(node.children, depth + 1)
+
+
+def _base(name: str) -> str:
+    return name.partition(RESERVED)[0]
+
+
+def _of(node: Delegation) -> Node:
+    return Node(node.id, node.agent, node.skill or "", node.instruction)
+
+
+def _listed(plan: object) -> list[dict[str, Any]]:
+    nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None
+    return [each for each in cast("list[Any]", nodes) if isinstance(each, dict)] if isinstance(nodes, list) else []
+
+
+def _read(node: dict[str, Any]) -> Node:
+    said = {name: str(node.get(name) or "") for name in ("id", "agent", "skill", "instruction")}
+    return Node(said["id"], said["agent"], said["skill"], said["instruction"])

@@ -1,0 +1,117 @@
+"""Asking a person at the terminal: the `Answerer` that a command gives its engine.
+
+What counts as an answer is checked by the engine; here only words typed become the value that is wanted.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final
+
+import click
+
+from retinue.agents.untyped import decode
+from retinue.cli.output import plain, safe, tell
+from retinue.contract import schema
+from retinue.contract.question import Answer, Question
+from retinue.errors import RetinueError
+
+__all__ = ["Person"]
+
+_TRIES: Final = 3
+_LONGEST: Final = 65_536
+_YES: Final = frozenset({"y", "yes"})
+
+
+class Person:
+    """Somebody at the terminal, asked one question after the other.
+
+    Args:
+        aside: Makes room on the screen while a question is open.
+    """
+
+    def __init__(self, aside: Callable[[], AbstractContextManager[None]]) -> None:
+        self._aside = aside
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, question: Question) -> Answer | None:
+        """Ask; None when nothing was typed: nobody knows."""
+        async with self._turn:
+            with self._aside():
+                return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Answer | None:
+        asker = f"{question.agent} asks" if question.agent else "a question"
+        tell(f"{click.style(safe(asker), fg='yellow', bold=True)}: {plain(question.text)}")
+        for number, option in enumerate(question.options, 1):
+            tell(f"  {number}. {safe(option)}")
+        for _ in range(_TRIES):
+            line = await _line(_prompt(question))
+            if not line:
+                return None
+            try:
+                return Answer(question_id=question.id, value=_value(question, line))
+            except ValueError as error:
+                tell(str(error))
+        return None
+
+
+def _prompt(question: Question) -> str:
+    if question.kind == "approval":
+        return "yes or no [no] > "
+    if question.options:
+        return f"1 to {len(question.options)}, or nothing to go on without > "
+    return "your answer, or nothing to go on without > "
+
+
+def _value(question: Question, line: str) -> object:
+    """What `line` says.
+
+    Raises:
+        ValueError: It is no answer to the question.
+    """
+    if question.kind == "approval":
+        return line.lower() in _YES
+    if question.options and line.isdecimal() and 1 <= int(line) <= len(question.options):
+        return question.options[int(line) - 1]
+    if question.kind == "choice" and question.options and line not in question.options:
+        raise ValueError(f"That is none of them. Say 1 to {len(question.options)}.")
+    return line if question.answer_schema is None else _typed(line, question.answer_schema)
+
+
+def _typed(line: str, wanted: dict[str, object]) -> object:
+    """`line` as the JSON value that a schema asks for.
+
+    Raises:
+        ValueError: It does not say one.
+    """
+    members, _ = decode({"answer": line}, {"properties": {"answer": wanted}})
+    try:
+        findings = schema.compile(wanted).findings(members["answer"])
+    except RetinueError:
+        return members["answer"]  # its author's mistake; the boundary says more of it
+    if findings:
+        raise ValueError(" ".join(safe(finding.message) for finding in findings[:3]))
+    return members["answer"]
+
+
+async def _line(prompt: str) -> str:
+    """A line from the terminal, without blocking the loop: a thread that reads cannot be stopped by Ctrl-C."""
+    click.echo(prompt, err=True, nl=False)
+    loop = asyncio.get_running_loop()
+    descriptor = sys.stdin.fileno()
+    ready = loop.create_future()
+    loop.add_reader(descriptor, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+        typed = os.read(descriptor, _LONGEST)
+    except asyncio.CancelledError:
+        tell("")  # the cursor still stands behind the question
+        raise
+    finally:
+        loop.remove_reader(descriptor)
+    if not typed.endswith(b"\n"):
+        tell("")
+    return typed.decode(sys.stdin.encoding or "utf-8", "replace").strip()

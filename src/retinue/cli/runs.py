@@ -1,0 +1,265 @@
+"""`retinue runs`: the history of what was asked, and going on with what did not end well."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retinue.cli.complete import run_ids
+from retinue.cli.options import Form, form_options, json_option, workspace_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.cli.session import Settled
+    from retinue.contract.event import Event
+    from retinue.contract.plan import Plan
+    from retinue.engine.base import RunRecord
+    from retinue.engine.journal import Journal
+
+__all__ = ["command"]
+
+_DAY_NS = 86_400 * 10**9
+_LISTED = 20
+
+
+@click.group("runs", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List, show and resume past runs; without a command, list them.
+
+    A run may be named by the beginning or the end of its id.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_, limit=_LISTED, as_json=False)
+
+
+@command.command("list")
+@click.option(
+    "--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first."
+)
+@json_option
+def list_(*, limit: int, as_json: bool) -> None:
+    """List runs, the newest first."""
+    from retinue.cli.output import echo_json, tell
+
+    with _journal() as journal:
+        records = journal.list(limit)
+    if as_json:
+        echo_json([_facts(record) for record in records])
+    elif records:
+        _table(records)
+    else:
+        tell('There are no runs yet. Begin with: retinue run "…"')
+
+
+@command.command("show")
+@click.argument("run", required=False, shell_complete=run_ids)
+@click.option("--events", "with_events", is_flag=True, help="Also say what happened, step by step.")
+@json_option
+def show(*, run: str | None, with_events: bool, as_json: bool) -> None:
+    """Show what RUN came to; without RUN, the newest."""
+    from retinue.cli.answer import draw, summary, tell_warnings
+    from retinue.cli.output import echo_json, tell
+
+    with _journal() as journal:
+        record = journal.get(_found(journal, run))
+        result = journal.result(record.run)
+        events = journal.events(record.run, limit=-1) if with_events else ()
+    if as_json:
+        facts = _facts(record) | ({"result": result.to_json()} if result else {})
+        echo_json(facts | ({"events": [event.to_json() for event in events]} if with_events else {}))
+        return
+    _head(record)
+    for event in events:
+        _event(event, record.started_ns)
+    if result is None:
+        _unfinished(record)
+        return
+    if result.content.strip():
+        draw(result.content)
+    tell(summary(result, run=record.run))
+    tell_warnings(result)
+
+
+@command.command("resume")
+@click.argument("run", required=False, shell_complete=run_ids)
+@form_options
+@workspace_option
+def resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, workspace: Path | None) -> int:
+    """Go on with RUN, without repeating what it has finished; without RUN, with the newest.
+
+    It works in the folder it was started in, unless another is given.
+    """
+    from retinue.cli.answer import present, present_asked
+    from retinue.cli.ask import with_module
+    from retinue.cli.project import open_project
+    from retinue.cli.session import conduct, resuming
+
+    form = Form(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet)
+    with _journal() as journal:
+        name = _found(journal, run)
+        settled = _settled(journal, name)
+    project = open_project(workspace or (Path(settled.workspace) if settled and settled.workspace else None))
+    if settled and settled.agents:
+        project = project.with_only(settled.agents)
+    if settled and settled.module:
+        project, _ = with_module(project, settled.module)
+    ended = conduct(project, form, resuming(name), recorded=True)
+    asked = settled is not None and settled.verb == "ask"
+    if asked:
+        return present_asked(ended, form)
+    return present(ended, form, fail_on=project.settings.get("run.fail_on"))
+
+
+@command.command("prune")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Spare the newest N.")
+@click.option("--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Only what is older.")
+def prune(*, keep: int | None, days: float | None) -> None:
+    """Delete runs from the history; those that are being worked on stay."""
+    from retinue.cli.output import counted, tell
+
+    if keep is None and days is None:
+        raise click.UsageError("Say what may go: --keep N, --older-than DAYS, or both.")
+    limit_ns = None if days is None else time.time_ns() - int(days * _DAY_NS)
+    with _journal() as journal:
+        gone = journal.prune(older_than_ns=limit_ns, keep=keep)
+    tell(f"{counted(gone, 'run')} deleted.")
+
+
+def _journal() -> "Journal":
+    from retinue.cli import places
+    from retinue.engine.journal import Journal
+
+    return Journal(places.journal_file())
+
+
+def _found(journal: "Journal", run: str | None) -> str:
+    """The id of the run that is meant.
+
+    Raises:
+        UnknownName: There is none.
+        InvalidInput: Several ids begin or end like that.
+    """
+    from retinue.cli.output import safe
+    from retinue.errors import InvalidInput, UnknownName
+
+    if run is None:
+        newest = journal.list(1)
+        if not newest:
+            raise UnknownName("There are no runs yet.", hint='Begin with: retinue run "…"')
+        return newest[0].run
+    found = journal.find(run) if run else ()
+    if run in found:
+        return run
+    if len(found) > 1:
+        listed = ", ".join(map(safe, found[:5])) + (" …" if len(found) > 5 else "")
+        hint = f"Say more of it: {listed}."
+        raise InvalidInput(f"{len(found)} runs are called like {run[:80]!r}.", hint=hint, suggestions=found[:5])
+    return found[0] if found else journal.get(run).run
+
+
+def _settled(journal: "Journal", run: str) -> "Settled | None":
+    from retinue.cli.session import settled_in
+
+    plan = _plan(journal, run)
+    return settled_in(plan) if plan else None
+
+
+def _plan(journal: "Journal", run: str) -> "Plan":
+    """The plan that a run walks.
+
+    Raises:
+        ParseError: It cannot be read.
+    """
+    from retinue.contract.json import dumps
+    from retinue.contract.plan import Plan
+    from retinue.errors import ParseError
+
+    try:
+        return Plan.model_validate_json(dumps(journal.history(run).payload.get("plan")))
+    except ValueError as error:
+        message = f"The plan of run `{run}` cannot be read."
+        raise ParseError(message, hint="Start it anew.", detail={"reason": str(error)[:500]}) from None
+
+
+def _facts(record: "RunRecord") -> dict[str, Any]:
+    """A record as JSON data; what is not there is left out."""
+    facts: dict[str, Any] = {
+        "run": record.run,
+        "workflow": record.workflow,
+        "lifecycle": record.lifecycle,
+        "outcome": record.outcome,
+        "label": record.label,
+        "started_ns": record.started_ns,
+        "ended_ns": record.ended_ns,
+        "stalled": record.stalled,
+        "parent": record.parent,
+        "finished_steps": list(record.finished_steps),
+        "damage": record.damage or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+# For people.
+
+
+def _state(record: "RunRecord") -> tuple[str, str]:
+    """How far a run is, in words, and the colour of it."""
+    from retinue.cli.answer import ending
+
+    if record.damage:
+        return "damaged", "red"
+    if record.stalled:
+        return "stalled", "yellow"
+    return ("working", "cyan") if record.lifecycle == "working" else ending(record.outcome)
+
+
+def _when(at_ns: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ns / 1e9))
+
+
+def _took(record: "RunRecord") -> str:
+    from retinue.cli.output import duration
+
+    return "" if record.ended_ns is None else duration(max(0, record.ended_ns - record.started_ns))
+
+
+def _table(records: "Sequence[RunRecord]") -> None:
+    from retinue.cli.output import cut_to_screen, echo, safe
+
+    for record in records:
+        word, style = _state(record)
+        head = f"{safe(record.run)}  {_when(record.started_ns)}  "
+        about = safe(record.damage or record.label)
+        tail = f"{word:<19}  {_took(record):>8}  {about}"
+        line = cut_to_screen(head + tail)
+        echo(line.replace(word, click.style(word, fg=style), 1) if line.startswith(head + word) else line)
+
+
+def _head(record: "RunRecord") -> None:
+    from retinue.cli.output import safe, tell
+
+    word, style = _state(record)
+    tell(click.style(safe(record.label), bold=True))
+    about = f"run {safe(record.run)}, {_when(record.started_ns)}: "
+    tell(click.style(about, dim=True) + click.style(word, fg=style))
+
+
+def _unfinished(record: "RunRecord") -> None:
+    from retinue.cli.output import counted, tell
+
+    kept = f"{counted(len(record.finished_steps), 'result')} kept"
+    if record.stalled:
+        tell(f"Its process is gone; {kept}. Go on with: retinue runs resume {record.run}")
+    else:
+        tell(f"It is still being worked on; {kept}.")
+
+
+def _event(event: "Event", started_ns: int) -> None:
+    from retinue.cli.event_line import told
+    from retinue.cli.output import cut_to_screen, echo, safe
+
+    offset = f"{(event.at_ns - started_ns) / 1e9:8.3f} s"
+    echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(told(event.body))}"))

@@ -1,0 +1,260 @@
+"""One run as a command drives it: started or resumed, watched, interrupted if need be, and always brought to an end.
+
+What is asked is the business of `run` and `ask`, what is shown of `screen` and `answer`. Whatever happens here, nothing
+stays behind: no process, no thread that anybody waits for, no open journal.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import IO, Any, Final, TypeAlias, cast
+
+from retinue.cli import places
+from retinue.cli.nodes import Nodes
+from retinue.cli.options import Form
+from retinue.cli.output import json_line, stdout_set_aside
+from retinue.cli.project import Project
+from retinue.cli.questions import Person
+from retinue.cli.screen import Screen, screen_for, somebody_is_there
+from retinue.contract.event import Asked, Decision, Event, Finished
+from retinue.contract.json import dumps
+from retinue.contract.plan import Plan
+from retinue.contract.result import Result
+from retinue.engine.ids import CHILD
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
+from retinue.engine.offload import Pool
+from retinue.errors import Unavailable, UnknownName
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.order import RESERVED
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
+
+_MOST_NAMES: Final = 100
+_INTERRUPTED: Final = "The person at the terminal interrupted it."
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was settled on the command line and must hold when the run is resumed. Kept in the plan's extras.
+
+    Attributes:
+        verb: `run` or `ask`.
+        workspace: The folder.
+        agents: The only agents it may use; empty means all.
+        module: The module of `ACTIVE_AGENT_PATH`, when that is who was asked.
+    """
+
+    verb: str
+    workspace: str
+    agents: tuple[str, ...] = ()
+    module: str = ""
+
+    def noted_in(self, plan: Plan) -> Plan:
+        """`plan` with this in it."""
+        facts = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents), "module": self.module}
+        said = {name: value for name, value in facts.items() if value}
+        return plan.model_copy(update={"extras": {**plan.extras, "cli": said}})
+
+
+def settled_in(plan: Plan) -> Settled | None:
+    """What was settled when `plan` was made; None when no command made it."""
+    said: object = plan.extras.get("cli")
+    if not isinstance(said, dict):
+        return None
+    facts = cast("dict[str, Any]", said)
+    agents: object = facts.get("agents")
+    listed = cast("list[object]", agents) if isinstance(agents, list) else []
+    return Settled(
+        verb=str(facts.get("verb", "run")),
+        workspace=str(facts.get("workspace", "")),
+        agents=tuple(each for each in listed if isinstance(each, str)),
+        module=str(facts.get("module", "")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that goes on.
+
+    Attributes:
+        after: Its events up to here are from before.
+        kept: The steps that are not run again, with their results.
+    """
+
+    run: str
+    plan: Plan
+    after: int = 0
+    kept: dict[str, Result] = field(default_factory=dict[str, Result])
+
+
+Begin: TypeAlias = Callable[[Orchestrator, InProcessEngine], Awaitable[Begun]]
+"""Starts the run that a command is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is over.
+
+    Attributes:
+        asked: What the last agent came to, as it gave it: for a run of one delegation, its result.
+        warnings: What the engine has to say about the run.
+        interrupted: By Ctrl-C.
+        recorded: It is in the history.
+    """
+
+    run: str
+    plan: Plan
+    result: Result
+    asked: Result | None
+    warnings: tuple[str, ...]
+    interrupted: bool
+    recorded: bool
+
+
+def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool) -> Ended:
+    """Drive a run to its end.
+
+    Ctrl-C stops it: what is finished is kept, and its result says so. A second Ctrl-C does not wait for that.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted before it began, or twice.
+        RetinueError: It could not begin.
+    """
+    screen = screen_for(form)
+    with contextlib.ExitStack() as stack:
+        data = stack.enter_context(stdout_set_aside())
+        journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
+        stack.callback(screen.end)
+        try:
+            return asyncio.run(_conduct(project, begin, screen, journal, data if form.as_jsonl else None))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+async def _conduct(
+    project: Project, begin: Begin, screen: Screen, journal: Journal | None, lines: IO[str] | None
+) -> Ended:
+    _stop_on_termination()
+    workspace = Workspace(project.root)
+    person = Person(screen.aside) if somebody_is_there() else None
+    async with Pool() as pool:
+        known = workflows(project.registry, workspace=workspace, offload=pool)
+        async with InProcessEngine(known, journal=journal, answerer=person) as engine:
+            begun = await begin(Orchestrator(project.registry, engine, workspace), engine)
+            audience = _Audience(engine, begun, screen, lines)
+            watching = asyncio.create_task(audience.follow())
+            result, interrupted = await _to_the_end(engine, begun.run, watching)
+    warnings = tuple(audience.nodes.warnings)
+    if journal is not None and journal.failure is not None:
+        journal = None
+    return Ended(begun.run, begun.plan, result, audience.asked, warnings, interrupted, recorded=journal is not None)
+
+
+async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[None]) -> tuple[Result, bool]:
+    """What the run came to, and whether somebody stopped it. It is stopped too when its audience has gone."""
+    ending = asyncio.create_task(engine.result(run))
+    interrupted = False
+    try:
+        await asyncio.wait({ending, watching}, return_when=asyncio.FIRST_EXCEPTION)
+    except asyncio.CancelledError:
+        interrupted = True
+    if not ending.done():
+        await engine.cancel(run, reason=_INTERRUPTED)
+    result = await ending
+    await watching
+    return result, interrupted
+
+
+def _stop_on_termination() -> None:
+    """Let SIGTERM end a run as Ctrl-C does."""
+    task = asyncio.current_task()
+    if task is not None:
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not here, or not this thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+class _Audience:
+    """Passes on everything that happens in a run and in its child runs.
+
+    Attributes:
+        nodes: How far it is.
+        asked: The latest result of an agent of the run itself.
+    """
+
+    def __init__(self, engine: InProcessEngine, begun: Begun, screen: Screen, lines: IO[str] | None) -> None:
+        self.nodes = Nodes(begun.run, begun.plan, kept=begun.kept)
+        self.asked = next(reversed(begun.kept.values()), None)
+        self._engine = engine
+        self._begun = begun
+        self._screen = screen
+        self._lines = lines
+        self._followed: set[str] = set()
+        self._last: Event | None = None
+        self._questions: set[str] = set()
+
+    async def follow(self) -> None:
+        """Follow to the end. The run's own end is told last of all."""
+        self._screen.begin(self.nodes, self._begun.plan.goal)
+        try:
+            async with asyncio.TaskGroup() as children:
+                await self._follow(self._begun.run, self._begun.after, children)
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        if self._last is not None:
+            self._tell(self._last)
+
+    async def _follow(self, run: str, after: int, children: asyncio.TaskGroup) -> None:
+        self._followed.add(run)
+        async for event in self._engine.events(run, after=after):
+            body = event.body
+            if isinstance(body, Finished) and not event.node and run == self._begun.run:
+                self._last = event
+                continue
+            self._tell(event)
+            if isinstance(body, Decision) and body.move == "descend" and (child := await self._child(run, event.node)):
+                children.create_task(self._follow(child, 0, children))
+
+    async def _child(self, run: str, node: str) -> str | None:
+        """The child run that `node` has just descended into: the latest one of it that there is."""
+        found = None
+        for number in range(2, _MOST_NAMES):
+            name = f"{run}{CHILD}{node}{RESERVED}{number}"
+            with contextlib.suppress(UnknownName, Unavailable):
+                await self._engine.get(name)
+                found = name if name not in self._followed else found
+            if found == name:
+                break
+        return found
+
+    def _tell(self, event: Event) -> None:
+        body = event.body
+        if event.run == self._begun.run and event.node:
+            if isinstance(body, Asked):
+                self._questions.add(event.node)
+            elif isinstance(body, Finished) and body.result.lifecycle != "working":
+                self.asked = self.asked if event.node in self._questions else body.result
+        self._screen.changed(event, self.nodes.take(event))
+        if self._lines is not None:
+            self._lines.write(f"{json_line(event.to_json())}\n")
+            self._lines.flush()
+
+
+def resuming(run: str) -> Begin:
+    """Goes on with a run of the history."""
+
+    async def begin(orchestrator: Orchestrator, engine: InProcessEngine) -> Begun:
+        del orchestrator
+        journal = engine.journal
+        if journal is None:
+            raise Unavailable("Without a history nothing can be resumed.", hint="Leave out `--no-journal`.")
+        history = journal.history(run)
+        plan = Plan.model_validate_json(dumps(history.payload["plan"]))
+        kept = {name: result for name, (_, result) in history.kept().items()}
+        await engine.resume(run)
+        return Begun(run, plan, after=len(history.events), kept=kept)
+
+    return begin

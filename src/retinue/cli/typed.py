@@ -1,0 +1,70 @@
+"""What a person typed, or piped in, as the words and parameters it stands for."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from retinue.contract import json
+from retinue.errors import InvalidInput, ParseError
+
+__all__ = ["parameters_of", "read_stdin", "words_of"]
+
+_STDIN: Final = "-"
+_MOST: Final = 8 * 2**20
+
+
+def words_of(arguments: Sequence[str]) -> str:
+    """The arguments as one text; a single `-` stands for what stdin holds.
+
+    Raises:
+        InvalidInput: Stdin holds more than anybody can mean.
+    """
+    return read_stdin() if tuple(arguments) == (_STDIN,) else " ".join(arguments)
+
+
+def read_stdin() -> str:
+    """All of stdin as text; what is not UTF-8 stays visible as such.
+
+    Raises:
+        InvalidInput: It holds more than anybody can mean.
+    """
+    data = sys.stdin.buffer.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise InvalidInput(f"Stdin holds more than {_MOST:,} bytes.", hint="Put it into a file and name the file.")
+    return data.decode("utf-8", "backslashreplace")
+
+
+def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `--param` says, as text, and what `--params` says, as the JSON it is.
+
+    Raises:
+        UsageError: A pair has no `=`, or a name stands twice.
+        ParseError: The document is no JSON.
+        InvalidInput: It is no object.
+    """
+    said: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise click.UsageError(f"{pair[:80]!r} is no parameter. Say --param NAME=VALUE.")
+        if name in said:
+            raise click.UsageError(f"The parameter {name!r} is given twice.")
+        said[name] = value
+    given = {} if document is None else _object(read_stdin() if document == _STDIN else document)
+    if twice := sorted(said.keys() & given.keys()):
+        raise click.UsageError(f"{', '.join(map(repr, twice))}: given by both --param and --params.")
+    return said, given
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ParseError as error:
+        message = f"`--params` is no JSON: {error.message}"
+        raise ParseError(message, hint=error.hint, path=error.path, detail=error.detail) from None
+    if not isinstance(value, dict):
+        raise InvalidInput("`--params` must be a JSON object.", hint='Say --params \'{"name": "value"}\'.')
+    return dict(value)

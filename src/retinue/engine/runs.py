@@ -1,0 +1,328 @@
+"""The runs of one in-process engine: launched, driven to their end, stopped, thrown out, forgotten.
+
+What a caller may ask for is the business of `inprocess`; what a workflow may do, of `run`.
+"""
+
+import asyncio
+import signal
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from retinue.contract.event import Message, Started
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.engine.base import Workflow
+from retinue.engine.blocking import in_thread, retire_idle_threads
+from retinue.engine.history import History
+from retinue.engine.host import Answerer
+from retinue.engine.ids import CHILD
+from retinue.engine.outcome import as_canceled, canceled, failed
+from retinue.engine.run import LiveRun
+from retinue.engine.tasks import GRACE_S, is_unborn, throw_out
+from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
+
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
+
+__all__ = ["Runs"]
+
+T = TypeVar("T")
+
+
+class Runs:
+    """The runs that go on here, and the last of those that ended here. The host of each of them.
+
+    Args:
+        keep: How many ended runs are held.
+    """
+
+    def __init__(
+        self,
+        workflows: Mapping[str, Workflow],
+        *,
+        journal: "Journal | None",
+        answerer: Answerer | None,
+        waits_for_answers: bool,
+        clock: Callable[[], int],
+        chance: Callable[[], float],
+        pause: Callable[[float], Awaitable[None]],
+        keep: int,
+    ) -> None:
+        self.journal = journal
+        self.answerer = answerer
+        self.waits_for_answers = waits_for_answers
+        self.clock = clock
+        self.chance = chance
+        self.pause = pause
+        self.thread = 0
+        self._workflows = dict(workflows)
+        self._keep = max(keep, 0)
+        self._runs: dict[str, LiveRun] = {}
+        self._ended: deque[str] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opener: asyncio.Task[object] | None = None
+
+    def __iter__(self) -> Iterator[LiveRun]:
+        return iter(tuple(self._runs.values()))
+
+    def get(self, run: str) -> LiveRun | None:
+        """The run of that id, when it is held here."""
+        return self._runs.get(run)
+
+    def ids(self) -> list[str]:
+        """The ids of all that are held."""
+        return list(self._runs)
+
+    # Opening and closing
+
+    def open(self) -> None:
+        """Begin to work in the running loop.
+
+        Raises:
+            InternalError: It works in one already.
+        """
+        if self._loop is not None:
+            raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
+        self._loop = asyncio.get_running_loop()
+        self._opener = asyncio.current_task()
+        self.thread = threading.get_ident()
+        if self.journal is not None:
+            self.journal.listeners.append(self._not_recorded)
+
+    async def close(self) -> None:
+        """Stop what runs, wait for it, and leave nothing behind."""
+        try:
+            while tasks := [run.task for run in self if run.task is not None]:
+                for run in self:
+                    self.stop_run(run, "The engine was closed.")
+                await asyncio.wait(tasks)
+                for run in self:
+                    self._bury(run)
+            if self.journal is not None:
+                await in_thread(self.journal.flush)
+        finally:
+            if self.journal is not None:
+                self.journal.listeners.remove(self._not_recorded)
+            retire_idle_threads()
+            self._loop = self._opener = None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop it works in.
+
+        Raises:
+            Unavailable: It is not open.
+        """
+        if self._loop is None:
+            raise _closed()
+        return self._loop
+
+    def workflow(self, name: str) -> Workflow:
+        """The workflow of that name.
+
+        Raises:
+            UnknownName: There is none; the known ones are listed.
+            Unavailable: The engine is not open.
+        """
+        if self._loop is None:
+            raise _closed()
+        if (found := self._workflows.get(name)) is None:
+            known = tuple(self._workflows)
+            raise UnknownName(
+                f"No workflow is called {name[:80]!r}.", hint=f"There are: {', '.join(known)}.", suggestions=known
+            )
+        return found
+
+    # From start to end
+
+    def launch(self, run: LiveRun, message: str = "") -> None:
+        """Start driving `run`; `message` says why it is not a plain new one."""
+        self._runs[run.run] = run
+        if not run.origin:
+            run.log.record(Started(instruction=run.log.history.label))
+        if message:
+            run.log.record(Message(message))
+        if self.journal is not None and self.journal.failure is not None and run.parent is None:
+            run.log.record(Message(_unrecorded(self.journal.failure), "warning"))
+        run.task = self.loop.create_task(self._drive(run))
+
+    def launch_child(self, parent: LiveRun, name: str, workflow: str, payload: JsonMapping) -> LiveRun:
+        """Start a child run.
+
+        Raises:
+            UnknownName: There is no such workflow.
+            InvalidInput: The payload is not JSON data.
+        """
+        self.workflow(workflow)
+        run = f"{parent.run}{CHILD}{name}"
+        child = LiveRun(self, History(run, workflow, payload, name, self.clock(), parent.run))
+        child.parent = (parent, name)
+        if parent.origin and name not in parent.without:
+            child.origin = f"{parent.origin}{CHILD}{name}"
+            old = self._runs.get(child.origin)
+            child.past = old.log.history if old is not None else None
+        elif self.journal is not None:
+            self.journal.begin(child.log.history)
+        self.launch(child)
+        return child
+
+    def stop_run(self, run: LiveRun, reason: str) -> None:
+        """Ask a run to stop; throw out its workflow when it goes on."""
+        task = run.task
+        if task is None or run.closing:
+            return
+        if run.reason is None:
+            run.reason = reason
+            run.timer = self.loop.call_later(GRACE_S, self._throw_out, run)
+        task.cancel()
+        if is_unborn(task):
+            self._bury(run)
+
+    def interrupted(self) -> bool:
+        """Whether a `KeyboardInterrupt` seen now is a person at the terminal, and not a step that raised it.
+
+        `asyncio.run` turns the first Ctrl-C into a cancellation of the main task, and raises only at the second.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            return True
+        return self._opener is not None and (self._opener.done() or self._opener.cancelling() > 0)
+
+    def end(self, run: LiveRun, result: Result) -> None:
+        """Record what a run came to, tell its parent, and forget the oldest."""
+        self._runs[run.run] = run
+        if run.reason is not None and result.outcome != "canceled":
+            result = as_canceled(result, run.reason)
+        run.end(result)
+        if run.parent is not None:
+            parent, name = run.parent
+            run.parent = None
+            parent.deliver(name, result)
+        self._ended.append(run.run)
+        while len(self._ended) > self._keep:
+            oldest = self._ended.popleft()
+            if (kept := self._runs.get(oldest)) is not None and kept.result is not None:
+                del self._runs[oldest]
+
+    async def _drive(self, run: LiveRun) -> None:
+        try:
+            if run.origin and run.parent:
+                await self._recall(run)
+            history = run.log.history
+            result = cast("object", await self._workflows[history.workflow](run, history.payload))
+            if not isinstance(result, Result):
+                kind = type(result).__name__
+                result = failed(run.run, history.workflow, InternalError(f"The workflow gave a `{kind}`."))
+        except asyncio.CancelledError:
+            result = canceled(run.run, run.log.history.workflow, run.reason or "The run was stopped.")
+        except BaseException as error:
+            if run.closing or (isinstance(error, GeneratorExit) and not self.loop.is_running()):
+                raise  # thrown out, or the loop is gone
+            if isinstance(error, KeyboardInterrupt) and self.interrupted():
+                raise
+            result = failed(run.run, run.log.history.workflow, error)
+        run.closing = True
+        await run.wind_up()
+        self.end(run, result)
+
+    async def _recall(self, child: LiveRun) -> None:
+        """Let a child run go on where it was when its parent was interrupted or copied."""
+        past = child.past
+        if past is None and self.journal is not None:
+            try:
+                past = await self.ask_journal(lambda journal: journal.history(child.origin))
+            except UnknownName:  # it had not been started yet
+                past = None
+        if past is not None and child.origin == child.run:
+            child.adopt(past)
+            await self.take_over(child.run)
+            return
+        own = child.log.history
+        if past is not None:
+            own = past.copied(child.run, self.clock(), parent=own.parent)
+            child.adopt(own)
+        if self.journal is not None:
+            self.journal.begin(own)
+        if past is None:
+            child.log.record(Started(instruction=own.label))
+
+    def _bury(self, run: LiveRun) -> None:
+        """End a run whose task can no longer do it."""
+        if run.result is None and (run.task is None or run.task.done() or is_unborn(run.task)):
+            run.closing = True
+            run.abandon()
+            self.end(run, canceled(run.run, run.log.history.workflow, run.reason or "The run was stopped."))
+
+    def _throw_out(self, run: LiveRun) -> None:
+        if run.closing or run.task is None:
+            return
+        run.log.record(Message(f"The workflow went on for {GRACE_S:g} s after it was stopped.", "warning"))
+        run.closing = True
+        throw_out(run.task)
+        run.abandon()
+        self.end(run, canceled(run.run, run.log.history.workflow, run.reason or ""))
+
+    # The journal
+
+    async def ask_journal(self, question: "Callable[[Journal], T]") -> T:
+        """What the journal says to `question`, without blocking the loop.
+
+        Raises:
+            Unavailable: There is no journal.
+            RetinueError: It cannot say.
+        """
+        if self.journal is None:
+            raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
+        return await in_thread(question, self.journal)
+
+    async def begin_once(self, history: History) -> bool:
+        """Whether there is no run of that id in the journal; then it is there now."""
+        if self.journal is None or self.journal.failure is not None:
+            return True
+        try:
+            return await self.ask_journal(lambda journal: journal.begin_once(history))
+        except InvalidInput:
+            raise
+        except RetinueError:  # no history, but a run all the same; the journal tells why as soon as it gives up
+            self.journal.begin(history)
+            return True
+
+    async def take_over(self, run: str) -> None:
+        """Note in the journal that this process goes on with a run.
+
+        Raises:
+            InvalidInput: Another process works on it.
+            ParseError: Its record cannot be read.
+        """
+        if self.journal is None or self.journal.failure is not None:
+            return
+        try:
+            await self.ask_journal(lambda journal: journal.take_over(run, self.clock()))
+        except (InvalidInput, ParseError):
+            raise
+        except RetinueError:  # as above
+            return
+
+    def _not_recorded(self, failure: RetinueError) -> None:
+        """Tell every run that its history is no longer written. Called from the journal's thread."""
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # it is closed: there is no run left to tell
+                loop.call_soon_threadsafe(self._tell_all, Message(_unrecorded(failure), "warning"))
+
+    def _tell_all(self, message: Message) -> None:
+        for run in tuple(self._runs.values()):
+            if run.parent is None:
+                run.log.record(message)
+
+
+def _closed() -> Unavailable:
+    return Unavailable("The engine is not open.", hint="Use it inside `async with`.")
+
+
+def _unrecorded(failure: RetinueError) -> str:
+    return f"History is not recorded: {failure.message} {failure.hint}".strip()
