@@ -34,7 +34,7 @@ def fault_of(result: Result, code: str = "internal_error") -> Fault:
 @pytest.mark.parametrize(
     "error",
     [
-        ValueError("x"), RecursionError("x"), MemoryError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit(),
+        ValueError("x"), RecursionError("x"), MemoryError(), SystemExit(3), GeneratorExit(),
         asyncio.CancelledError(), StopAsyncIteration(), BaseExceptionGroup("two", [ValueError(), SystemExit()]),
     ],
     ids=lambda error: type(error).__name__,

@@ -120,8 +120,8 @@ class _Call:
             self._over, self.ended.reply = True, end.value
         except BaseException as raised:  # whatever it is, it is what this agent came to
             self._over, self.ended.error = True, raised
-            if _is_from_keyboard(raised):
-                raise
+            if isinstance(raised, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
         self.ended.blocked_ns = max(self.ended.blocked_ns, time.perf_counter_ns() - began)
         return self._over
 
@@ -188,19 +188,3 @@ class _Call:
                 self._iterator.close()
             except BaseException as error:  # noqa: BLE001 - it refuses even this; nobody will run it again
                 self.ended.error = error
-
-
-def _is_from_keyboard(error: BaseException) -> bool:
-    """Whether a person pressed Ctrl-C. That strikes anywhere; an agent that does it itself needs a `raise`."""
-    if not isinstance(error, KeyboardInterrupt):
-        return False
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    if trace is None:
-        return True
-    from opcode import opmap  # noqa: PLC0415 - hardly ever needed
-
-    code = trace.tb_frame.f_code
-    raised_by_code = code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
-    return not raised_by_code or code.co_filename == asyncio.runners.__file__

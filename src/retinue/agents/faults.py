@@ -24,7 +24,7 @@ _BUILT_IN: Final[tuple[tuple[type[BaseException], FaultCode], ...]] = (
 )
 """Exceptions of the language that say plainly what kind of failure it is (K33)."""
 
-_ENDS_PROGRAM: Final = (SystemExit, KeyboardInterrupt, GeneratorExit)
+_ENDS_PROGRAM: Final = (SystemExit, GeneratorExit)
 
 
 def fault_of(
