@@ -97,6 +97,11 @@ def test_the_right_answer_is_a_figure(tree: Tree) -> None:
     goal.judge(tree, finished(right_answer(tree)))
 
 
+def test_silence_is_none(tree: Tree) -> None:
+    with pytest.raises(goal.WrongAnswer, match="printed nothing"):
+        goal.judge(tree, "")
+
+
 @pytest.mark.parametrize("fact", ["five times", "scheduler", "Noor Haddad"])
 def test_an_answer_without_a_fact_is_none(tree: Tree, fact: str) -> None:
     with pytest.raises(goal.WrongAnswer, match=fact):
@@ -106,6 +111,11 @@ def test_an_answer_without_a_fact_is_none(tree: Tree, fact: str) -> None:
 def test_an_answer_with_another_commit_is_none(tree: Tree) -> None:
     with pytest.raises(goal.WrongAnswer, match=tree.latest[:7]):
         goal.judge(tree, finished(right_answer(tree).replace(tree.latest[:10], tree.head[:10])))
+
+
+def test_an_answer_that_names_somebody_else_first_is_none(tree: Tree) -> None:
+    with pytest.raises(goal.WrongAnswer, match=r"'Ana Ruiz'.* before Noor Haddad"):
+        goal.judge(tree, finished("Ana Ruiz did it. " + right_answer(tree)))
 
 
 def test_a_run_that_failed_is_none(tree: Tree) -> None:

@@ -18,9 +18,12 @@ from tests.engine import chores
 
 
 def gone(pid: int) -> bool:
+    """Whether a process has ended; one that only nobody has waited for yet has, too."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] == "Z"
-    except FileNotFoundError:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return status.exists() and status.read_text().split(") ")[1][0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return True
 
 

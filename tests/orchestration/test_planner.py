@@ -108,6 +108,17 @@ def test_what_nobody_does_is_dropped_with_the_nearest():
     assert dropped.nearest
 
 
+def test_half_a_sentence_that_nobody_does_is_dropped_and_said():
+    plan = PLANNER.plan("order me a pizza and explain the architecture of this project")
+    assert [node.instruction for node in plan.nodes] == ["explain the architecture of this project"]
+    assert [each.clause for each in plan.dropped] == ["order me a pizza"]
+
+
+def test_two_verbs_with_one_object_are_one_request():
+    (node,) = PLANNER.plan("find and explain the retry policy").nodes
+    assert node.instruction == "find and explain the retry policy"
+
+
 def test_a_goal_nobody_can_do_is_an_empty_plan():
     plan = PLANNER.plan("bake me a cheesecake")
     assert plan.nodes == ()

@@ -12,6 +12,7 @@ import click
 from retinue.cli.exits import Exit, for_asked, for_result
 from retinue.cli.options import Form
 from retinue.cli.output import console, counted, duration, echo_json, json_line, plain, safe, tell, tell_warning
+from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
     from retinue.cli.session import Ended
@@ -43,6 +44,9 @@ def present_asked(ended: "Ended", form: Form, *, extras: dict[str, Any] | None =
     result = ended.result
     if ended.asked is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
         result = ended.asked
+        if result.agent == RUN_AGENT:  # whoever was asked delegated all of it
+            node = ended.plan.nodes[0]
+            result = result.model_copy(update={"agent": node.agent, "skill": node.skill})
     if extras:
         result = result.model_copy(update={"extras": {**result.extras, **extras}})
     code = Exit.INTERRUPTED if ended.interrupted else for_asked(result)

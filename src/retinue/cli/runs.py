@@ -79,7 +79,7 @@ def show(*, run: str | None, with_events: bool, as_json: bool) -> None:
         return
     if result.content.strip():
         draw(result.content)
-    tell(summary(result, run=record.run))
+    tell(summary(result))
     tell_warnings(result)
 
 
@@ -243,8 +243,7 @@ def _head(record: "RunRecord") -> None:
 
     word, style = _state(record)
     tell(click.style(safe(record.label), bold=True))
-    about = f"run {safe(record.run)}, {_when(record.started_ns)}: "
-    tell(click.style(about, dim=True) + click.style(word, fg=style))
+    tell(click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True) + click.style(word, fg=style))
 
 
 def _unfinished(record: "RunRecord") -> None:

@@ -148,10 +148,12 @@ async def _conduct(
             audience = _Audience(engine, begun, screen, lines)
             watching = asyncio.create_task(audience.follow())
             result, interrupted = await _to_the_end(engine, begun.run, watching)
-    warnings = tuple(audience.nodes.warnings)
-    if journal is not None and journal.failure is not None:
-        journal = None
-    return Ended(begun.run, begun.plan, result, audience.asked, warnings, interrupted, recorded=journal is not None)
+    warnings = list(audience.nodes.warnings)
+    failure = journal.failure if journal is not None else None
+    if failure is not None and not warnings:  # it showed only after the run had ended
+        warnings.append(f"History is not recorded: {failure.message} {failure.hint}")
+    recorded = journal is not None and failure is None
+    return Ended(begun.run, begun.plan, result, audience.asked, tuple(warnings), interrupted, recorded=recorded)
 
 
 async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[None]) -> tuple[Result, bool]:

@@ -25,10 +25,12 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_js
     Shows the files that name code, then asks. When one of them changes, comes or goes, you are asked again. A project
     can never give itself this permission.
     """
+    from retinue.agents.code_files import digests
     from retinue.agents.trust import TrustStore
     from retinue.cli import places
     from retinue.cli.output import counted, echo_json, safe, tell
     from retinue.cli.project import find_root
+    from retinue.errors import NotTrusted
 
     store = TrustStore(places.state_dir())
     if listed:
@@ -42,7 +44,10 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_js
             echo_json({"folder": str(root), "trusted": False, "was_trusted": gone})
         tell(f"{'No longer trusted' if gone else 'Was not trusted'}: {safe(root)}")
         return
+    seen = digests(root, tool_root=None)
     _ask(store, root, yes=yes)
+    if digests(root, tool_root=None) != seen:
+        raise NotTrusted("The files changed while you were looking at them.", hint="Run `retinue trust` again.")
     files = store.trust(root)
     if as_json:
         echo_json({"folder": str(root), "trusted": True, "files": list(files)})

@@ -31,8 +31,8 @@ def place_of(item: object) -> str:
     line = next((fields[name] for name in _LINES if isinstance(fields.get(name), int)), None)
     if not place:
         return ""
-    tail = str(place).rpartition(":")[2]
-    return _shown(str(place) if line is None or tail == str(line) else f"{place}:{line}")
+    has_line = str(place).rpartition(":")[2].isdigit()
+    return _shown(str(place) if line is None or has_line else f"{place}:{line}")
 
 
 def _all(data: object) -> Iterator[str]:

@@ -125,14 +125,16 @@ class Planner:
     def _are_two(self, left: _Request, right: _Request, whole: Clause) -> bool:
         """Whether two neighbouring pieces are two requests and not one with an "and" in it.
 
-        Each must be somebody's business by itself. Then the second begins like a request; or, since "the weather in A
+        Either must be somebody's business by itself. Then the second begins like a request; or, since "the weather in A
         and news from B" has no second verb, they are for different skills, one of them fits better than both together
         do, and the other not much worse.
         """
+        opens = self._opens(right.clause.text)
         if left.routing.abstained or right.routing.abstained:
-            return False
-        if self._opens(right.clause.text):
-            return True
+            # What nobody does is a request too, when it says enough to be one: else nobody would hear of it.
+            return opens and left.routing.abstained != right.routing.abstained and _says_enough(left, right)
+        if opens:
+            return " " in left.clause.text  # "find and show me" is one request
         first, second = left.routing.candidates[0], right.routing.candidates[0]
         if _skill(first) == _skill(second) or " " not in right.clause.text:
             return False
@@ -199,6 +201,12 @@ class Planner:
         if skill is None:  # the router knows only skills of these definitions
             raise KeyError(candidate.skill)
         return skill
+
+
+def _says_enough(*requests: _Request) -> bool:
+    """Whether each has two words that mean something on their own."""
+    empty = set(word_tokens(FUNCTION_WORDS))
+    return all(len(set(word_tokens(strip_courtesy(one.clause.text))) - empty) > 1 for one in requests)
 
 
 def _best_share(routing: Routing) -> float:

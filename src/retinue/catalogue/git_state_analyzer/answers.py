@@ -57,16 +57,17 @@ class _Found:
     def about(self) -> tuple[str, tuple[Piece, ...]]:
         """What was counted, as words after "commits": ` by … that touch …`."""
         words, pieces = "", list[Piece]()
+        third = "s" if self.history.count == 1 else ""
         if self.scope.author:
             words += " by {}"
             pieces.append(name(self.history.people[0].name if len(self.history.people) == 1 else self.scope.author))
         if self.scope.words:
-            words += " that mention {}"
+            words += f" that mention{third} {{}}"
             pieces.append(code(" ".join(self.scope.asked.about)))
         elif self.scope.paths:
             kept = self.scope.paths[:3]
             more = f" and {len(self.scope.paths) - 3} more" if len(self.scope.paths) > 3 else ""
-            words += f" that touch {', '.join(['{}'] * len(kept))}{more}"
+            words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(kept))}{more}"
             pieces += map(code, kept)
         if self.scope.revision != "HEAD":
             words += " in {}"

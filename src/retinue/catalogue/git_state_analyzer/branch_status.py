@@ -69,7 +69,7 @@ def branch_status(git: Git, watch: Watch, *, question: str, branch: str, base: s
             code(standing.head.branch or "a detached HEAD"),
             code(side.name or ""),
         )
-    _say(git, report, question=question, side=side, standing=standing, against=against, status=status)
+    _say(git, report, question=question, side=side, standing=standing, against=against, status=status, changed=changed)
     return report
 
 
@@ -231,6 +231,7 @@ def _say(
     standing: Standing,
     against: _Against | None,
     status: Status | None,
+    changed: Sequence[FileChange] = (),
 ) -> None:
     first = len(report.statements)
     if side.sha is None:
@@ -242,6 +243,11 @@ def _say(
         )
     else:
         _say_branch(git, report, side, against)
+        if against and changed:
+            named = [code(one.path) for one in changed[:_NAMED]]
+            slots = f"{', '.join(['{}'] * len(named))}{_more(changed)}"
+            source = f"git diff {short(against.start or against.sha)} {short(side.sha)}"
+            report.say("changes", f"Its commits change {slots}: {_stat(changed)}.", *named, source=source)
     placed = len(report.statements)
     if status and side.current:
         _say_tree(report, status)
@@ -276,6 +282,10 @@ def _say_branch(git: Git, report: Report, side: _Side, against: _Against | None)
     report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
 
 
+def _more(items: Sequence[object]) -> str:
+    return f" and {len(items) - _NAMED:,} more" if len(items) > _NAMED else ""
+
+
 def _distance(ahead: int, behind: int) -> str:
     if not ahead and not behind:
         return "level with"
@@ -299,11 +309,10 @@ def _say_tree(report: Report, status: Status) -> None:
     for words, changes in groups:
         if changes:
             named = [code(one.path) for one in changes[:_NAMED]]
-            more = f" and {len(changes) - _NAMED:,} more" if len(changes) > _NAMED else ""
             slots = ", ".join(["{}"] * len(named))
             report.say(
                 "work tree",
-                f"{plural(len(changes), 'file is', 'files are')} {words}: {slots}{more}.",
+                f"{plural(len(changes), 'file is', 'files are')} {words}: {slots}{_more(changes)}.",
                 *named,
                 source="git status",
             )

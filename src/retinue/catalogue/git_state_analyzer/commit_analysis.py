@@ -18,6 +18,7 @@ from retinue.catalogue.git_state_analyzer.history import (
     measure,
     read_history,
 )
+from retinue.catalogue.git_state_analyzer.question import read_question
 from retinue.catalogue.git_state_analyzer.report import Report, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing, standing_of
 from retinue.catalogue.git_state_analyzer.scope import Scope, read_scope
@@ -52,8 +53,11 @@ def commit_analysis(
     report = Report()
     standing = standing_of(git, report)
     watch.check()
-    files = _paths(git, standing)
-    scope = read_scope(git, watch, report, question=question, given=given, read=read, words=words, files=files)
+    if standing.head.sha is None:
+        scope = Scope(read_question(question))
+    else:
+        files = _paths(git, standing)
+        scope = read_scope(git, watch, report, question=question, given=given, read=read, words=words, files=files)
     history = read_history(scope.commits(git), watch, newest=max(limit or 0, _KEPT))
     sizes = measure(scope.commits(git, stat=True, limit=MEASURED), watch) if not history.cut else Sizes(cut="time")
     report.figures = _figures(scope, history, sizes, limit or _LIMIT)

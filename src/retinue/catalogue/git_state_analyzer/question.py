@@ -55,7 +55,7 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
     "first": (rf"\b(?:first|originally|initially|oldest|earliest)\b|\b(?:who|when)\b.*\b(?:{_BEGIN})\b|\bhow old\b",),
     "last": (
         rf"\b(?:who|when)\b.*\b(?:{_TOUCH})\b|\b(?:{_LAST}) (?:change|commit|edit|update|modification|fix)\b",
-        rf"\b(?:{_TOUCH}) (?:{_LAST})\b|\b(?:{_LAST}) (?:{_TOUCH})\b",
+        rf"\b(?:who|when)\b.*\b(?:{_LAST})\b|\b(?:{_TOUCH}) (?:{_LAST})\b|\b(?:{_LAST}) (?:{_TOUCH})\b",
     ),
     "changes": (
         r"\bchange(?:s|d|log)?\b|\bcommits\b|\bhistory\b|\blog\b|\bhappened\b|\bnew\b",

@@ -49,7 +49,7 @@ def find_places(words: str, files: Sequence[str]) -> Places:
     rank, found = (1, exact) if exact else _named(said, files)
     if not found and said.casefold() == "changelog":
         rank, found = next((named for name in _CHANGELOGS if (named := _named(name, files))[1]), (0, []))
-    is_beside = not exact and all(map(is_aside, found)) and _parts(said).isdisjoint(_BESIDE)
+    is_beside = not exact and bool(found) and all(map(is_aside, found)) and _parts(said).isdisjoint(_BESIDE)
     return Places(words, tuple(found[:_MOST]), max(0, len(found) - _MOST), partial=is_beside or rank == _PARTIAL)
 
 
