@@ -21,7 +21,7 @@ from threading import Thread
 from typing import Any, Final
 
 from bench.table import Row
-from bench.tree import Tree, plant
+from bench.tree import PEOPLE, Tree, plant
 
 __all__ = ["GOAL", "Run", "WrongAnswer", "judge", "measure"]
 
@@ -57,15 +57,20 @@ def judge(tree: Tree, printed: str) -> None:
     """See whether the events of a run end with the right answer about `tree`.
 
     Raises:
-        WrongAnswer: They do not, with what is missing.
+        WrongAnswer: They do not: a fact is missing, or somebody else is named first.
     """
+    if not printed:
+        raise WrongAnswer("It printed nothing: see what it said on stderr.")
     last: dict[str, Any] = json.loads(printed.splitlines()[-1])
     result: dict[str, Any] = last.get("result", {})
     answer = " ".join(str(result.get("content", "")).split())
     facts = ("up to five times", "/scheduler/", tree.author, tree.latest[:7])
     missing = [fact for fact in facts if fact not in answer]
-    if result.get("outcome") != "success" or missing:
-        raise WrongAnswer(f"outcome {result.get('outcome')!r}, without {missing!r}, of {tree.files} files: {answer}")
+    others = [name for name in PEOPLE if name in answer.partition(tree.author)[0]]
+    if result.get("outcome") != "success" or missing or others:
+        raise WrongAnswer(
+            f"outcome {result.get('outcome')!r}, without {missing!r}, {others!r} before {tree.author}: {answer}"
+        )
 
 
 def measure() -> list[Row]:
@@ -92,7 +97,13 @@ def _rows_of(place: Path, *, files: int, times: int) -> list[Row]:
     size = f"{tree.size / 1e6:.0f} MB, {tree.commits:,} commits"
     one, other = _peak(tree, place / "watched"), _peak(tree, place / "watched")
     return [
-        Row(f"{where}: first event", _median(cold, "first_s"), "s", goals.get("first"), note="cold"),
+        Row(
+            f"{where}: first event",
+            _median(cold, "first_s"),
+            "s",
+            goals.get("first"),
+            note=f"cold; best {min(run.first_s for run in cold):.2f} s",
+        ),
         Row(f"{where}: answer, cold", _median(cold, "whole_s"), "s", goals.get("cold"), note=f"{size}; {_load(cold)}"),
         Row(f"{where}: answer, warm", _median(warm, "whole_s"), "s", goals.get("warm"), note=_load(warm)),
         Row(

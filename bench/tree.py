@@ -17,12 +17,13 @@ from typing import Final
 
 from bench.prose import SUBSYSTEMS, Chance, module, module_name, module_of_tests, page
 
-__all__ = ["Tree", "path_names", "plant", "text_of"]
+__all__ = ["PEOPLE", "Tree", "path_names", "plant", "text_of"]
 
 _SEED: Final = "orchard"
 _BEGIN: Final = 1_735_722_000  # 2025-01-01T09:00:00Z
 _BETWEEN_S: Final = 3 * 3600 + 7
-_PEOPLE: Final = ("Ana Ruiz", "Ben Okafor", "Chloe Martin", "Dai Nguyen", "Edda Lind", "Farid Aziz")
+PEOPLE: Final = ("Ana Ruiz", "Ben Okafor", "Chloe Martin", "Dai Nguyen", "Edda Lind", "Farid Aziz")
+"""Who made all commits but one."""
 _AUTHOR: Final = "Noor Haddad"
 _SUBJECT: Final = "fix(scheduler): double the wait before each further try"
 _RETRY: Final = "src/orchard/scheduler/retry.py"
@@ -158,7 +159,7 @@ def _history(paths: Sequence[str], *, commits: int) -> list[_Commit]:
     return [
         _Commit(number, _AUTHOR, _SUBJECT, changed)
         if number == last
-        else _Commit(number, chance.one(_PEOPLE), _message(chance, changed[0][0]), changed)
+        else _Commit(number, chance.one(PEOPLE), _message(chance, changed[0][0]), changed)
         for number, changed in enumerate(changes)
     ]
 

@@ -53,7 +53,6 @@ class Mute(Exception):
     "error",
     [
         SystemExit(3),
-        KeyboardInterrupt(),
         GeneratorExit(),
         StopIteration(1),
         Mute(),

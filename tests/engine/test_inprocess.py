@@ -305,15 +305,6 @@ def test_without_the_handler_of_asyncio_an_interrupt_still_ends_the_program() ->
     assert interrupted("raise KeyboardInterrupt", start).stdout == "interrupted\n"
 
 
-def test_in_another_thread_a_keyboard_interrupt_is_only_an_exception() -> None:
-    start = """
-    import threading
-    thread = threading.Thread(target=lambda: asyncio.run(main()))
-    thread.start(); thread.join()
-    """
-    assert interrupted("raise KeyboardInterrupt", start).stdout == "left\nsuccess\n"
-
-
 # Two processes, one journal: two engines over two journals of one file
 
 

@@ -44,7 +44,3 @@ class Host(Protocol):
     def stop_run(self, run: "LiveRun", reason: str) -> None:
         """Ask a run to stop."""
         ...
-
-    def interrupted(self) -> bool:
-        """Whether a `KeyboardInterrupt` seen now is a person at the terminal, and not a step that raised it."""
-        ...

@@ -323,8 +323,8 @@ class LiveRun:
         except asyncio.CancelledError:
             result = self._canceled(name)
         except BaseException as error:  # an agent that calls `sys.exit` must not end the program
-            if isinstance(error, KeyboardInterrupt) and self._host.interrupted():
-                raise
+            if isinstance(error, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
             result = self._canceled(name) if name in self._stopped else self._failed(name, error)
         self.deliver(name, result)
 
@@ -336,8 +336,8 @@ class LiveRun:
         except asyncio.CancelledError:
             result = self._canceled(name)
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and self._host.interrupted():
-                raise
+            if isinstance(error, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
             result = self._failed(name, error)
         else:
             if name in self._asked:

@@ -4,7 +4,6 @@ What a caller may ask for is the business of `inprocess`; what a workflow may do
 """
 
 import asyncio
-import signal
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -63,7 +62,6 @@ class Runs:
         self._runs: dict[str, LiveRun] = {}
         self._ended: deque[str] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._opener: asyncio.Task[object] | None = None
 
     def __iter__(self) -> Iterator[LiveRun]:
         return iter(tuple(self._runs.values()))
@@ -87,7 +85,6 @@ class Runs:
         if self._loop is not None:
             raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
         self._loop = asyncio.get_running_loop()
-        self._opener = asyncio.current_task()
         self.thread = threading.get_ident()
         if self.journal is not None:
             self.journal.listeners.append(self._not_recorded)
@@ -107,7 +104,7 @@ class Runs:
             if self.journal is not None:
                 self.journal.listeners.remove(self._not_recorded)
             retire_idle_threads()
-            self._loop = self._opener = None
+            self._loop = None
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -181,17 +178,6 @@ class Runs:
         if is_unborn(task):
             self._bury(run)
 
-    def interrupted(self) -> bool:
-        """Whether a `KeyboardInterrupt` seen now is a person at the terminal, and not a step that raised it.
-
-        `asyncio.run` turns the first Ctrl-C into a cancellation of the main task, and raises only at the second.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            return False
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            return True
-        return self._opener is not None and (self._opener.done() or self._opener.cancelling() > 0)
-
     def end(self, run: LiveRun, result: Result) -> None:
         """Record what a run came to, tell its parent, and forget the oldest."""
         self._runs[run.run] = run
@@ -222,8 +208,8 @@ class Runs:
         except BaseException as error:
             if run.closing or (isinstance(error, GeneratorExit) and not self.loop.is_running()):
                 raise  # thrown out, or the loop is gone
-            if isinstance(error, KeyboardInterrupt) and self.interrupted():
-                raise
+            if isinstance(error, KeyboardInterrupt):
+                raise  # a person's word, wherever it strikes
             result = failed(run.run, run.log.history.workflow, error)
         run.closing = True
         await run.wind_up()
