@@ -239,10 +239,10 @@ def test_a_callers_own_schema_that_is_broken_is_the_callers_mistake() -> None:
 @pytest.mark.parametrize("where", ["schema", "agent", "name"])
 def test_parameters_that_a_model_made_go_back_to_it(where: str) -> None:
     own = Reply(fault=Fault(code="invalid_input", message="No such column."))
-    for extras, marked in (({"produced_by": "model"}, "producer"), ({}, None)):
+    for producer, marked in (("model", "producer"), ("person", None), (None, None)):
         agent = Scripted(own if where == "agent" else GOOD)
         wrong = {"limit": "x"} if where == "schema" else {}
-        result = called(agent, task(wrong, extras=extras, skill="nobody" if where == "name" else None))
+        result = called(agent, task(wrong, produced_by=producer, skill="nobody" if where == "name" else None))
         assert fault_of(result, "invalid_input").detail.get("correct") == marked
         assert result.retries == 0
 

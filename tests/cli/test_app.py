@@ -142,4 +142,3 @@ def test_colour_is_refused_by_the_environment(
 def test_modules_of_verbs_are_named_like_them() -> None:
     folder = Path(app.__file__).parent
     assert [verb for verb in VERBS if not (folder / f"{verb}.py").is_file()] == []
-

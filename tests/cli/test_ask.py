@@ -50,9 +50,7 @@ def test_parameters_as_json_are_taken_as_they_are(retinue: Give, team: Path) -> 
         (("--param", "tsk=a"), "tsk"),
     ],
 )
-def test_parameters_that_are_none_are_refused(
-    retinue: Give, team: Path, words: tuple[str, ...], message: str
-) -> None:
+def test_parameters_that_are_none_are_refused(retinue: Give, team: Path, words: tuple[str, ...], message: str) -> None:
     said = retinue("ask", "singer", "la", *words)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
@@ -139,7 +137,9 @@ def test_without_an_agent_the_module_is_asked(retinue: Give, module: Path) -> No
 
 
 def test_a_named_agent_wins_over_the_module(retinue: Give, module: Path) -> None:
-    assert retinue("ask", "git_state_analyzer", "is the work tree clean", "--json").data["agent"] == "git_state_analyzer"
+    assert (
+        retinue("ask", "git_state_analyzer", "is the work tree clean", "--json").data["agent"] == "git_state_analyzer"
+    )
     assert retinue("ask", "git_state_analyser", "x").code == 2
 
 

@@ -38,6 +38,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "starlette": ("servers",),
     "trafilatura": ("tools",),
     "tree_sitter": ("tools",),
+    "typing_extensions": ("agents",),
     "uvicorn": ("servers",),
 }
 

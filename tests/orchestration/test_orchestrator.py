@@ -10,7 +10,7 @@ import pytest
 from retinue.agents.port import RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.plan import Plan
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -54,6 +54,23 @@ def test_a_goal_that_cannot_be_one_never_starts():
 def test_a_single_task_is_bound_from_its_instruction():
     result = orchestrated(square, work=lambda o: o.run_task("square", instruction="the number 9 please"))
     assert result.data["answer"][0]["text"] == "- value: 81"
+
+
+@pytest.mark.row("A28", "C11")
+def test_of_two_live_majors_each_gets_its_own_requests():
+    @agent(name="teller", version="1.0")
+    async def old() -> str:
+        """Tells which version it is. Use to see versions. Returns one word."""
+        return "old"
+
+    @agent(name="teller", version="2.0")
+    async def new() -> str:
+        """Tells which version it is. Use to see versions. Returns one word."""
+        return "new"
+
+    wanted = [Delegation(id="plain", agent="teller"), Delegation(id="second", agent="teller", major=2)]
+    result = orchestrated(old, new, work=lambda o: o.gather(wanted))
+    assert result.data["results"] == {"plain": "old", "second": "new"}
 
 
 def test_given_parameters_stay_as_they_are():

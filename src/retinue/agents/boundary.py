@@ -61,14 +61,13 @@ class Boundary:
         """Look up the task's agent and call it.
 
         A fault's `detail["correct"]` is `producer` when a model made the parameters that were refused: the result then
-        belongs back to that model, as its correction (C6). A model is the producer when the task's extras say
-        `produced_by: model`.
+        belongs back to that model, as its correction (C6).
 
         Raises:
             CancelledError: Somebody cancelled the call. What there was by then has been emitted.
         """
         try:
-            agent = self._agents.get(task.agent)
+            agent = self._agents.get(task.agent, major=task.major)
         except Exception as error:  # noqa: BLE001 - a registry is foreign code too
             return _refused(task, run, error)
         return await self.call_agent(agent, task, run)
@@ -111,7 +110,7 @@ def _refused(task: Task, run: RunContext, error: Exception) -> Result:
 
 def _back_to_producer(fault: Fault, task: Task) -> Fault:
     """Mark refused parameters that a model made: it, and nobody else, can correct them."""
-    if fault.code != "invalid_input" or task.extras.get("produced_by") != "model":
+    if fault.code != "invalid_input" or task.produced_by != "model":
         return fault
     return fault.model_copy(update={"detail": {**fault.detail, "correct": "producer"}})
 

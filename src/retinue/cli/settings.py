@@ -105,6 +105,12 @@ _PREFIX: Final = "RETINUE_"
 _VARIABLES: Final = {f"{_PREFIX}{name.upper().replace('.', '_')}": name for name in KEYS}
 
 
+def _nearest_variable(variable: str) -> str:
+    """The variable that was probably meant; empty when it has nothing to do with settings."""
+    near = nearest(variable.removeprefix(_PREFIX), (name.removeprefix(_PREFIX) for name in _VARIABLES), limit=1)
+    return f"{_PREFIX}{near[0]}" if near else ""
+
+
 def _project_files(project: Path, findings: list[Finding]) -> Iterable[tuple[Path, dict[str, Any]]]:
     own = project / "retinue.toml"
     if own.is_file():

@@ -66,6 +66,9 @@ class Task(Model):
     """One request to one agent.
 
     Attributes:
+        major: Which major version of the agent is meant; absent means the oldest live one (C11, A28).
+        produced_by: Who made the parameters. A model gets refused ones back as a correction; a person gets them once
+            (C6).
         untyped: The parameters came as text and are to be decoded by the skill's schema (C44).
         parent: Id of the task that delegated this one.
         depth: How many delegations stand above this one.
@@ -74,9 +77,11 @@ class Task(Model):
 
     id: str
     agent: SnakeName
+    major: Count | None = None
     skill: SnakeName | None = None
     instruction: str = ""
     target: str | None = None
+    produced_by: Literal["person", "model"] | None = None
     parameters: JsonMapping = Field(default_factory=dict[str, Any])
     untyped: bool = False
     context: Context = Field(default_factory=Context)

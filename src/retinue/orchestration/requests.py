@@ -85,6 +85,7 @@ class Requests:
         return Task(
             id=f"{self._run}:{name}",
             agent=node.agent,
+            major=node.major,
             skill=node.skill,
             instruction=node.instruction,
             target=node.target,
@@ -96,7 +97,6 @@ class Requests:
             parent=self._order.parent,
             depth=self._order.depth,
             idempotency_key=f"{self._run}:{node.id}",
-            extras={} if node.major is None else {"major": node.major},
         )
 
     def _inputs(self, node: Delegation) -> JsonMapping:

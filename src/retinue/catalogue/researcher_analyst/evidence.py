@@ -18,6 +18,7 @@ _SENTENCE_WORDS: Final = 18.0
 _SAME: Final = 0.7
 _LINE: Final = 200
 _CODE_ONLY: Final = 0.7
+_NEARLY: Final = 0.5
 _POINTS_AWAY: Final = re.compile(r"(?:for \w+(?: \w+){0,4},? see|see(?: also)?|refer to|read more)\b", re.IGNORECASE)
 _LEANS: Final = re.compile(
     r"(?:also|and|but|for this|however|it|hence|in that case|instead|otherwise|so|such|that|then|therefore|these|they|"
@@ -81,16 +82,20 @@ def judge(
     score: float,
     sentences: int = 1,
     near: int | None = None,
+    phrase: str = "",
 ) -> Evidence:
     """Judge one passage: lines `start` to `end` of a file, with the `name` it defines and the `title` above it.
 
-    `near` is the line to quote when nothing is said in words.
+    `near` is the line to quote when nothing is said in words; a `phrase` that was asked for is quoted whatever else is.
     """
     question = Question(weights)
     prose = [] if kind == "usage" else prose_of(path, file_kind, text, start)
     signature = signature_of(text) if file_kind == "code" and name and kind != "usage" else ""
     if kind == "overview":
         chosen = prose[:sentences]
+    elif phrase:
+        chosen = [one for one in prose if phrase.casefold() in one.text.casefold()][:1]
+        signature = ""
     else:
         chosen = _chosen(prose, question, count=sentences, lead=bool(signature))
     if not chosen and not signature and kind != "overview":
@@ -121,7 +126,7 @@ def _chosen(prose: Sequence[Sentence], question: Question, *, count: int, lead: 
     """The sentences that fit best, in the order of the text; of a definition its first one, which says what it is."""
     scored = {place: _worth(one, question) for place, one in enumerate(prose)}
     best = sorted((place for place, score in scored.items() if score > 0), key=lambda place: (-scored[place], place))
-    kept = best[:count]
+    kept = [place for place in best if scored[place] >= scored[best[0]] * _NEARLY][:count]
     if lead and prose and not prose[0].is_comment:
         kept = [0, *(place for place in best if place and not prose[place].is_comment)][: max(count, 2)]
     else:

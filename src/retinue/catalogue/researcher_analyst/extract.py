@@ -15,9 +15,9 @@ __all__ = ["Sentence", "prose_of", "signature_of"]
 
 _ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`~?([^`<]*?)(?:\s*<[^`>]*>)?`")
 _LITERAL: Final = re.compile(r"``([^`]+)``")
-_LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s\"[^\"]*\")?\)|`([^`<\n]+?)\s*<[^`>\n]*>`__?")
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^)\s]*(?:\s\"[^\"]*\")?\)|`([^`<\n]+?)\s*<[^`>\n]*>`__?")
 _REFERENCE: Final = re.compile(r"(?<![\w\])])\[([A-Za-z][^\[\]`]{0,60})\](?:\[[^\]]*\])?(?![\w(:])")
-_LEAD: Final = re.compile(r"(?:[-*+•]|\d+[.)]|#{1,6}|>|\|)\s+|\.\.\s+[\w-]+::\s*")
+_LEAD: Final = re.compile(r"\A(?:(?:[-*+•]|\d+[.)]|#{1,6}|>|\|)\s+|\.\.\s+[\w-]+::\s*)")
 _EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _TRIPLE: Final = re.compile(r'[rRbBuUfF]{0,2}("""|\'\'\')')
 _COMMENT: Final = re.compile(r"\s*(?:#+[!:]?|//[/!]?|--|;+|/\*+|\*+(?!/))\s?")
@@ -93,7 +93,8 @@ def _said(rows: Sequence[str], start: int, *, kind: Kind) -> Iterator[Sentence]:
         clean = _clean(sentence)
         if clean.endswith("?"):
             continue  # it asks, as the question does
-        if len(_WORD.findall(clean)) >= 3 or (kind == "docs" and clean.endswith((".", ":")) and clean.count(" ") >= 2):
+        words = len(_WORD.findall(clean))
+        if words >= 3 or (words == 2 and clean.endswith(".")):
             yield Sentence(start + line - 1, clean)
 
 

@@ -265,7 +265,8 @@ class _Search:
             sorted(looked.uses, key=lambda one: not _is_call(one.text)) if self.asked.wish == "usages" else looked.uses
         )
         for rank, match in enumerate(uses[:wanted]):
-            self._use(match, rank, defined=bool(looked.definitions))
+            phrase = looked.name if " " in looked.name else ""
+            self._use(match, rank, defined=bool(looked.definitions), phrase=phrase)
         if self.asked.wish == "files":
             self._count_places((*looked.definitions, *looked.uses))
 
@@ -282,7 +283,7 @@ class _Search:
             name=name, title=block.title, near=match.line, sentences=2,
         )  # fmt: skip
 
-    def _use(self, match: Match, rank: int, *, defined: bool) -> None:
+    def _use(self, match: Match, rank: int, *, defined: bool, phrase: str) -> None:
         found = block_at(self.workspace, match.path, match.line)
         if found is None:
             return
@@ -294,7 +295,7 @@ class _Search:
         self._add(
             "usage" if defined and not in_docs else "mention", match.path, block.start, block.end, text,
             score=score, title=block.title, near=None if in_docs else match.line,
-            owner=block.name,
+            owner=block.name, phrase=phrase,
         )  # fmt: skip
 
     def _count_places(self, matches: Sequence[Match]) -> None:
@@ -389,6 +390,7 @@ class _Search:
         near: int | None = None,
         sentences: int = 1,
         owner: str = "",
+        phrase: str = "",
     ) -> None:
         """Judge a passage and keep it among the candidates, unless it says nothing."""
         try:
@@ -406,6 +408,7 @@ class _Search:
                 score=score,
                 sentences=sentences,
                 near=near,
+                phrase=phrase,
             )
         except RetinueError:
             return

@@ -44,9 +44,10 @@ _ASKING_WORDS: Final = """
     happened happening happens help here idea implement implementation implemented implements inside investigate
     investigation know learn list live lives locate located location look mean meaning means mention mentioned
     mentions method methods module modules overview page pages part passage passages please point project purpose
-    quick reason reasons refer reference references repo repository research responsible say says section see show
-    source sources stand stands stored summarise summarize summary support tell there thing things think understand
-    use used user uses using via want way ways what where whether which who whose why work working works written
+    quick reason reasons refer reference references repo repository research responsible said say saying says
+    section see show source sources spoken stand stands stored summarise summarize summary support talk talked talks
+    tell there thing things think understand use used user uses using via want way ways what where whether which who
+    whose why work working works written
 """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words that ask for a passage, but need not stand in it."""

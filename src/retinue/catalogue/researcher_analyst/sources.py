@@ -14,9 +14,8 @@ SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 """In the order of spec 000."""
 
 _MEMORY: Final = re.compile(
-    r"(?:.*/)?(?:AGENTS|CLAUDE|CLAUDE\.local|GEMINI|MEMORY)\.md|(?:.*/)?\.claude/(?:.*/)?[^/]*memor[^/]*\.(?:md|txt)"
-    r"|(?:.*/)?\.claude/(?:.*/)?memor(?:y|ies)/.*\.(?:md|txt)|\.github/copilot-instructions\.md",
-    re.IGNORECASE,
+    r"(?:.*/)?(?:AGENTS|CLAUDE|CLAUDE\.local|GEMINI|MEMORY)\.md|\.github/copilot-instructions\.md"
+    r"|(?i:(?:.*/)?\.claude/(?:.*/)?(?:[^/]*memor[^/]*|memor(?:y|ies)/.*)\.(?:md|txt))"
 )
 
 

@@ -13,6 +13,7 @@ from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
 from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
 from retinue.catalogue.researcher_analyst.gather import Gathered
 from retinue.catalogue.researcher_analyst.question import Asked
+from retinue.catalogue.researcher_analyst.remembered import NAME
 from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
@@ -92,9 +93,7 @@ def tell(
         content=_content(gathered, lines, style),
         warnings=warnings,
         confidence=confidence,
-        files=tuple(
-            dict.fromkeys(one.path for one in evidence if one.source != "memory" or "/" in one.path or "." in one.path)
-        ),
+        files=tuple(dict.fromkeys(one.path for one in evidence if one.path != NAME)),
     )
 
 

@@ -1,0 +1,89 @@
+"""`retinue doctor`."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retinue.cli.doctor import _EXTRAS
+from tests.cli.conftest import Give
+from tests.house.test_imports import EXTRAS
+
+
+def checks(retinue: Give) -> dict[str, Any]:
+    return {each["name"]: each for each in retinue("doctor", "--json").data["checks"]}
+
+
+def test_a_sound_installation_is_ok(retinue: Give, folder: Path) -> None:
+    said = retinue("doctor")
+    assert (said.code, said.err) == (0, "")
+    assert "ok python" in said.out
+    assert "ok history    no runs yet" in said.out
+    assert retinue("doctor", "--json").data["ok"] is True
+
+
+def test_every_extra_is_looked_at() -> None:
+    assert set(_EXTRAS) == set(EXTRAS)
+    assert all(package in EXTRAS[extra] for extra, package in _EXTRAS.items())
+
+
+def test_what_is_not_installed_says_how_to_get_it(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import util
+
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "duckdb" else found("json"))
+    assert checks(retinue)["data"]["what"] == "unavailable: pip install 'retinue[data]'"
+    assert checks(retinue)["web"] == {"name": "web", "state": "ok", "what": "installed"}
+
+
+def test_missing_programs_are_said(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "git" else f"/bin/{name}")
+    said = retinue("doctor")
+    assert said.code == 1
+    assert "!! git        not found\n     next: Install git." in said.out
+    assert "ok ripgrep    /bin/rg" in said.out
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "rg" else f"/bin/{name}")
+    assert checks(retinue)["ripgrep"]["state"] == "missing"
+
+
+def test_a_folder_that_cannot_be_used_is_broken(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "file").write_text("")
+    monkeypatch.setenv("RETINUE_CACHE_DIR", str(folder / "file" / "cache"))
+    assert checks(retinue)["cache"]["state"] == "broken"
+    assert "RETINUE_CACHE_DIR" in checks(retinue)["cache"]["hint"]
+
+
+def test_a_history_that_cannot_be_read_is_broken(retinue: Give, folder: Path, home: Path) -> None:
+    (home / "state").mkdir()
+    (home / "state" / "journal.sqlite3").write_text("no database at all, " * 100)
+    said = retinue("doctor")
+    assert said.code == 1
+    assert "!! history" in said.out
+
+
+def test_the_repository_is_described(retinue: Give, folder: Path) -> None:
+    (folder / ".git").rmdir()
+    assert checks(retinue)["repository"]["state"] == "missing"
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    assert checks(retinue)["repository"]["what"] == "no commits yet"
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "first"], check=True)
+    assert checks(retinue)["repository"]["what"].startswith("main at ")
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "second"], check=True)
+    subprocess.run([*git, "clone", "--quiet", "--depth", "1", f"file://{folder}", "copy"], check=True)
+    shallow = {each["name"]: each for each in retinue("doctor", "--json", "-C", "copy").data["checks"]}["repository"]
+    assert shallow["what"].endswith(", shallow")
+    assert "--unshallow" in shallow["hint"]
+
+
+def test_what_is_wrong_with_the_project_is_said(retinue: Give, folder: Path) -> None:
+    (folder / "retinue.toml").write_text("timeut = 1\n")
+    (folder / "agents").mkdir()
+    (folder / "agents" / "x.json").write_text("{")
+    retinue("run", "where is the fox?")
+    found = checks(retinue)
+    assert found["settings"]["state"] == "broken"
+    assert found["agents"]["what"].endswith("1 file gave none")
+    assert found["history"]["what"].startswith("readable, ")
