@@ -52,5 +52,6 @@ def markdown(rows: Sequence[Row]) -> str:
     for row in rows:
         goal = "" if row.goal is None else f"{'≥' if row.at_least else '≤'} {row.goal:g} {row.unit}"
         met = {None: "", True: "yes", False: "**no**"}[row.met]
-        lines.append(f"| {row.name} | {row.value:.3g} {row.unit} | {goal} | {met} | {row.note} |")
+        value = f"{row.value:,.0f}" if row.value >= 1000 else f"{row.value:.3g}"
+        lines.append(f"| {row.name} | {value} {row.unit} | {goal} | {met} | {row.note} |")
     return "\n".join(lines)
