@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -188,6 +188,17 @@ def test_what_is_named_and_not_there_is_said(ask: Ask) -> None:
     assert "read it as 'open_valve'" in spelled.warnings[0].message
 
 
+def test_a_name_in_a_heading_is_explained_by_what_stands_below(kitchen: Repository, ask: Ask) -> None:
+    kitchen.write("docs/settings.rst", ".. data:: STEAM_LIMIT\n\n    How hot the water may become at most.\n")
+    result = ask.research("what does STEAM_LIMIT do?")
+    assert data(result)["answer"] == "How hot the water may become at most. (docs/settings.rst:3)"
+
+
+def test_a_question_that_only_code_touches_is_not_answered_by_it(kitchen: Repository, ask: Ask) -> None:
+    kitchen.write("src/call.py", "client.post('/graphql', water)\n")
+    assert data(ask.research("does the kettle support graphql subscriptions?"))["findings"] == []
+
+
 def test_only_the_sources_asked_for_are_searched(ask: Ask) -> None:
     docs = ask.research("what does the valve do?", sources=["docs"])
     assert {one["origin"] for one in data(docs)["citations"]} == {"docs"}
@@ -217,6 +228,7 @@ def test_the_web_is_said_not_to_be_configured(ask: Ask) -> None:
     assert only.fault is not None
     assert only.fault.code == "unavailable"
     assert "docs, code or memory" in only.fault.hint
+    assert len(only.attempts) <= 1
 
 
 @pytest.mark.row("A5", "C22")
@@ -336,8 +348,11 @@ def _hurried(agent: ResearcherAnalyst, root: Path, *, after: int) -> dict[str, A
         id="t", agent="researcher_analyst", parameters={"task": "why does the valve open?", "depth": "quick_scan"}
     )
     reply = asyncio.run(agent.run(task, context))
-    assert isinstance(reply.data, dict)
-    return {**reply.data, "outcome": reply.outcome, "warnings": [one.message for one in reply.warnings]}
+    return {
+        **cast("dict[str, Any]", reply.data),
+        "outcome": reply.outcome,
+        "warnings": [one.message for one in reply.warnings],
+    }
 
 
 def test_progress_is_told_while_the_tree_is_read(kitchen: Repository) -> None:
@@ -415,6 +430,7 @@ def test_any_question_is_answered_or_declined(ask: Ask, text: str) -> None:
     assert result.outcome in {"success", "partial"} or (
         result.fault is not None and result.fault.code == "invalid_input"
     )
-    for one in (result.data or {}).get("findings", []):
+    found: dict[str, Any] = result.data or {}
+    for one in found.get("findings", []):
         assert one["source"].startswith(f"{one['path']}:")
         assert one["line_start"] <= int(one["source"].rpartition(":")[2]) <= one["line_end"]

@@ -45,10 +45,9 @@ def test_the_tighter_bound_ends_it_with_time_kept_back_to_answer() -> None:
 
 def test_a_cancelled_caller_ends_the_thread_at_its_next_check() -> None:
     watch = Watch(Clock().context())
-    started, ended = threading.Event(), threading.Event()
+    ended = threading.Event()
 
     def work() -> None:
-        started.set()
         try:
             while True:
                 watch.check()
@@ -56,9 +55,15 @@ def test_a_cancelled_caller_ends_the_thread_at_its_next_check() -> None:
             ended.set()
 
     async def main() -> None:
-        task = asyncio.create_task(cast("Any", in_watched_thread(watch, work)))
-        while not started.is_set():
-            await asyncio.sleep(0)
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def begin() -> None:
+            loop.call_soon_threadsafe(started.set)
+            work()
+
+        task = asyncio.create_task(cast("Any", in_watched_thread(watch, begin)))
+        await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

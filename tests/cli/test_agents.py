@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.cli.conftest import Give
 from tests.cli.test_lint import GOOD
@@ -34,7 +35,7 @@ def test_files_that_were_passed_over_are_said_with_line_and_hint(retinue: Give, 
 
 
 def test_one_agent_shows_all_it_says_of_itself(retinue: Give, folder: Path) -> None:
-    properties = {
+    properties: dict[str, Any] = {
         "place": {"type": ["string", "null"], "description": "The place."},
         "units": {"type": "array", "items": {"enum": ["si", "us"]}, "default": ["si"]},
         "days": {"enum": [1, 2]},
@@ -48,7 +49,7 @@ def test_one_agent_shows_all_it_says_of_itself(retinue: Give, folder: Path) -> N
         "tools": ["almanac"],
         "deprecated": {"note": "Ask the sky."},
         "surprise": 1,
-        "input_schema": {**GOOD["input_schema"], "properties": properties},  # type: ignore[dict-item]
+        "input_schema": {**GOOD["input_schema"], "properties": properties},
     }
     (folder / "agents").mkdir()
     (folder / "agents" / "weather.json").write_text(json.dumps(definition))

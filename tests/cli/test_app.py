@@ -1,6 +1,5 @@
 """The command line as a whole: which verbs there are, and what becomes of an error."""
 
-import os
 import sys
 from pathlib import Path
 

@@ -2,12 +2,13 @@
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retinue.cli.doctor import _EXTRAS
+from retinue.cli.doctor import EXTRAS as LOOKED_AT
 from tests.cli.conftest import Give
 from tests.house.test_imports import EXTRAS
 
@@ -25,26 +26,37 @@ def test_a_sound_installation_is_ok(retinue: Give, folder: Path) -> None:
 
 
 def test_every_extra_is_looked_at() -> None:
-    assert set(_EXTRAS) == set(EXTRAS)
-    assert all(package in EXTRAS[extra] for extra, package in _EXTRAS.items())
+    assert set(LOOKED_AT) == set(EXTRAS)
+    assert all(package in EXTRAS[extra] for extra, package in LOOKED_AT.items())
 
 
 def test_what_is_not_installed_says_how_to_get_it(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import util
 
     found = util.find_spec
-    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "duckdb" else found("json"))
+
+    def lacking(name: str) -> object:
+        return None if name == "duckdb" else found("json")
+
+    monkeypatch.setattr(util, "find_spec", lacking)
     assert checks(retinue)["data"]["what"] == "unavailable: pip install 'retinue[data]'"
     assert checks(retinue)["web"] == {"name": "web", "state": "ok", "what": "installed"}
 
 
+def without(program: str) -> Callable[..., str | None]:
+    def which(name: str, **_: object) -> str | None:
+        return None if name == program else f"/bin/{name}"
+
+    return which
+
+
 def test_missing_programs_are_said(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "git" else f"/bin/{name}")
+    monkeypatch.setattr(shutil, "which", without("git"))
     said = retinue("doctor")
     assert said.code == 1
     assert "!! git        not found\n     next: Install git." in said.out
     assert "ok ripgrep    /bin/rg" in said.out
-    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name == "rg" else f"/bin/{name}")
+    monkeypatch.setattr(shutil, "which", without("rg"))
     assert checks(retinue)["ripgrep"]["state"] == "missing"
 
 

@@ -2,18 +2,26 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Give
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "name": "weather_reporter",
-    "description": "Reports the weather of a place. Use it when somebody asks about the weather; not for the climate. "
+    "description": "Looks up what the sky will be like at a place. Use it when somebody asks about the weather; not for the climate. "
     "Returns a forecast as text.",
     "input_schema": {
         "type": "object",
-        "properties": {"place": {"type": "string", "description": "The place.", "minLength": 1, "maxLength": 100}},
+        "properties": {
+            "place": {
+                "type": "string",
+                "description": "A town or village, as people there call it.",
+                "minLength": 1,
+                "maxLength": 100,
+            }
+        },
         "required": ["place"],
         "additionalProperties": False,
     },
@@ -62,6 +70,7 @@ def test_a_finding_in_a_list_stands_where_its_definition_begins(retinue: Give, f
     )
     findings = retinue("lint", "--json", "two.json").data["findings"]
     assert {each["line"] for each in findings if each["path"] == "/description"} == {3}
+    assert {each["line"] for each in findings} == {2, 3}
 
 
 def test_of_a_folder_only_what_means_to_be_a_definition_is_read(retinue: Give, folder: Path) -> None:

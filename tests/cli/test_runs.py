@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_a_run_that_goes_on_elsewhere_is_not_touched(retinue: Give, team: Path, 
     from retinue.engine.history import History
     from retinue.engine.journal import Journal
 
-    payload = {"plan": {"goal": "x", "nodes": []}}
+    payload: dict[str, Any] = {"plan": {"goal": "x", "nodes": []}}
     with Journal(home / "state" / "journal.sqlite3") as journal:
         journal.begin(History("theirs", "run_plan", payload, "x", 1))
         journal.flush()

@@ -6,7 +6,7 @@ the second.
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
@@ -43,6 +43,8 @@ class Piece:
                 return self.text
             case "title":
                 return f"“{self.text}”"
+            case _:
+                assert_never(self.form)
 
     def markdown(self) -> str:
         """As it stands in Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
@@ -55,6 +57,8 @@ class Piece:
                 # What its author marked as code stays so.
                 parts = _SPAN.split(self.text)
                 return "".join(code_span(part) if place % 2 else escape_line(part) for place, part in enumerate(parts))
+            case _:
+                assert_never(self.form)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,14 @@ def command(context: click.Context) -> None:
     pyproject.toml), that over your own file, that over the default.
     """
     if context.invoked_subcommand is None:
-        context.invoke(show, origin=False, as_json=False, workspace=None)
+        context.invoke(_show, origin=False, as_json=False, workspace=None)
 
 
 @command.command("show")
 @click.option("--origin", is_flag=True, help="Say where each value comes from, instead of what it means.")
 @json_option
 @workspace_option
-def show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
+def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
     from retinue.cli import places
     from retinue.cli.output import echo, echo_json, findings_text, safe, tell

@@ -14,11 +14,11 @@ import click
 
 from retinue.cli.options import json_option, workspace_option
 
-__all__ = ["command"]
+__all__ = ["EXTRAS", "command"]
 
-State: TypeAlias = Literal["ok", "missing", "broken"]
+_State: TypeAlias = Literal["ok", "missing", "broken"]
 
-_EXTRAS: Final = {
+EXTRAS: Final = {
     "a2a": "a2a",
     "code": "tree_sitter",
     "data": "duckdb",
@@ -39,7 +39,7 @@ _MARKS: Final = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": (
 @dataclass(frozen=True, slots=True)
 class _Check:
     name: str
-    state: State
+    state: _State
     what: str
     hint: str = ""
 
@@ -153,7 +153,7 @@ def _repository(root: Path) -> _Check:
 
 
 def _extras() -> Iterator[_Check]:
-    for extra, package in _EXTRAS.items():
+    for extra, package in EXTRAS.items():
         if importlib.util.find_spec(package):
             yield _Check(extra, "ok", "installed")
         else:

@@ -113,12 +113,17 @@ def duration(nanoseconds: int) -> str:
 
 def echo_json(value: object) -> None:
     """Print one JSON document on stdout."""
-    click.echo(_visible(json.dumps(value, ensure_ascii=False, indent=2)))
+    click.echo(_visible(json.dumps(value, ensure_ascii=not _has_every_character(), indent=2)))
 
 
 def json_line(value: object) -> str:
     """`value` as JSON on one line."""
-    return _visible(json.dumps(value, ensure_ascii=False))
+    return _visible(json.dumps(value, ensure_ascii=not _has_every_character()))
+
+
+def _has_every_character() -> bool:
+    """Whether stdout can take any text as it is; JSON has its own way of escaping."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 _HIDDEN: Final = re.compile(
@@ -158,10 +163,11 @@ def wrapped(line: str) -> str:
     if not sys.stdout.isatty() or len(click.unstyle(line)) <= width:
         return line
     indent = " " * (len(line) - len(line.lstrip(" ")))
-    rows = [indent]
-    for word in line.split():
-        row = f"{rows[-1]}{'' if rows[-1].isspace() or not rows[-1] else ' '}{word}"
-        if len(click.unstyle(row)) <= width or rows[-1].isspace():
+    first, *words = line.split()
+    rows = [f"{indent}{first}"]
+    for word in words:
+        row = f"{rows[-1]} {word}"
+        if len(click.unstyle(row)) <= width:
             rows[-1] = row
         else:
             rows.append(f"{indent}  {word}")

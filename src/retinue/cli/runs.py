@@ -32,7 +32,7 @@ def command(context: click.Context) -> None:
     A run may be named by the beginning or the end of its id.
     """
     if context.invoked_subcommand is None:
-        context.invoke(list_, limit=_LISTED, as_json=False)
+        context.invoke(_list, limit=_LISTED, as_json=False)
 
 
 @command.command("list")
@@ -40,7 +40,7 @@ def command(context: click.Context) -> None:
     "--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first."
 )
 @json_option
-def list_(*, limit: int, as_json: bool) -> None:
+def _list(*, limit: int, as_json: bool) -> None:
     """List runs, the newest first."""
     from retinue.cli.output import echo_json, tell
 
@@ -58,7 +58,7 @@ def list_(*, limit: int, as_json: bool) -> None:
 @click.argument("run", required=False, shell_complete=run_ids)
 @click.option("--events", "with_events", is_flag=True, help="Also say what happened, step by step.")
 @json_option
-def show(*, run: str | None, with_events: bool, as_json: bool) -> None:
+def _show(*, run: str | None, with_events: bool, as_json: bool) -> None:
     """Show what RUN came to; without RUN, the newest."""
     from retinue.cli.answer import draw, summary, tell_warnings
     from retinue.cli.output import echo_json, tell
@@ -87,7 +87,7 @@ def show(*, run: str | None, with_events: bool, as_json: bool) -> None:
 @click.argument("run", required=False, shell_complete=run_ids)
 @form_options
 @workspace_option
-def resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, workspace: Path | None) -> int:
+def _resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, workspace: Path | None) -> int:
     """Go on with RUN, without repeating what it has finished; without RUN, with the newest.
 
     It works in the folder it was started in, unless another is given.
@@ -116,7 +116,7 @@ def resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, works
 @command.command("prune")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Spare the newest N.")
 @click.option("--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Only what is older.")
-def prune(*, keep: int | None, days: float | None) -> None:
+def _prune(*, keep: int | None, days: float | None) -> None:
     """Delete runs from the history; those that are being worked on stay."""
     from retinue.cli.output import counted, tell
 

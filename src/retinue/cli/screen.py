@@ -9,11 +9,12 @@ import os
 import sys
 import time
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from retinue.cli.nodes import Node, Nodes, State
 from retinue.cli.options import Form
-from retinue.cli.output import console, duration, safe, tell
+from retinue.cli.output import console, safe, tell
+from retinue.cli.picture import TICK_S, picture
 from retinue.contract.event import Event
 
 if TYPE_CHECKING:
@@ -22,23 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lines", "Screen", "Silence", "Tree", "screen_for", "somebody_is_there"]
 
-_TICK_S: Final = 0.1
 _PATIENCE_S: Final = 1.0
 """Whoever has no terminal is not told of what is over sooner."""
-_ROWS: Final = 5
-"""Rows of the terminal that are left to the goal and to whatever comes after."""
-
-_MARKS: Final[dict[State, tuple[str, str, str]]] = {
-    "waiting": ("·", ".", "dim"),
-    "working": ("", "", "cyan"),
-    "asking": ("?", "?", "yellow"),
-    "success": ("✓", "+", "green"),
-    "partial": ("◐", "~", "yellow"),
-    "error": ("✗", "x", "red"),
-    "canceled": ("-", "-", "dim"),
-}
-"""Each state's mark, the same in ASCII, and its colour."""
-_SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 _WORDS: Final[dict[State, str]] = {
     "waiting": "waits", "working": "works", "asking": "asks", "success": "done", "partial": "partly done",
     "error": "failed", "canceled": "not done",
@@ -47,7 +33,12 @@ _WORDS: Final[dict[State, str]] = {
 
 def somebody_is_there() -> bool:
     """Whether there is a person to ask: one who reads what we say and can type an answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return all(stream is not None and stream.isatty() for stream in _both_ways())
+
+
+def _both_ways() -> tuple[IO[str] | None, IO[str] | None]:
+    """Where a person types and reads; None where it was closed."""
+    return sys.stdin, sys.stderr
 
 
 class Screen(Protocol):
@@ -98,9 +89,14 @@ class Silence:
 
 
 class Lines:
-    """One line for each beginning and each end, of runs that take more than a second."""
+    """One line for each beginning and each end, of runs that take more than a second.
 
-    def __init__(self) -> None:
+    Args:
+        patience_s: How long that second is.
+    """
+
+    def __init__(self, *, patience_s: float = _PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._nodes: Nodes | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._speaks = False
@@ -110,7 +106,7 @@ class Lines:
         """Wait a second before anything is said."""
         del goal
         self._nodes, self._began = nodes, time.monotonic()
-        self._patience = asyncio.get_running_loop().call_later(_PATIENCE_S, self._speak)
+        self._patience = asyncio.get_running_loop().call_later(self._patience_s, self._speak)
 
     def changed(self, event: Event, node: Node | None) -> None:
         """Say that a node began or ended, or that it asks."""
@@ -140,7 +136,11 @@ class Lines:
 
 
 class Tree:
-    """All delegations, redrawn in place ten times a second."""
+    """All delegations, redrawn in place ten times a second.
+
+    Args:
+        console: The terminal.
+    """
 
     def __init__(self, console: "Console") -> None:
         self._console = console
@@ -148,13 +148,12 @@ class Tree:
         self._goal = ""
         self._live: Live | None = None
         self._ticking: asyncio.Task[None] | None = None
-        self._began_ns = 0
-        self._ascii = not console.encoding.lower().startswith("utf")
+        self._in_ascii = not console.encoding.lower().startswith("utf")
 
     def begin(self, nodes: Nodes, goal: str) -> None:
         """Draw the plan, and keep drawing."""
-        self._nodes, self._goal, self._began_ns = nodes, safe(goal), time.time_ns()
-        self._show()
+        self._nodes, self._goal = nodes, goal
+        self._show(nodes)
         self._ticking = asyncio.get_running_loop().create_task(self._tick())
 
     def changed(self, event: Event, node: Node | None) -> None:
@@ -169,7 +168,8 @@ class Tree:
         try:
             yield
         finally:
-            self._show()
+            if self._nodes is not None:
+                self._show(self._nodes)
 
     def end(self) -> None:
         """Leave the last picture standing."""
@@ -182,63 +182,15 @@ class Tree:
             self._console.print()
             self._nodes = None
 
-    def picture(self) -> "RenderableType":
-        """The tree as it is now."""
-        from rich.table import Table
-        from rich.text import Text
-
-        if self._nodes is None:
-            return Text()
-        rows, more = self._rows(self._nodes)
-        grid = Table.grid(padding=(0, 1), expand=True)
-        grid.add_column(no_wrap=True)
-        grid.add_column(no_wrap=True, justify="right", style="dim")
-        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        for depth, node in rows:
-            grid.add_row(self._name(depth, node), _time(node), self._about(node))
-        if more:
-            grid.add_row("", "", Text(f"and {more:,} more", style="dim"))
-        whole = Table.grid(expand=True)
-        whole.add_column(no_wrap=True, overflow="ellipsis")
-        whole.add_row(Text(self._goal, style="bold"))
-        whole.add_row(grid)
-        return whole
-
-    def _rows(self, nodes: Nodes) -> tuple[list[tuple[int, Node]], int]:
-        """The nodes to draw, and how many more there are: those at work first when not all have room."""
-        every = list(nodes)
-        room = max(self._console.height - _ROWS, 3)
-        if len(every) <= room:
-            return every, 0
-        rank = {"asking": 0, "working": 1, "error": 2, "partial": 3, "success": 4, "canceled": 5, "waiting": 6}
-        chosen = sorted(range(len(every)), key=lambda place: rank[every[place][1].state])[:room]
-        return [every[place] for place in sorted(chosen)], len(every) - room
-
-    def _name(self, depth: int, node: Node) -> "RenderableType":
-        from rich.text import Text
-
-        mark, plain, style = _MARKS[node.state]
-        if node.state == "working":
-            frames = _SPINNER[self._ascii]
-            mark = plain = frames[int(time.monotonic() / _TICK_S) % len(frames)]
-        text = Text(f" {'  ' * depth}")
-        text.append(f"{plain if self._ascii else mark} ", style=style)
-        text.append(safe(node.agent))
-        if node.skill and node.skill != node.agent and self._console.width >= 100:
-            text.append(f".{safe(node.skill)}", style="dim")
-        return text
-
-    def _about(self, node: Node) -> "RenderableType":
-        from rich.text import Text
-
-        if node.note and node.state != "success":
-            return Text(safe(node.note), style=_MARKS[node.state][2])
-        return Text(safe(node.title) + (" (kept)" if node.kept else ""), style="dim")
-
-    def _show(self) -> None:
+    def _show(self, nodes: Nodes) -> None:
         from rich.live import Live
 
-        self._live = Live(console=self._console, auto_refresh=False, get_renderable=self.picture)
+        def now() -> "RenderableType":
+            size = self._console.size
+            width = min(size.width, self._console.width)
+            return picture(nodes, self._goal, width=width, height=size.height, in_ascii=self._in_ascii)
+
+        self._live = Live(console=self._console, auto_refresh=False, get_renderable=now)
         self._live.start(refresh=True)
 
     def _hide(self) -> None:
@@ -248,12 +200,6 @@ class Tree:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(_TICK_S)
+            await asyncio.sleep(TICK_S)
             if self._live is not None:
                 self._live.refresh()
-
-
-def _time(node: Node) -> str:
-    if node.started_ns is None:
-        return ""
-    return duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))

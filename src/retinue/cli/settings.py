@@ -17,7 +17,7 @@ from retinue.contract.finding import Finding
 from retinue.contract.names import nearest
 from retinue.errors import MissingFile, RetinueError
 
-__all__ = ["KEYS", "Key", "Setting", "Settings", "load"]
+__all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "load"]
 
 Kind: TypeAlias = Literal["text", "seconds", "number", "count", "switch", "words"]
 
@@ -91,12 +91,8 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
         name = _VARIABLES.get(variable)
         if name:
             _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}", trusted=True)
-        elif (
-            variable.startswith(_PREFIX)
-            and variable not in places.VARIABLES
-            and (near := nearest(variable, _VARIABLES, limit=1))
-        ):
-            message, fix = f"`{variable}` is no setting", f"did you mean `{near[0]}`?"
+        elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _meant(variable)):
+            message, fix = f"`{variable}` is no setting", f"did you mean `{near}`?"
             findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
 
@@ -105,7 +101,7 @@ _PREFIX: Final = "RETINUE_"
 _VARIABLES: Final = {f"{_PREFIX}{name.upper().replace('.', '_')}": name for name in KEYS}
 
 
-def _nearest_variable(variable: str) -> str:
+def _meant(variable: str) -> str:
     """The variable that was probably meant; empty when it has nothing to do with settings."""
     near = nearest(variable.removeprefix(_PREFIX), (name.removeprefix(_PREFIX) for name in _VARIABLES), limit=1)
     return f"{_PREFIX}{near[0]}" if near else ""

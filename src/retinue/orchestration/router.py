@@ -16,6 +16,7 @@ from typing import Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
+from retinue.orchestration._opening import Openings
 from retinue.orchestration._view import FUNCTION_WORDS, View, gram_tokens, word_tokens
 from retinue.orchestration.reading.parameter import parameters_of
 
@@ -33,6 +34,10 @@ _LEAST_EXAMPLES: Final = 8
 _LEAST_OF_ONE: Final = 3
 _MOST_EXAMPLES: Final = 64
 _SHORTLIST: Final = 128
+_OPENING_SCORE: Final = 2.0
+_OPENING_SHARE: Final = 0.15
+"""What an opening that belongs to one skill alone adds: two standard deviations, and enough to pass the usual floor,
+since whoever answers "how do I …" can say best that it found nothing."""
 _QUERY_CHARS: Final = 2_000
 
 
@@ -53,7 +58,8 @@ class Routing:
 class Router:
     """Ranks the skills of some agents for a clause.
 
-    Two views, words and character 4-grams, are each scored by BM25; the sum of their z-scores ranks. Whether the best
+    Two views, words and character 4-grams, are each scored by BM25; the sum of their z-scores ranks, with a bonus for
+    requests that begin as the examples of that skill alone do ("who …", "how do …"). Whether the best
     is good enough is decided on its *share*: its score over the best that this clause could reach, which is comparable
     between clauses as the scores themselves are not.
 
@@ -71,6 +77,7 @@ class Router:
         texts = [_texts(definition, skill) for definition, skill in self._skills]
         self._words = View((_tokens(word_tokens, text) for text in texts), background=word_tokens(FUNCTION_WORDS))
         self._grams = View((_tokens(gram_tokens, text) for text in texts), background=gram_tokens(FUNCTION_WORDS))
+        self._openings = Openings(skill.examples for _, skill in self._skills)
         found = self._calibrate() if floor is None else floor
         self.calibrated = floor is None and found is not None
         self.floor = FALLBACK_FLOOR if found is None else found
@@ -99,12 +106,17 @@ class Router:
         shift = word_mean * word_scale + gram_mean * gram_scale
         word_reach = self._words.reach(query.words) or 1.0
         gram_reach = self._grams.reach(query.grams) or 1.0
+        begins = self._openings.shares(query.text)
+        for place, share in begins.items():
+            summed[place] += _OPENING_SCORE * share
         found: list[_Found] = []
         for place in nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__):
             word = words[place] + self._words.add(common_words, place)
             gram = grams[place] + self._grams.add(common_grams, place)
-            score = word * word_scale + gram * gram_scale - shift
-            found.append(_Found(place, score, (word / word_reach + gram / gram_reach) / 2))
+            begun = begins.get(place, 0.0)
+            score = word * word_scale + gram * gram_scale - shift + _OPENING_SCORE * begun
+            share = (word / word_reach + gram / gram_reach) / 2 + _OPENING_SHARE * begun
+            found.append(_Found(place, score, share))
         return nlargest(limit, found, key=lambda one: (one.score, -one.place))
 
     def _candidate(self, query: "_Query", found: "_Found") -> Candidate:
@@ -146,7 +158,9 @@ class Router:
         texts.remove(example)
         words = self._words.score_of(query.words, Counter(_tokens(word_tokens, texts)))
         grams = self._grams.score_of(query.grams, Counter(_tokens(gram_tokens, texts)))
-        return (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
+        begun = self._openings.share_without(example, place)
+        share = (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
+        return share + _OPENING_SHARE * begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +173,10 @@ class _Found:
 class _Query:
     """A clause as each view reads it: every token once, in order."""
 
-    __slots__ = ("grams", "spelled", "words")
+    __slots__ = ("grams", "spelled", "text", "words")
 
     def __init__(self, clause: str) -> None:
-        text = clause[:_QUERY_CHARS]
+        self.text = text = clause[:_QUERY_CHARS]
         self.words = list(dict.fromkeys(word_tokens(text)))
         self.grams = list(dict.fromkeys(gram_tokens(text)))
         function = _function_words()

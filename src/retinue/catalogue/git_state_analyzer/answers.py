@@ -5,16 +5,16 @@ Every sentence names its commits. Where nothing was found that is the answer; no
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code, name, title
+from retinue.catalogue._prose import code, name, title
 from retinue.catalogue.git_state_analyzer.branch_status import say_state
+from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of, moment
 from retinue.catalogue.git_state_analyzer.question import Wish
-from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
+from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing
 from retinue.catalogue.git_state_analyzer.scope import Scope
 from retinue.tools.git import Commit, Git
@@ -26,53 +26,6 @@ _PEOPLE: Final = 5
 _COMMITS: Final = 8
 _FILES: Final = 8
 _LOOKED_AT: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Everything an answer may speak of."""
-
-    git: Git
-    report: Report
-    scope: Scope
-    history: History
-    sizes: Sizes
-    standing: Standing
-    question: str
-    limit: int | None
-
-    @property
-    def span(self) -> str:
-        """The commits that were counted, as a source."""
-        oldest, newest = self.history.oldest[0], self.history.newest[:1] or self.history.oldest[-1:]
-        return (
-            f"commits {short(oldest.sha)}..{short(newest[0].sha)}" if self.history.count > 1 else commit_source(oldest)
-        )
-
-    @property
-    def authored(self) -> list[Commit]:
-        """The newest commits but merges, which only join what others wrote; merges if there is nothing else."""
-        return [commit for commit in self.history.newest if not commit.is_merge] or self.history.newest
-
-    def about(self) -> tuple[str, tuple[Piece, ...]]:
-        """What was counted, as words after "commits": ` by … that touch …`."""
-        words, pieces = "", list[Piece]()
-        third = "s" if self.history.count == 1 else ""
-        if self.scope.author:
-            words += " by {}"
-            pieces.append(name(self.history.people[0].name if len(self.history.people) == 1 else self.scope.author))
-        if self.scope.words:
-            words += f" that mention{third} {{}}"
-            pieces.append(code(" ".join(self.scope.asked.about)))
-        elif self.scope.paths:
-            kept = self.scope.paths[:3]
-            more = f" and {len(self.scope.paths) - 3} more" if len(self.scope.paths) > 3 else ""
-            words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(kept))}{more}"
-            pieces += map(code, kept)
-        if self.scope.revision != "HEAD":
-            words += " in {}"
-            pieces.append(code(self.scope.revision))
-        return words, tuple(pieces)
 
 
 def say_answer(
@@ -87,7 +40,7 @@ def say_answer(
     limit: int | None,
 ) -> None:
     """Put into `report` what answers the question."""
-    found = _Found(git, report, scope, history, sizes, standing, question, limit)
+    found = Found(git, report, scope, history, sizes, standing, question, limit)
     if scope.asked.wish == "state":
         say_state(git, report, standing, question)
         return
@@ -117,14 +70,18 @@ def say_answer(
 # One for each wish.
 
 
-def _say_last(found: _Found) -> None:
+def _say_last(found: Found) -> None:
     places = [path for place in found.scope.places for path in place.paths] if not found.scope.words else []
     if len(places) > 1:
         _say_last_of_each(found, places)
     else:
         latest = found.authored[0]
-        what, pieces = _object(found)
-        said = f"The last commit that mentions {what} is" if found.scope.words else f"{what} was last changed"
+        what, pieces = found.subject()
+        said = (
+            f"The last commit that mentions {what} is"
+            if found.scope.words or found.scope.task
+            else f"{what} was last changed"
+        )
         found.report.say(
             "last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest)
         )
@@ -135,7 +92,7 @@ def _say_last(found: _Found) -> None:
         _say_people(found, most=3)
 
 
-def _say_last_of_each(found: _Found, places: list[str]) -> None:
+def _say_last_of_each(found: Found, places: list[str]) -> None:
     latest = [(place, _newest(found.scope.commits(found.git, limit=_LOOKED_AT, paths=[place]))) for place in places]
     known = [(place, commit) for place, commit in latest if commit is not None]
     # What lies in code leads, the newest first: a typing mistake mended in a document is not what was asked for.
@@ -150,7 +107,7 @@ def _say_last_of_each(found: _Found, places: list[str]) -> None:
         )
 
 
-def _say_first_of_each(found: _Found, places: list[str]) -> None:
+def _say_first_of_each(found: Found, places: list[str]) -> None:
     first = [(place, deque(found.scope.commits(found.git, paths=[place]), maxlen=1)) for place in places]
     known = [(place, commits[0]) for place, commits in first if commits]
     for place, commit in sorted(known, key=lambda pair: moment(pair[1].date)):
@@ -169,7 +126,7 @@ def _newest(commits: Iterable[Commit]) -> Commit | None:
     return next((commit for commit in found if not commit.is_merge), found[0] if found else None)
 
 
-def _say_unfinished(found: _Found, places: list[str]) -> None:
+def _say_unfinished(found: Found, places: list[str]) -> None:
     """That what was asked about has been changed since, and nobody has committed it."""
     if not places or found.standing.bare:
         return
@@ -188,22 +145,22 @@ def _say_unfinished(found: _Found, places: list[str]) -> None:
         )
 
 
-def _say_first(found: _Found) -> None:
+def _say_first(found: Found) -> None:
     if len(found.scope.places) and len(places := [path for place in found.scope.places for path in place.paths]) > 1:
         _say_first_of_each(found, places)
         return
     first = found.history.oldest[0]
-    what, pieces = _object(found)
+    what, pieces = found.subject()
     verb = "was first committed" if pieces else "begins with a commit"
-    said = f"The first commit that mentions {what} is" if found.scope.words else f"{what} {verb}"
+    said = f"The first commit that mentions {what} is" if found.scope.words or found.scope.task else f"{what} {verb}"
     found.report.say("first commit", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
     if found.history.count > 1:
         latest = found.authored[0]
-        said = "The last is" if found.scope.words else "It was last changed"
+        said = "The last is" if found.scope.words or found.scope.task else "It was last changed"
         found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *by(latest), source=commit_source(latest))
 
 
-def _say_people(found: _Found, most: int = _PEOPLE) -> None:
+def _say_people(found: Found, most: int = _PEOPLE) -> None:
     people, total = found.history.people, found.history.count
     words, pieces = found.about()
     shown = people[:most]
@@ -219,7 +176,7 @@ def _say_people(found: _Found, most: int = _PEOPLE) -> None:
     )
 
 
-def _say_people_wish(found: _Found) -> None:
+def _say_people_wish(found: Found) -> None:
     _say_people(found)
     active = sorted((one for one in found.history.people if one.recent), key=lambda one: -one.recent)[:_PEOPLE]
     if found.history.count > sum(one.recent for one in found.history.people):
@@ -234,7 +191,7 @@ def _say_people_wish(found: _Found) -> None:
     )
 
 
-def _say_count(found: _Found) -> None:
+def _say_count(found: Found) -> None:
     history = found.history
     words, pieces = found.about()
     merges = f", {history.merges:,} of them merges" if history.merges else ""
@@ -251,7 +208,7 @@ def _say_count(found: _Found) -> None:
         _say_people(found)
 
 
-def _say_changes(found: _Found) -> None:
+def _say_changes(found: Found) -> None:
     history, sizes = found.history, found.sizes
     words, pieces = found.about()
     lines = ""
@@ -273,7 +230,7 @@ def _say_changes(found: _Found) -> None:
         _say_files(found, most=5)
 
 
-def _list_commits(found: _Found, commits: list[Commit], most: int = _COMMITS) -> None:
+def _list_commits(found: Found, commits: list[Commit], most: int = _COMMITS) -> None:
     for commit in commits[:most]:
         found.report.say(
             "commit",
@@ -285,7 +242,7 @@ def _list_commits(found: _Found, commits: list[Commit], most: int = _COMMITS) ->
         )
 
 
-def _say_largest(found: _Found) -> None:
+def _say_largest(found: Found) -> None:
     if not found.sizes.largest:
         found.report.say("largest commit", "None of these commits could be measured.", source=found.span)
         return
@@ -299,7 +256,7 @@ def _say_largest(found: _Found) -> None:
         )  # fmt: skip
 
 
-def _say_files(found: _Found, most: int = _FILES) -> None:
+def _say_files(found: Found, most: int = _FILES) -> None:
     ranked = sorted(found.sizes.files.items(), key=lambda item: (-item[1][0], -item[1][1] - item[1][2], item[0]))[:most]
     if not ranked:
         found.report.say("files", "None of these commits could be measured.", source=found.span)
@@ -310,7 +267,7 @@ def _say_files(found: _Found, most: int = _FILES) -> None:
     )
 
 
-def _say_form(found: _Found) -> None:
+def _say_form(found: Found) -> None:
     history = found.history
     words, pieces = found.about()
     found.report.say(
@@ -330,7 +287,7 @@ def _say_form(found: _Found) -> None:
         )
 
 
-def _say_releases(found: _Found) -> None:
+def _say_releases(found: Found) -> None:
     tags = found.git.tags()
     if not tags:
         found.report.say(
@@ -363,14 +320,14 @@ def _say_releases(found: _Found) -> None:
     )
 
 
-def _say_overview(found: _Found) -> None:
+def _say_overview(found: Found) -> None:
     _say_count(found)
     _say_last_commits(found)
     if len(found.sizes.files) > 1:
         _say_files(found, most=5)
 
 
-def _say_last_commits(found: _Found) -> None:
+def _say_last_commits(found: Found) -> None:
     for commit in islice(found.history.newest, 3):
         found.report.say(
             "commit",
@@ -382,17 +339,7 @@ def _say_last_commits(found: _Found) -> None:
         )
 
 
-def _object(found: _Found) -> tuple[str, tuple[Piece, ...]]:
-    """What the sentence speaks of, capitalised."""
-    if found.scope.words:
-        return "{}", (code(" ".join(found.scope.asked.about)),)
-    places = [path for place in found.scope.places for path in place.paths] or list(found.scope.paths)
-    if places:
-        return ", ".join(["{}"] * len(places[:3])), tuple(map(code, places[:3]))
-    return "The repository", ()
-
-
-_ANSWERS: Final[Mapping[Wish, Callable[[_Found], None]]] = {
+_ANSWERS: Final[Mapping[Wish, Callable[[Found], None]]] = {
     "largest": _say_largest,
     "files": _say_files,
     "form": _say_form,

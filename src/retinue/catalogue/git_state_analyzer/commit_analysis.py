@@ -11,6 +11,7 @@ from retinue.catalogue.git_state_analyzer.form import PATTERN
 from retinue.catalogue.git_state_analyzer.history import (
     LISTED,
     MEASURED,
+    TASKS,
     WALKED,
     History,
     Sizes,
@@ -30,7 +31,6 @@ __all__ = ["commit_analysis"]
 
 _PEOPLE: Final = 50
 _FILES: Final = 20
-_TASKS: Final = 500
 _KEPT: Final = 40
 _LIMIT: Final = 10
 
@@ -97,7 +97,7 @@ def _figures(scope: Scope, history: History, sizes: Sizes, limit: int) -> JsonMa
         "task_references": {
             "commits_with_refs": history.with_tasks,
             "commits_without_refs": history.judged - history.with_tasks,
-            "referenced_tasks": [task for task, _ in history.tasks.most_common(_TASKS)],
+            "referenced_tasks": list(history.tasks),
             "unreferenced_commits": history.without_task,
         },
         "commit_size_analysis": _size_analysis(sizes),
@@ -201,6 +201,8 @@ def _reservations(report: Report, scope: Scope, history: History, sizes: Sizes) 
         )
     if history.count > MEASURED and not history.cut and scope.asked.wish in {"largest", "files", "changes", "overview"}:
         report.note(f"Sizes and files are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
+    if len(history.tasks) >= TASKS:
+        report.note(f"Of the tickets and issues named, {TASKS} are listed.")
     if scope.since or scope.until:
         edges = [f"from {scope.since.date()}" if scope.since else "", f"to {scope.until.date()}" if scope.until else ""]
         report.note("Counted {} (days in UTC, by commit date).", " ".join(filter(None, edges)))

@@ -15,7 +15,7 @@ from retinue.catalogue.git_state_analyzer.moments import moment
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit
 
-__all__ = ["LISTED", "MEASURED", "WALKED", "History", "Person", "Sizes", "lines_of", "measure", "read_history"]
+__all__ = ["LISTED", "MEASURED", "TASKS", "WALKED", "History", "Person", "Sizes", "lines_of", "measure", "read_history"]
 
 LISTED: Final = 50
 """Most commits of a kind (badly formed, without a task, the oldest) that are named one by one."""
@@ -23,6 +23,9 @@ MEASURED: Final = 500
 """Of so many commits, the newest, git is asked what they did to files: that costs it a hundred times the rest."""
 WALKED: Final = 250_000
 """Most commits that are looked at."""
+
+TASKS: Final = 500
+"""Most tickets and issues that are named, those of the newest commits."""
 
 _CHECKED_EVERY: Final = 100
 _YEAR_S: Final = 365 * 24 * 3600
@@ -57,6 +60,7 @@ class History:
         merges: Commits with several parents. Git writes their messages, so their form is not judged.
         newest: The newest commits, as many as were asked for, newest first.
         oldest: The commits seen last, oldest first.
+        tasks: The tickets and issues their messages name, in that order.
         cut: Why more commits may exist: `time`, `cap`, or empty.
     """
 
@@ -65,7 +69,7 @@ class History:
     formed: int = 0
     violations: list[Commit] = field(default_factory=list[Commit])
     with_tasks: int = 0
-    tasks: Counter[str] = field(default_factory=Counter[str])
+    tasks: dict[str, None] = field(default_factory=dict[str, None])
     without_task: list[str] = field(default_factory=list[str])
     people: list[Person] = field(default_factory=list[Person])
     newest: list[Commit] = field(default_factory=list[Commit])
@@ -111,7 +115,8 @@ def _count(commit: Commit, history: History, newest: int) -> None:
     elif len(history.violations) < LISTED:
         history.violations.append(commit)
     tasks = tasks_in(f"{commit.subject}\n{commit.body}")
-    history.tasks.update(tasks)
+    for task in tasks if len(history.tasks) < TASKS else ():
+        history.tasks.setdefault(task)
     if tasks:
         history.with_tasks += 1
     elif len(history.without_task) < LISTED:

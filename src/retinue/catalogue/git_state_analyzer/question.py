@@ -91,7 +91,7 @@ _NOISE_WORDS: Final = """
 _NOISE: Final = frozenset(_NOISE_WORDS.split())
 """Words that ask, count or date, but are no part of a repository."""
 
-_WORD: Final = re.compile(r"[^\W_](?:[\w.+#/-]*[^\W_])?|_\w+")
+_WORD: Final = re.compile(r"#\d+|[^\W_](?:[\w.+#/-]*[^\W_])?|_\w+")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
 _LEADS: Final = re.compile(
     rf"\b(?:{_TOUCH}|{_BEGIN}|wr[io]te\w*|written|owns?|maintain\w*|works?|worked|knows?|contribut\w*|"
@@ -157,7 +157,7 @@ def _wish_of(text: str) -> Wish:
 
 def _tells(word: str) -> bool:
     """Whether a word may be part of what a question is about."""
-    return len(word) > 1 and not word.isdecimal() and word.casefold().strip(".") not in _NOISE
+    return word.startswith("#") or (len(word) > 1 and not word.isdecimal() and word.casefold().strip(".") not in _NOISE)
 
 
 def _people(text: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from retinue.catalogue._prose import Piece, code
 from retinue.catalogue._watch import Watch
+from retinue.catalogue.git_state_analyzer.form import tasks_in
 from retinue.catalogue.git_state_analyzer.moments import read_edge
 from retinue.catalogue.git_state_analyzer.question import Asked, read_question
 from retinue.catalogue.git_state_analyzer.report import Report
@@ -39,6 +40,7 @@ class Scope:
         paths: Only commits that touch one of these; earlier names of renamed files included.
         places: How words were read as paths, one for each thing the question is about.
         words: Only commits whose subject has these, when no path is called so.
+        task: Only commits whose message names this ticket or issue.
         missing: Words the question is about that neither a path nor a subject has.
     """
 
@@ -50,6 +52,7 @@ class Scope:
     paths: tuple[str, ...] = ()
     places: tuple[Places, ...] = ()
     words: frozenset[str] = frozenset()
+    task: str = ""
     missing: tuple[str, ...] = ()
     stranger: str = ""
 
@@ -64,13 +67,16 @@ class Scope:
             author=self.author,
             paths=self.paths if paths is None else paths,
             # Git looks for the longest of the words, so that only the commits that have it are read further.
-            containing=max(self.words, key=len, default=""),
+            containing=self.task or max(self.words, key=len, default=""),
             stat=stat,
-            limit=None if self.words else limit,
+            limit=None if self.words or self.task else limit,
         )
-        if not self.words:
-            return found
-        return islice((commit for commit in found if says(commit, self.words)), limit)
+        return islice((commit for commit in found if self._holds(commit)), limit)
+
+    def _holds(self, commit: Commit) -> bool:
+        if self.task:
+            return self.task in tasks_in(f"{commit.subject}\n{commit.body}")
+        return says(commit, self.words)
 
     def facts(self) -> JsonMapping:
         """The scope as data."""
@@ -80,6 +86,8 @@ class Scope:
                 found[key] = edge.isoformat()
         if self.author:
             found["author"] = self.author
+        if self.task:
+            found["task"] = self.task
         if self.words:
             found["subject_words"] = sorted(self.words)
         return found
@@ -197,6 +205,8 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
     """Read what the question is about: a path named so, a commit subject that says so, a path named nearly so."""
     places: list[Places] = []
     for words in scope.asked.about:
+        if tasks := tasks_in(words):
+            return replace(scope, task=tasks[0])
         found = find_places(words, files)
         if found.paths and not found.partial:
             places.append(found)

@@ -47,8 +47,8 @@ def find_places(words: str, files: Sequence[str]) -> Places:
     said = words.strip().removeprefix("./")
     exact = _exact(said, files)
     rank, found = (1, exact) if exact else _named(said, files)
-    if not found and said.casefold() == "changelog":
-        rank, found = next((named for name in _CHANGELOGS if (named := _named(name, files))[1]), (0, []))
+    for name in _CHANGELOGS if said.casefold() == "changelog" else ():
+        rank, found = (rank, found) if found else _named(name, files)
     is_beside = not exact and bool(found) and all(map(is_aside, found)) and _parts(said).isdisjoint(_BESIDE)
     return Places(words, tuple(found[:_MOST]), max(0, len(found) - _MOST), partial=is_beside or rank == _PARTIAL)
 

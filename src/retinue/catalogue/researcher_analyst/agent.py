@@ -10,8 +10,9 @@ from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.researcher_analyst.depth import DEPTHS, DepthName
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
+from retinue.contract.fault import Fault
 from retinue.contract.task import Task
-from retinue.errors import RetinueError, Unavailable
+from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -44,11 +45,10 @@ class ResearcherAnalyst:
         return load_definition(__package__ or "")
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Do `research`.
+        """Do `research`. When only the web is asked for, the reply is a fault: no provider is configured.
 
         Raises:
             AccessDenied: There is no workspace.
-            Unavailable: Only the web is asked for, and no provider is configured.
         """
         depth = cast("DepthName", task.parameters.get("depth", "quick_scan"))
         watch = Watch(run, seconds=DEPTHS[depth].seconds)
@@ -64,11 +64,7 @@ class ResearcherAnalyst:
         sources = named(parameters.get("sources") or SOURCES)
         local = local_of(sources)
         if not local:
-            raise Unavailable(
-                "The web cannot be searched: no search provider is configured.",
-                hint="Ask for the sources docs, code or memory, or configure a web search provider.",
-                suggestions=("docs", "code", "memory"),
-            )
+            return Reply(outcome="error", fault=_no_web())
         # The boundary fills in the default, which is all four: only another list names the web on purpose.
         wanted = "web" in sources and list(parameters.get("sources") or SOURCES) != list(SOURCES)
         asked = read_question(str(parameters.get("task") or task.instruction))
@@ -111,6 +107,17 @@ class ResearcherAnalyst:
             while len(self._indexes) > _INDEXES:
                 self._indexes.popitem(last=False)
             return found
+
+
+def _no_web() -> Fault:
+    # Not raised as `Unavailable`, which says "not now": asking again would change nothing.
+    return Fault(
+        code="unavailable",
+        message="The web cannot be searched: no search provider is configured.",
+        hint="Ask for the sources docs, code or memory, or configure a web search provider.",
+        suggestions=("docs", "code", "memory"),
+        retryable=False,
+    )
 
 
 def _revisions(workspace: Workspace) -> "Revisions":

@@ -38,6 +38,7 @@ class Evidence:
         signature: The head of the definition it is, as code; empty for a text.
         text: The quotation, without markup; empty when there is only a signature.
         covered: The share of the question's weight that the passage has, with its headings and names.
+        is_code: Only a line of code is quoted, nothing that says anything.
         measured: Whether that means anything: a question without words of its own has no weight.
         score: What it is ranked by.
         terms: The words of the quotation, for telling near-duplicates.
@@ -56,6 +57,7 @@ class Evidence:
     score: float
     terms: frozenset[str]
     measured: bool = True
+    is_code: bool = False
 
 
 def coverage(weights: Mapping[str, float], *texts: str) -> float:
@@ -98,6 +100,8 @@ def judge(
         signature = ""
     else:
         chosen = _chosen(prose, question, count=sentences, lead=bool(signature))
+        if kind == "mention" and near is None:
+            chosen = chosen or prose[:1]  # the name stands in a heading or directive, and this below it
     if not chosen and not signature and kind != "overview":
         chosen = _line_of_code(text, start, question, near)
         score *= _CODE_ONLY if kind != "usage" else 1.0
@@ -119,6 +123,7 @@ def judge(
         score=score,
         terms=frozenset(terms(f"{quoted} {signature}")),
         measured=bool(weights),
+        is_code=not signature and all(one.is_code for one in chosen),
     )
 
 

@@ -16,6 +16,7 @@ __all__ = ["Sentence", "prose_of", "signature_of"]
 _ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`~?([^`<]*?)(?:\s*<[^`>]*>)?`")
 _LITERAL: Final = re.compile(r"``([^`]+)``")
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^)\s]*(?:\s\"[^\"]*\")?\)|`([^`<\n]+?)\s*<[^`>\n]*>`__?")
+_NAMED_LINK: Final = re.compile(r"`([^`\n]+)`__?(?!\w)")
 _REFERENCE: Final = re.compile(r"(?<![\w\])])\[([A-Za-z][^\[\]`]{0,60})\](?:\[[^\]]*\])?(?![\w(:])")
 _LEAD: Final = re.compile(r"\A(?:(?:[-*+•]|\d+[.)]|#{1,6}|>|\|)\s+|\.\.\s+[\w-]+::\s*)")
 _EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
@@ -74,8 +75,9 @@ def signature_of(text: str) -> str:
         if _DEFINITION.match(row):
             head = ""
             for part in rows[first : first + 12]:
-                head += f"{part.strip()} "
-                if part.rstrip().endswith(":"):
+                code = part.partition("  #")[0].strip()
+                head += f"{code} "
+                if code.endswith(":"):
                     break
             head = re.sub(r"\(\s+", "(", re.sub(r",?\s+\)", ")", " ".join(head.split()))).removesuffix(":")
             return head if len(head) <= _LONGEST_SIGNATURE else f"{head[: _LONGEST_SIGNATURE - 1]}…"
@@ -164,6 +166,7 @@ def _clean(sentence: str) -> str:
     text = _LEAD.sub("", sentence.strip(), count=1)
     text = _LINK.sub(lambda found: found[1] or found[2] or "", text)
     text = _LITERAL.sub(r"`\1`", text)
+    text = _NAMED_LINK.sub(r"\1", text)
     text = _REFERENCE.sub(r"\1", _EMPHASIS.sub(r"\2", text))
     return " ".join(text.split()).replace("::", ":") if text.rstrip().endswith("::") else " ".join(text.split())
 

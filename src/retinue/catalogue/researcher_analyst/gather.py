@@ -16,6 +16,8 @@ from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.researcher_analyst.depth import Depth
 from retinue.catalogue.researcher_analyst.evidence import Evidence, EvidenceKind, coverage, distinct, judge
+from retinue.catalogue.researcher_analyst.extract import prose_of
+from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.lookup import Looked, block_at, look_up
 from retinue.catalogue.researcher_analyst.preference import fitness
 from retinue.catalogue.researcher_analyst.question import Asked
@@ -28,52 +30,25 @@ from retinue.tools.search import Index, Passage, terms
 from retinue.tools.search.kinds import kind_of
 from retinue.tools.search.passages import cut
 from retinue.tools.search.words import STOP_WORDS
-from retinue.tools.tree import FileEntry, Skipped, list_files
+from retinue.tools.tree import FileEntry, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["ENOUGH", "Gathered", "gather"]
+__all__ = ["ENOUGH", "ENOUGH_OF_CODE", "gather"]
 
 ENOUGH: Final = 0.5
 """A passage that has less of the question's weight than this answers something else."""
 
+ENOUGH_OF_CODE: Final = 0.7
 _FEEDBACK_FROM: Final = 5
 _FEEDBACK_WORDS: Final = 6
 _FEEDBACK_SHARE: Final = 0.5
 _HEAD: Final = 60
 _NEAR: Final = 0.2
 _HURRIED: Final = 10
+_BELOW: Final = 8
 _HEADED: Final = 0.4
 _NAMES: Final = 20
 _README: Final = ("readme", "index", "overview", "introduction")
-
-
-@dataclass(slots=True)
-class Gathered:
-    """What was found.
-
-    Attributes:
-        evidence: Best first; empty when nothing covers the question.
-        nearest: The best of what does not cover it.
-        looked: The identifiers that were looked up.
-        absent_files: Paths the question names that are not there, each with those that look like it.
-        places: For a question that asks for files: each with how often and where first it has the words.
-        files: How many files of each source were searched.
-        passages: How many passages of each source were compared.
-        read: How many files of the tree were looked at, and how many there are.
-        late: Time was up before all was done.
-    """
-
-    evidence: list[Evidence] = field(default_factory=list[Evidence])
-    nearest: Evidence | None = None
-    looked: list[Looked] = field(default_factory=list[Looked])
-    absent_files: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    places: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
-    files: Counter[Source] = field(default_factory=Counter[Source])
-    passages: Counter[Source] = field(default_factory=Counter[Source])
-    left_out: list[Skipped] = field(default_factory=list[Skipped])
-    searched_for: list[str] = field(default_factory=list[str])
-    read: tuple[int, int] = (0, 0)
-    late: bool = False
 
 
 def gather(
@@ -107,6 +82,11 @@ def _is_call(line: str) -> bool:
     """Whether a line looks like code that does something, not like a comment, an import or a list of names."""
     bare = line.strip()
     return "(" in bare and not bare.startswith(("#", "//", "*", "import ", "from ", ":", "..", '"'))
+
+
+def _needed(one: Evidence) -> float:
+    """How much of the question a passage must have: more when it only shows code."""
+    return ENOUGH_OF_CODE if one.is_code and one.kind == "passage" else ENOUGH
 
 
 @dataclass
@@ -201,7 +181,7 @@ class _Search:
                 or (one.kind == "definition" and not (product and is_aside(one.path)))
                 or one.source != "code"
             ]  # fmt: skip
-        good = [one for one in ranked if one.covered >= ENOUGH or one.kind in {"overview", "usage"}]
+        good = [one for one in ranked if one.covered >= _needed(one) or one.kind in {"overview", "usage"}]
         if not any(one.kind != "usage" for one in good):
             good = [one for one in good if self.asked.wish == "usages"]
         self.found.evidence = distinct(good, limit=self.depth.findings, per_file=self._per_file())
@@ -288,12 +268,15 @@ class _Search:
         if found is None:
             return
         block, lines = found
-        text = "\n".join(lines[block.start - 1 : block.end])
         in_docs = kind_of(match.path) == "docs"
-        wished = 1.6 if self.asked.wish in {"usages", "files"} else 0.5 if defined else 1.0
+        end = block.end
+        if in_docs and not prose_of(match.path, "docs", "\n".join(lines[block.start - 1 : end]), block.start):
+            end = min(len(lines), end + _BELOW)  # a heading or directive: what it is about stands below
+        text = "\n".join(lines[block.start - 1 : end])
+        wished = 1.8 if phrase else 1.6 if self.asked.wish in {"usages", "files"} else 0.5 if defined else 1.0
         score = wished * (0.7 if is_aside(match.path) else 1.0) * 0.98**rank
         self._add(
-            "usage" if defined and not in_docs else "mention", match.path, block.start, block.end, text,
+            "usage" if defined and not in_docs else "mention", match.path, block.start, end, text,
             score=score, title=block.title, near=None if in_docs else match.line,
             owner=block.name, phrase=phrase,
         )  # fmt: skip

@@ -83,6 +83,8 @@ _OVERVIEW: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST: Final = 2000
+_WORD: Final = re.compile(r"[\w'\u2019.+#-]*\w")
+_POSSESSIVE: Final = re.compile(r"['\u2019]s?\Z")
 _MOST_WORDS: Final = 24
 _MOST_NAMES: Final = 4
 
@@ -125,7 +127,8 @@ def read_question(question: str) -> Asked:
     names = dict.fromkeys(
         name.removesuffix("()") for name in (*single, *(found.group() for found in _IDENTIFIER.finditer(bare)))
     )
-    kept = [word for word in re.findall(r"[\w'\u2019.+#-]*\w", bare) if _tells(word)]
+    said = (_POSSESSIVE.sub("", word) for word in _WORD.findall(bare))
+    kept = [word for word in said if _tells(word)]
     words = {term: word for word in kept for term in _whole(word)}
     words = dict(list(words.items())[:_MOST_WORDS])
     is_overview = not words and not files and _OVERVIEW.search(text)
@@ -152,12 +155,7 @@ def _wish_of(text: str) -> Wish:
 
 def _tells(word: str) -> bool:
     folded = word.casefold().strip("'\u2019")
-    return (
-        len(folded) > 1
-        and folded not in STOP_WORDS
-        and folded not in _ASKING
-        and not folded.endswith(("'s", "\u2019s"))
-    )
+    return bool(folded) and folded != "s" and folded not in STOP_WORDS and folded not in _ASKING
 
 
 def _whole(word: str) -> tuple[str, ...]:

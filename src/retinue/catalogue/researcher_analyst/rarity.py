@@ -3,6 +3,7 @@
 A word that every other file has says little; a word no file has says that the question may be about something else.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import Final
@@ -17,6 +18,7 @@ from retinue.tools.workspace import Workspace
 __all__ = ["weights_of"]
 
 _SAMPLE: Final = 200
+_SHORT: Final = 4
 _READ: Final = 64 * 1024
 _WEAK_SHARE: Final = 0.35
 _NAME_SHARE: Final = 1.5
@@ -35,13 +37,16 @@ def weights_of(
     wanted = list(dict.fromkeys(words))
     sample = files[:: max(1, -(-len(files) // _SAMPLE))]
     holders = dict.fromkeys(wanted, 0)
+    alone = {term: re.compile(rf"(?<![^\W_]){re.escape(term)}(?![^\W_])") for term in wanted if len(term) < _SHORT}
     read = 0
     for entry in sample:
         watch.check()
         text = _head(workspace, entry)
         read += text is not None
         for term in wanted:
-            holders[term] += text is not None and term in text
+            if text is not None and term in text:
+                # A short term is part of many words, which says nothing; a long one is the beginning of its own.
+                holders[term] += term not in alone or alone[term].search(text) is not None
     return {term: _idf(holders[term], read) * _share(term, weak, names) for term in wanted}
 
 

@@ -7,18 +7,18 @@ something stands, or that nothing does.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
 from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
-from retinue.catalogue.researcher_analyst.gather import Gathered
+from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.question import Asked
 from retinue.catalogue.researcher_analyst.remembered import NAME
 from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
 
-__all__ = ["Style", "Told", "tell"]
+__all__ = ["Revisions", "Style", "Told", "tell"]
 
 Style: TypeAlias = Literal["summary", "detailed_report", "bullet_points"]
 
@@ -292,6 +292,8 @@ def _content(gathered: Gathered, lines: Sequence[_Line], style: Style) -> str:
             )
         case "detailed_report":
             return _report(gathered, lines)
+        case _:
+            assert_never(style)
 
 
 def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:

@@ -1,0 +1,57 @@
+"""How requests begin: "how do I", "who", "when was". What the words of a topic cannot tell, this often does.
+
+Learned from the example utterances of a registry and from nothing else. Among few agents an opening can belong to one
+of them ("who changed …"); among many it belongs to all, and then says nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+__all__ = ["Openings", "opening"]
+
+_KINDS: Final = {
+    word: kind
+    for kind, words in {
+        "be": "is are was were am be been",
+        "do": "do does did",
+        "have": "has have had",
+        "can": "can could should would will may might must",
+    }.items()
+    for word in words.split()
+}
+_ASKING: Final = frozenset(["how", "what", "when", "where", "which", "who", "whom", "whose", "why"])
+_DOUBT: Final = 0.5
+"""As if every opening had been seen half a time with somebody else."""
+
+
+def opening(text: str) -> str:
+    """How `text` begins: its question word and the kind of auxiliary after it; empty for anything but a question."""
+    first, second = [word.strip(",?!.:;'\"") for word in (*text.lower().split(maxsplit=2)[:2], "", "")][:2]
+    if first in _ASKING:
+        return f"{first} {_KINDS.get(second, '')}".strip()
+    return _KINDS.get(first, "")
+
+
+class Openings:
+    """Which skill the openings of requests belong to, by the skills' own examples.
+
+    Args:
+        examples: The examples of every skill, in the skills' order.
+    """
+
+    def __init__(self, examples: Iterable[Sequence[str]]) -> None:
+        self._seen: dict[str, Counter[int]] = {}
+        for place, texts in enumerate(examples):
+            for begun in filter(None, map(opening, texts)):
+                self._seen.setdefault(begun, Counter())[place] += 1
+
+    def shares(self, text: str) -> dict[int, float]:
+        """For each skill that has such examples, the share of this opening that belongs to it, below 1."""
+        seen = self._seen.get(opening(text), Counter[int]())
+        return {place: times / (seen.total() + _DOUBT) for place, times in seen.items()}
+
+    def share_without(self, text: str, place: int) -> float:
+        """The share of the skill at `place`, had it not `text` among its examples."""
+        seen = self._seen.get(opening(text), Counter[int]())
+        return max(seen[place] - 1, 0) / (seen.total() - 1 + _DOUBT)

@@ -1,0 +1,175 @@
+"""How things are printed."""
+
+import io
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.cli import output
+from retinue.cli.answer import summary, tell_warnings
+from retinue.cli.event_line import told
+from retinue.contract.event import (
+    KINDS,
+    Answered,
+    Asked,
+    Checkpoint,
+    Decision,
+    Finished,
+    Message,
+    Progress,
+    Retried,
+    Started,
+    ToolCall,
+    UsageNoted,
+)
+from retinue.contract.fault import Fault
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Cost, Result, Usage, Warned
+from retinue.contract.sanitize import printable
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@given(st.recursive(st.text() | st.none() | st.integers(), lambda inner: st.dictionaries(st.text(), inner)))
+def test_json_says_the_same_with_nothing_hidden(value: Any) -> None:
+    line = output.json_line(value)
+    assert json.loads(line) == value
+    assert printable(line) == line
+    line.encode()
+
+
+def test_safe_text_is_one_line() -> None:
+    assert output.safe("a\n\tb\x1b[31m\u202e") == "a b\\u{202e}"
+    assert output.plain("a\n\x1b[2J") == "a\n\\u{1b}[2J"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0 ms"),
+        (40_000_000, "40 ms"),
+        (99_400_000, "99 ms"),
+        (99_600_000, "0.1 s"),
+        (1_240_000_000, "1.2 s"),
+        (59_940_000_000, "59.9 s"),
+        (59_960_000_000, "1 min 00 s"),
+        (185_000_000_000, "3 min 05 s"),
+    ],
+)
+def test_times_are_said_as_people_say_them(nanoseconds: int, text: str) -> None:
+    assert output.duration(nanoseconds) == text
+
+
+def test_numbers_agree_with_their_noun() -> None:
+    assert [output.counted(number, "file") for number in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+
+
+def test_lines_are_cut_and_wrapped_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "  place (string): " + "a town or village " * 10
+    assert output.cut_to_screen(line) == output.wrapped(line) == line
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    monkeypatch.setenv("COLUMNS", "40")
+    assert output.cut_to_screen(line) == f"{line[:39]}…"
+    assert output.cut_to_screen("short") == output.wrapped("short") == "short"
+    rows = output.wrapped(line).split("\n")
+    assert all(len(row) <= 40 for row in rows)
+    assert all(row.startswith("    ") for row in rows[1:])
+    assert " ".join(" ".join(rows).split()) == " ".join(line.split())
+    assert output.wrapped("x" * 50) == "x" * 50
+
+
+def test_stdout_is_set_aside_for_data(capfd: pytest.CaptureFixture[str]) -> None:
+    with open(1, "w", closefd=False, encoding="utf-8") as real, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", real)
+        print("before")  # noqa: T201 - what an agent does
+        with output.stdout_set_aside() as data:
+            print("printed")  # noqa: T201 - what an agent does
+            os.write(1, b"written\n")
+            data.write("data \ud800\n")
+        print("after")  # noqa: T201 - what an agent does
+    told = capfd.readouterr()
+    assert told.out == "before\ndata \\ud800\nafter\n"
+    assert set(told.err.splitlines()) == {"printed", "written"}
+
+
+def test_stdout_that_is_no_file_is_set_aside_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with output.stdout_set_aside() as data:
+        print("printed")  # noqa: T201 - what an agent does
+        data.write("data")
+    assert capsys.readouterr() == ("data", "printed\n")
+
+
+QUESTION = Question(id="q", text="Which?")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (Started(), ""),
+        (Started("a", "s", "do it"), "a.s: do it"),
+        (Started(instruction="goal"), "goal"),
+        (Progress("read", "x.py", 1, 2), "read x.py 1/2"),
+        (Progress("read", done=1), "read 1"),
+        (Checkpoint("read", "done"), "read done"),
+        (Decision("ask", "Because."), "ask: Because."),
+        (Message("hello"), "hello"),
+        (ToolCall("grep", failed=True), "grep failed"),
+        (ToolCall("grep"), "grep"),
+        (UsageNoted(Usage(tokens_in=3)), '{"tokens_in":3}'),
+        (Retried("timeout", "slow"), "timeout: slow"),
+        (Asked(QUESTION), "Which?"),
+        (Answered(Answer(question_id="q", value="red")), "red (by the person)"),
+        (Finished(Result(task_id="t", agent="a", outcome="success")), "success"),
+        (Finished(Result(task_id="t", agent="a", lifecycle="working")), "working"),
+        (
+            Finished(Result(task_id="t", agent="a", outcome="error", fault=Fault(code="timeout", message="Slow."))),
+            "error: Slow.",
+        ),
+    ],
+)
+def test_every_event_can_be_said_in_a_line(body: Any, text: str) -> None:
+    assert told(body) == text
+    assert type(body) in KINDS
+
+
+def test_the_summary_holds_what_was_measured_and_nothing_else() -> None:
+    usage = Usage(tokens_in=3_120, tokens_out=410, cost=Cost(usd=0.0031, price_id="p", price_date="2026-01-01"))
+    measured = Result(task_id="t", agent="o", outcome="success", usage=usage, duration_ns=1_200_000_000)
+    bare = Result(task_id="t", agent="o", outcome="failed")
+    assert _words(summary(measured, run="r1")) == [
+        "answered",
+        "1.2 s",
+        "3,120 in, 410 out tokens",
+        "$0.0031",
+        "run r1",
+    ]
+    assert _words(summary(bare)) == ["failed"]
+    assert _words(summary(Result(task_id="t", agent="o", data={"tokens": {"full": "x"}, "answer": 3}))) == [
+        "waits for an answer"
+    ]
+
+
+def _words(line: str) -> list[str]:
+    import click
+
+    return [part for part in click.unstyle(line).replace(" - ", " · ").split(" · ") if part]
+
+
+def test_warnings_are_said_once_and_not_without_end(capsys: pytest.CaptureFixture[str]) -> None:
+    many = tuple(Warned(type="missing_data", message=f"No {number}.", recovery="Look.") for number in range(12))
+    said = Warned(type="missing_data", message="x: It broke.")
+    data = {"failures": [{"message": "It broke."}]}
+    tell_warnings(Result(task_id="t", agent="o", data=data, warnings=(said, *many)), engine=("Disk is full.",))
+    err = capsys.readouterr().err
+    assert "It broke." not in err
+    assert err.count("warning: ") == 11
+    assert "and 2 more warnings" in err
+    assert "warning: Disk is full." in err
+    assert "next: Look." in err

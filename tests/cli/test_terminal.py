@@ -1,0 +1,114 @@
+"""The command at a terminal: the live tree, colours, questions, Ctrl-C."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import Terminal
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are a matter of POSIX")]
+
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
+
+
+def test_the_tree_lives_and_the_answer_is_drawn(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "sing a loud song and print a newspaper") as screen:
+        screen.expect(HIDE, "sing a loud song and print a newspaper", "✓", "singer", "✓", "printer", SHOW)
+        code, rest = screen.ended()
+    assert code == 0
+    assert "Sing a loud song" in rest
+    assert "##" not in rest  # drawn, not printed
+    assert "2 agents" in rest
+
+
+def test_no_colour_means_no_colour(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "sing a loud song", NO_COLOR="1") as screen:
+        _, told = screen.ended()
+    assert "\x1b[3" not in told  # no foreground; the cursor may still be moved
+    assert "answered" in told
+
+
+def test_a_dumb_terminal_gets_plain_text(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "sing a loud song", TERM="dumb") as screen:
+        code, told = screen.ended()
+    assert code == 0
+    assert "\x1b" not in told
+
+
+@pytest.mark.parametrize("options", [("--quiet",), ("--json",), ("--jsonl",)])
+def test_no_tree_where_none_is_wished(team: Path, home: Path, options: tuple[str, ...]) -> None:
+    with Terminal(home, team, "run", "sing a loud song", *options) as screen:
+        code, told = screen.ended()
+    assert code == 0
+    assert HIDE not in told
+    assert " · run " not in told
+
+
+def test_a_question_is_asked_and_its_answer_used(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "paint a wooden fence") as screen:
+        screen.expect("painter asks", "What is `colour`", "> ")
+        screen.type("red")
+        screen.expect("✓")
+        code, rest = screen.ended()
+    assert code == 0
+    assert "fence: red" in rest
+
+
+def test_a_choice_is_asked_until_it_is_one(team: Path, home: Path) -> None:
+    with Terminal(home, team, "ask", "curious", "dig") as screen:
+        screen.expect("How deep?", "1. shallow", "2. deep", "1 to 2, or nothing to go on without > ")
+        screen.type("deepest")
+        screen.expect("That is none of them. Say 1 to 2.", "> ")
+        screen.type("2")
+        code, rest = screen.ended()
+    assert code == 0
+    assert "hole: deep" in rest
+
+
+def test_a_question_may_be_left_open(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "paint a wooden fence") as screen:
+        screen.expect("> ")
+        screen.type("")
+        code, rest = screen.ended()
+    assert code == 9
+    assert "Nobody is there to answer" in rest
+
+
+def test_interrupting_a_question_restores_the_terminal(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "paint a wooden fence") as screen:
+        screen.expect("> ")
+        screen.interrupt()
+        code, rest = screen.ended()
+    assert code == 130
+    assert "It was interrupted." in rest
+    assert rest.count(HIDE) == rest.count(SHOW)
+
+
+def test_interrupting_a_run_says_how_to_go_on(team: Path, home: Path) -> None:
+    with Terminal(home, team, "run", "sing a loud song and crawl slowly over leaves") as screen:
+        screen.expect("crawling leaf")
+        screen.interrupt()
+        code, rest = screen.ended()
+    assert code == 130
+    assert "song: sing a loud song" in rest  # what was finished is shown
+    assert "retinue runs resume" in rest
+    assert rest.rfind(SHOW) > rest.rfind(HIDE)
+
+
+def test_trust_asks_and_takes_no_for_an_answer(team: Path, home: Path) -> None:
+    for typed, code, says in (("n", 2, "You said no."), ("", 2, "You said no."), ("y", 0, "trusted")):
+        with Terminal(home, team, "trust") as screen:
+            screen.expect("may they run as you? [y/N]: ")
+            screen.type(typed)
+            ended, rest = screen.ended()
+        assert (ended, says in rest) == (code, True)
+
+
+def test_lists_are_cut_and_texts_wrapped_to_the_terminal(team: Path, home: Path) -> None:
+    with Terminal(home, team, "agents", width=60) as screen:
+        _, told = screen.ended()
+    assert "…" in told
+    with Terminal(home, team, "agents", "researcher_analyst", width=60, NO_COLOR="1") as screen:
+        _, told = screen.ended()
+    assert max(map(len, told.splitlines())) <= 60

@@ -1,0 +1,39 @@
+"""How requests begin, and whose beginnings they are."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.orchestration._opening import Openings, opening
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("How do I stream a response?", "how do"),
+        ("how does it work", "how do"),
+        ("How many commits", "how"),
+        ("What's new", ""),
+        ("what is a blueprint", "what be"),
+        ("Is the tree clean?", "be"),
+        ("who, if anybody", "who"),
+        ("list the files", ""),
+        ("why", "why"),
+        ("", ""),
+    ],
+)
+def test_an_opening_is_the_question_word_and_the_kind_of_auxiliary(text: str, begun: str):
+    assert opening(text) == begun
+
+
+def test_an_opening_belongs_to_whoever_has_it_in_examples():
+    openings = Openings([("how do I sew", "how does a loom work", "what is felt"), ("who sewed this", "what is done")])
+    assert openings.shares("how did they sew") == {0: 2 / 2.5}
+    assert openings.shares("what is wool") == {0: 1 / 2.5, 1: 1 / 2.5}
+    assert openings.shares("sew it") == {}
+    assert openings.share_without("how do I sew", 0) == 1 / 1.5
+    assert openings.share_without("who sewed this", 1) == 0
+
+
+@given(st.text())
+def test_any_text_has_an_opening_or_none(text: str):
+    assert all(0 < share < 1 for share in Openings([(text,), (text, "who")]).shares(text).values())
