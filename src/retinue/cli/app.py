@@ -41,6 +41,8 @@ class _Verbs(click.Group):
         except BrokenPipeError:  # click would call that a failure
             _nobody_listens()
             return Exit.OK
+        except KeyboardInterrupt:  # click would print an empty line, also where only JSON belongs
+            raise click.Abort from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(VERBS)
@@ -76,16 +78,17 @@ def cli() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code; nothing a verb raises gets past here."""
     _prepare_streams()
+    machine = any(word in {"--json", "--jsonl"} for word in arguments)
     try:
         code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=_colour())
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        code = Exit.INTERRUPTED
+        facts = {"code": "canceled", "message": "It was interrupted.", "hint": "Give the command again."}
+        code = _tell(facts, Exit.INTERRUPTED, machine=machine)
     except BrokenPipeError:
         _nobody_listens()
         code = Exit.OK
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
-        machine = any(word in {"--json", "--jsonl"} for word in arguments)
         code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
 

@@ -78,7 +78,8 @@ def echo(text: str) -> None:
 
 def tell(text: str) -> None:
     """Say something to the person, on stderr."""
-    click.echo(text, err=True, color=colour())
+    lines = [wrapped(line, stream=sys.stderr) for line in text.split("\n")]
+    click.echo("\n".join(lines), err=True, color=colour())
 
 
 def tell_warning(warning: "Warned") -> None:
@@ -157,10 +158,15 @@ def cut_to_screen(line: str) -> str:
     return line if not sys.stdout.isatty() or len(line) <= width else f"{line[: width - 1]}…"
 
 
-def wrapped(line: str) -> str:
-    """`line`, colours and all, broken between words where the terminal ends; as it is when a program reads it."""
+def wrapped(line: str, *, stream: IO[str] | None = None) -> str:
+    """`line`, colours and all, broken between words where the terminal ends; as it is when a program reads it.
+
+    Args:
+        line: What is to be printed.
+        stream: Where to; stdout when absent.
+    """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
-    if not sys.stdout.isatty() or len(click.unstyle(line)) <= width:
+    if not (stream or sys.stdout).isatty() or len(click.unstyle(line)) <= width:
         return line
     indent = " " * (len(line) - len(line.lstrip(" ")))
     first, *words = line.split()

@@ -6,7 +6,7 @@ binder knows types, never agents, and judges no answer: the boundary validates w
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,6 +48,7 @@ def bind(
     goal: str = "",
     target: str | None = None,
     given: Mapping[str, object] | None = None,
+    before: Iterable[Binding] = (),
     around: Surroundings = NOWHERE,
 ) -> Bound:
     """Fill the parameters of `skill` from `clause` (C45).
@@ -59,6 +60,7 @@ def bind(
         goal: Stands in for a clause that is too short to be an instruction.
         target: What the request is about, when the caller said so.
         given: Parameters that are settled already; they are not read again.
+        before: What an earlier clause said, for parameters about which this one says nothing.
         around: What may be known beside the clause.
     """
     said = Said(clause[:_CLAUSE_CHARS])
@@ -78,6 +80,8 @@ def bind(
                 read.add(parameter.name)
                 said.take(reading)
                 bound.setdefault(parameter.name, _said(parameter, reading, said))
+    for binding in before:
+        bound.setdefault(binding.parameter, binding)
     for parameter in parameters:
         if parameter.name not in bound and (binding := _default(parameter, skill)) is not None:
             bound[parameter.name] = binding

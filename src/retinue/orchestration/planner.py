@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
+from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput
 from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
@@ -35,6 +35,7 @@ _QUESTION_WORDS: Final = vocabulary(
 _REQUESTS: Final = vocabulary(
     "find list show get give tell explain describe summarise summarize compare count check look search report"
 )
+_PRONOUNS: Final = frozenset(["it", "its", "that", "their", "them", "these", "they", "this", "those"])
 _NO_OPENERS: Final = frozenset(word.lower() for word in FUNCTION_WORDS.split())
 
 
@@ -169,7 +170,8 @@ class Planner:
             chosen = request.routing.candidates[0]
             skill = self._skill(chosen)
             instruction = strip_courtesy(request.clause.text)
-            bound = bind(skill, instruction, agent=chosen.agent, goal=goal, around=around)
+            before = _carried(nodes[-1], request, skill) if nodes else ()
+            bound = bind(skill, instruction, agent=chosen.agent, goal=goal, before=before, around=around)
             key = _key(chosen, bound, skill)
             if key in known:
                 nodes[known[key]] = _joined(nodes[known[key]], instruction)
@@ -205,8 +207,24 @@ class Planner:
 
 def _says_enough(*requests: _Request) -> bool:
     """Whether each has two words that mean something on their own."""
-    empty = set(word_tokens(FUNCTION_WORDS))
-    return all(len(set(word_tokens(strip_courtesy(one.clause.text))) - empty) > 1 for one in requests)
+    return all(len(_telling_words(one.clause.text)) > 1 for one in requests)
+
+
+def _telling_words(text: str) -> set[str]:
+    return set(word_tokens(strip_courtesy(text))) - set(word_tokens(FUNCTION_WORDS))
+
+
+def _carried(before: Delegation, request: _Request, skill: Skill) -> tuple[Binding, ...]:
+    """What the clause before said that still holds: "how many commits in 2025, and which was the largest?".
+
+    Only for the same skill, and only when the clause says next to nothing itself or speaks of what came before.
+    """
+    text = request.clause.text
+    if (before.agent, before.skill) != _skill(request.routing.candidates[0]):
+        return ()
+    if len(_telling_words(text)) > 1 and not _PRONOUNS.intersection(text.lower().strip("?.! ").split()):
+        return ()
+    return tuple(one for one in before.bindings if one.how == "said" and one.parameter != skill.instruction_field)
 
 
 def _best_share(routing: Routing) -> float:
