@@ -13,7 +13,8 @@
     ├── TheirError                 the agent or peer failed, or sent nonsense
     │   ├── OutputInvalid          an answer breaks its own contract
     │   ├── NetworkError           nobody answered
-    │   └── Unavailable            somebody answered "not now", or a part is not installed
+    │   └── Unavailable            somebody answered "not now"
+    │       └── NotInstalled       a program, model or optional part is missing here
     ├── LimitReached               a bound was hit; what was done so far is kept
     │   ├── DeadlineExceeded       out of time
     │   ├── BudgetExceeded         out of tokens, money, nodes or depth
@@ -38,6 +39,7 @@ __all__ = [
     "LimitReached",
     "MissingFile",
     "NetworkError",
+    "NotInstalled",
     "NotTrusted",
     "OutputInvalid",
     "ParseError",
@@ -165,10 +167,16 @@ class NetworkError(TheirError):
 
 
 class Unavailable(TheirError):
-    """Somebody answered "not now", or an optional part is not installed."""
+    """Somebody answered "not now"."""
 
     code = "unavailable"
     retryable = True
+
+
+class NotInstalled(Unavailable):
+    """A program, a model or an optional part is missing here. Waiting does not bring it."""
+
+    retryable = False
 
 
 class LimitReached(RetinueError):

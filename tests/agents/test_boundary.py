@@ -14,7 +14,7 @@ from retinue.contract.event import Decision, Finished, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Limits, OutputWish, Task
-from tests.agents.scripted import GOOD, SECOND, START, Clock, Scripted, ask, bodies, context, skill, task
+from tests.agents.scripted import GOOD, SECOND, START, Clock, Move, Scripted, ask, bodies, context, skill, task
 
 if TYPE_CHECKING:
     from retinue.contract.definition import Skill
@@ -230,6 +230,23 @@ def test_an_instruction_of_half_characters_is_refused() -> None:
 def test_a_callers_own_schema_that_is_broken_is_the_callers_mistake() -> None:
     fault = fault_of(called(Scripted(), task(output=OutputWish(schema={"type": "words"}))), "invalid_input")
     assert fault.path.startswith("/output/schema")
+
+
+# Places.
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize(
+    ("move", "parameters", "place"),
+    [(GOOD, {"limit": "x"}, "input"), (ValueError("x"), {}, "run"), (Reply(data=[1]), {}, "output")],
+    ids=["input", "run", "output"],
+)
+def test_a_fault_says_what_was_attempted_on_what_and_where_it_failed(
+    move: Move, parameters: dict[str, Any], place: str
+) -> None:
+    fault = called(Scripted(move), task(parameters, target="a.csv")).fault
+    assert fault is not None
+    assert (fault.operation, fault.target, fault.failed_at) == ("count", "a.csv", place)
 
 
 # Producers.

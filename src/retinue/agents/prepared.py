@@ -10,7 +10,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Versions
 from retinue.contract.schema import Validator
-from retinue.errors import Unavailable, UnknownName
+from retinue.errors import NotInstalled, UnknownName
 
 __all__ = ["Agents", "Prepared", "prepare"]
 
@@ -52,13 +52,13 @@ def prepare(agent: Agent, skill_name: str | None, policy: Policy) -> Prepared:
 
     Raises:
         UnknownName: The agent has no such skill, or several and none is named; all of them are listed.
-        Unavailable: The skill says that it cannot be called here; the hint says the way out.
+        NotInstalled: The skill says that it cannot be called here; the hint says the way out.
         InvalidDefinition: A schema of the skill cannot be used.
     """
     definition = agent.definition
     skill = _skill(definition, skill_name)
     if skill.unavailable:
-        raise Unavailable(
+        raise NotInstalled(
             f"`{definition.name}.{skill.name}` cannot be called here: {skill.unavailable}",
             hint=skill.unavailable,
             suggestions=tuple(each.name for each in definition.skills if not each.unavailable) or (skill.unavailable,),

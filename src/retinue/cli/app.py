@@ -15,6 +15,7 @@ from typing import Final, cast
 import click
 
 import retinue
+from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_code
 from retinue.errors import InternalError, InvalidDefinition, RetinueError
 
@@ -80,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     _prepare_streams()
     machine = any(word in {"--json", "--jsonl"} for word in arguments)
     try:
-        code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=_colour())
+        code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=colour())
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         facts = {"code": "canceled", "message": "It was interrupted.", "hint": "Give the command again."}
@@ -128,10 +129,6 @@ def _nobody_listens() -> None:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _colour() -> bool | None:
-    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
-
-
 def _usage_hint(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"See `{context.command_path if context else 'retinue'} --help`."
@@ -167,9 +164,8 @@ def _tell(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
             return code
         from retinue.contract.sanitize import printable
 
-        colour = _colour()
         for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
             if text:
                 head = click.style(title, fg=style, bold=True)
-                click.echo(f"{head}: {printable(str(text))}", err=True, color=colour)
+                click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())
     return code

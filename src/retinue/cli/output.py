@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
+from retinue.cli.colour import colour
 from retinue.contract.sanitize import printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from retinue.contract.result import Warned
 
 __all__ = [
-    "colour",
     "console",
     "counted",
     "cut_to_screen",
@@ -54,11 +54,6 @@ _STYLES: Final = {
 """Quiet ones: most of an answer is quotations and places."""
 _WIDEST: Final = 110
 """Longer lines of text are hard to read, however wide the terminal."""
-
-
-def colour() -> bool | None:
-    """What click is told: no colour when the person says so (`NO_COLOR`, a dumb terminal), else whatever fits."""
-    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def plain(text: object) -> str:

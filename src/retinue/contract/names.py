@@ -3,7 +3,6 @@
 Only spelling. Whether a name is registered, and who answers to it, is the business of `agents/`.
 """
 
-import difflib
 import functools
 import heapq
 import re
@@ -47,9 +46,9 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
 
     Spelling apart (`yearEnd` for `year_end`) comes before misspelling (`yaer_end`), equal likeness as given.
     """
-    wanted = fold(name[:_LONGEST])
     import difflib  # noqa: PLC0415 - only misspellings need it, and every process imports this module
 
+    wanted = fold(name[:_LONGEST])
     folds: dict[str, list[str]] = {}
     for known in names:
         if known != name:

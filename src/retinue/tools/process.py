@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO
 
-from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, Unavailable
+from retinue.errors import AccessDenied, DeadlineExceeded, LimitReached, NotInstalled
 
 __all__ = ["Finished", "Output", "clean_environment", "find_program", "run", "stream"]
 
@@ -64,7 +64,7 @@ def run(
     """Run `argv` to its end and give all it said.
 
     Raises:
-        Unavailable: There is no such program.
+        NotInstalled: There is no such program.
         DeadlineExceeded: It took longer than `timeout_s` seconds; it has been ended.
         LimitReached: It said more than `max_bytes`; it has been ended.
     """
@@ -128,7 +128,7 @@ def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: in
             bufsize=0,
         )
     except FileNotFoundError as error:
-        raise Unavailable(
+        raise NotInstalled(
             f"the program {argv[0]!r} cannot be started: {error.strerror}",
             hint=f"install `{Path(argv[0]).name}`, or check that the folder {cwd!r} exists",
         ) from error

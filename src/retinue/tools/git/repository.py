@@ -35,7 +35,7 @@ class Git:
         max_bytes: Bytes any one git command may print.
 
     Any verb may raise what `Runner.run` raises; most telling are `MissingFile` (no repository), `AccessDenied`
-    (another user's) and `Unavailable` (no git).
+    (another user's) and `NotInstalled` (no git).
     """
 
     def __init__(

@@ -9,7 +9,7 @@ here: see `repository`.
 from collections.abc import Generator, Iterable, Mapping
 from typing import Final
 
-from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError, Unavailable, UnknownName
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
 from retinue.tools import process
 
 __all__ = ["Runner", "failure"]
@@ -76,7 +76,8 @@ class Runner:
             AccessDenied: The repository belongs to somebody else, or the system refuses.
             MissingFile: The folder is in no repository.
             UnknownName: A revision names nothing.
-            Unavailable: `git` is not installed, or an object is missing from a partial clone.
+            NotInstalled: There is no `git` here.
+            Unavailable: An object is missing from a partial clone.
             InvalidInput: git failed otherwise.
             DeadlineExceeded: It took too long.
             LimitReached: It printed too much.
@@ -110,7 +111,7 @@ class Runner:
         if self._binary is None:
             self._binary = process.find_program("git")
         if self._binary is None:
-            raise Unavailable("the program 'git' is not installed", hint="install git 2.31 or later")
+            raise NotInstalled("the program 'git' is not installed", hint="install git 2.31 or later")
         return [self._binary, *_PREFIX, *words]
 
     def _environment(self, *, touches_files: bool) -> dict[str, str]:

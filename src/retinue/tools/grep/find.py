@@ -92,7 +92,7 @@ def grep(
 
     Raises:
         InvalidInput: The pattern is empty, too long, has a line break or is no regular expression.
-        Unavailable: ripgrep was asked for and is not installed.
+        NotInstalled: ripgrep was asked for and is not installed.
     """
     question = _checked(pattern, syntax, ignore_case=ignore_case, max_matches=max_matches)
     files, skipped = _chosen(workspace, matcher(paths))

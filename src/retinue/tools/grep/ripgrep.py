@@ -7,7 +7,7 @@ that did not pass the workspace.
 from collections.abc import Generator, Iterator
 from time import monotonic
 
-from retinue.errors import InvalidInput, Unavailable
+from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools import process
 from retinue.tools.grep.question import Hit, Question
 from retinue.tools.workspace import Workspace
@@ -31,14 +31,14 @@ def find(workspace: Workspace, question: Question, files: list[str], *, timeout_
 
     Raises:
         NotUnderstood: ripgrep cannot read the pattern.
-        Unavailable: It is not installed.
+        NotInstalled: It is not installed.
         DeadlineExceeded: Time ran out.
         LimitReached: It said far too much.
         InvalidInput: It failed otherwise.
     """
     program = process.find_program("rg")
     if program is None:
-        raise Unavailable("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
+        raise NotInstalled("the program 'rg' is not installed", hint="install ripgrep, or leave the choice to grep")
     words = [program, *_OPTIONS, f"--max-count={question.max_matches + 1}"]
     words += ["--ignore-case" if question.ignore_case else "--case-sensitive"]
     words += ["--fixed-strings"] if question.is_literal else []

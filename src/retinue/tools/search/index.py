@@ -169,16 +169,18 @@ class Index:
                     progress(number, len(listing.files))
                 look.at(entry)
         finally:
-            # Also when it was stopped half-way: what was read is not read again.
-            removed = 0 if look.is_partial(listing.files) else len(self._known.keys() - look.known.keys())
+            # Also when it was stopped half-way: what was read is not read again, and can be searched.
+            partial = look.is_partial(listing.files)
+            removed = 0 if partial else len(self._known.keys() - look.known.keys())
             changed = bool(look.read or removed)
-            self._known = look.known if removed or not look.is_partial(listing.files) else {**self._known, **look.known}
+            self._known = {**self._known, **look.known} if partial else look.known
+            before = {item[0].path: item for item in self._searchable} if partial else {}
+            self._searchable = (*{**before, **{item[0].path: item for item in look.searchable}}.values(),)
             if changed and self._cache is not None:
                 warning = self._cache.save(self._known)
                 warnings += [warning] if warning else []
         if progress is not None:
             progress(len(listing.files), len(listing.files))
-        self._searchable = tuple(look.searchable)
         skipped = sorted((*listing.skipped, *look.skipped), key=lambda item: item.path)
         return Refreshed(len(self._searchable), look.read, removed, tuple(skipped), tuple(warnings))
 
