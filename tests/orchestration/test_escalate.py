@@ -82,7 +82,10 @@ def test_an_alternative_may_be_refused_with_its_reason(candidate: Candidate, giv
     assert why in move.reason
 
 
-@pytest.mark.parametrize(("code", "elsewhere"), [("timeout", False), ("unavailable", False), ("output_invalid", True)])
+@pytest.mark.parametrize(
+    ("code", "elsewhere"),
+    [("timeout", False), ("unavailable", False), ("missing_file", False), ("output_invalid", True)],
+)
 def test_another_skill_of_an_agent_that_is_down_is_no_alternative(code: FaultCode, elsewhere: bool):
     same = Candidate(agent="first", skill="list", score=1, share=0.3)
     assert isinstance(decide(node(same), failed(code), situation()), Elsewhere) is elsewhere

@@ -328,8 +328,8 @@ class _Call:
         return result
 
     def _data(self, judged: Judged) -> object:
-        """The answer; of a failure the best data there was, marked as what it is."""
-        if judged.answers or self._kept is None:
+        """The answer; of a failure the best data there was, marked as what it is. What a refusal shows is its own."""
+        if judged.answers or judged.outcome == "rejected" or self._kept is None:
             return judged.data
         if self._kept.fits:
             what = "The data is from an attempt that did not end well."

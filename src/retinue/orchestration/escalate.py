@@ -20,7 +20,7 @@ __all__ = ["Accept", "Ask", "Elsewhere", "GiveUp", "Move", "Situation", "decide"
 _FINAL: Final[frozenset[FaultCode]] = frozenset({"access_denied", "unauthenticated", "budget_exceeded", "canceled"})
 """Faults that another agent must not be used to get round."""
 
-_OF_THE_AGENT: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
+_OF_THE_AGENT: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network_error", "unavailable", "timeout"})
 """Faults that another skill of the same agent would share."""
 
 _NEARLY: Final = 0.5

@@ -132,7 +132,7 @@ def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
     if not useful:
         if ended.questions:
             return "input_required", None
-        if not ended.plan.nodes:
+        if all(result.outcome == "rejected" for result in ended.results.values()):  # nobody was asked, or nobody knew
             return "ended", "rejected"
         stopped = all(result.outcome == "canceled" for result in ended.results.values())
         return "ended", "canceled" if stopped and ended.results else "error"

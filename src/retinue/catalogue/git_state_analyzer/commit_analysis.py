@@ -210,16 +210,12 @@ def _reservations(report: Report, scope: Scope, history: History, sizes: Sizes) 
         people = [name(person.name) for person in history.people[:LISTED][:5]]
         report.note(f"{{}} fits {', '.join(['{}'] * len(people))}.", code(scope.author), *people)
     if scope.missing:
-        report.warn(
-            "missing_data",
+        report.reject(
             f"No tracked file, folder or commit subject is called {', '.join(map(repr, scope.missing))}.",
-            impact="The figures are those of the whole history.",
-            recovery="Name a path that there is, or a word of a commit's subject.",
+            hint="Name a path that there is, or a word of a commit's subject.",
         )
-    if scope.stranger:
-        report.warn(
-            "missing_data",
+    elif scope.stranger:
+        report.reject(
             f"Nobody called {scope.stranger!r} has committed here.",
-            impact="The figures are those of everybody.",
-            recovery="Name an author as git knows them; `authors` lists the most active.",
+            hint="Name an author as git knows them; `authors` lists the most active.",
         )

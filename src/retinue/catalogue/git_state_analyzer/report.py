@@ -6,6 +6,7 @@ from typing import Any
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Piece, Prose, code, name, title
 from retinue.catalogue.git_state_analyzer.moments import day_of
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned, WarningType
 from retinue.tools.git import Commit, Git
@@ -29,12 +30,14 @@ class Report:
     Attributes:
         figures: The result object of the operation, without what the statements add.
         notes: How the question was read, and what bounds the figures.
+        unanswered: Why this is no answer to the question, when it is none.
     """
 
     figures: JsonMapping = field(default_factory=dict[str, Any])
     statements: list[Statement] = field(default_factory=list[Statement])
     notes: list[Prose] = field(default_factory=list[Prose])
     warnings: list[Warned] = field(default_factory=list[Warned])
+    unanswered: Fault | None = None
 
     def say(self, topic: str, template: str, *pieces: Piece | str, source: str) -> None:
         """Add a statement."""
@@ -43,6 +46,10 @@ class Report:
     def note(self, template: str, *pieces: Piece | str) -> None:
         """Add a note."""
         self.notes.append(Prose(template, pieces))
+
+    def reject(self, message: str, *, hint: str) -> None:
+        """Say that the question is about something that is not here."""
+        self.unanswered = Fault(code="missing_file", message=message, hint=hint, retryable=False)
 
     def warn(self, kind: WarningType, message: str, *, impact: str, recovery: str = "") -> None:
         """Add a warning; with one, the answer is only partial."""
@@ -60,7 +67,8 @@ class Report:
         }
         return Reply(
             data=data,
-            outcome="partial" if self.warnings else "success",
+            outcome="rejected" if self.unanswered else "partial" if self.warnings else "success",
+            fault=self.unanswered,
             content=self._markdown(),
             warnings=tuple(self.warnings),
         )

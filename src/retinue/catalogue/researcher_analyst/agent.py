@@ -87,9 +87,11 @@ class ResearcherAnalyst:
             revisions=Revisions() if gathered.late else _revisions(workspace),
             now_ns=run.now(),
         )
+        nothing = None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]))
         return Reply(
             data=told.data,
-            outcome="partial" if told.warnings else "success",
+            outcome="rejected" if nothing else "partial" if told.warnings else "success",
+            fault=nothing,
             content=told.content,
             warnings=tuple(told.warnings),
             confidence=told.confidence,
@@ -107,6 +109,15 @@ class ResearcherAnalyst:
             while len(self._indexes) > _INDEXES:
                 self._indexes.popitem(last=False)
             return found
+
+
+def _nothing(answer: str) -> Fault:
+    return Fault(
+        code="missing_file",
+        message=" ".join(answer.split()),
+        hint="Ask with words that the project itself uses, or name a file or identifier.",
+        retryable=False,
+    )
 
 
 def _no_web() -> Fault:

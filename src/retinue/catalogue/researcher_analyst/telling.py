@@ -205,12 +205,12 @@ def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
             impact="Better passages may be missing.",
             recovery="Allow more time, or ask again: what was read is remembered.",
         )
-    if not gathered.evidence:
+    if gathered.late and not gathered.evidence:
         yield Warned(
             type="missing_data",
-            message="No passage was found that covers the question.",
+            message="No passage was found so far that covers the question.",
             impact="The question is not answered.",
-            recovery="Ask with words that the project itself uses, or name a file or identifier.",
+            recovery="Allow more time.",
         )
 
 
