@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-DEMO_GOAL ?= What does the boundary check before and after it calls an agent, and who changed the boundary most recently?
+DEMO_GOAL ?= What happens when an answer breaks the contract, and which files change most often?
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -244,6 +244,14 @@ def test_a_renamed_file_keeps_its_history(repository: Repository, ask: Ask) -> N
     assert "`GUIDE.md` has changes that are not committed." in said(last)
 
 
+def test_of_several_matches_each_began_under_its_earlier_name(repository: Repository, ask: Ask) -> None:
+    repository.write("docs/guide.txt", "A second guide.\n")
+    repository.commit("docs: add another guide")
+    first = said(ask.history("who first committed the guide?"))
+    began = repository.git("log", "--reverse", "--format=%s", "--", "README.md").splitlines()[0]
+    assert f"{began}”." in next(one for one in first if one.startswith("`GUIDE.md`"))
+
+
 @pytest.mark.usefixtures("busy")
 def test_parameters_win_over_words(ask: Ask) -> None:
     result = ask.history(

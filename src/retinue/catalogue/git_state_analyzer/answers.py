@@ -108,7 +108,8 @@ def _say_last_of_each(found: Found, places: list[str]) -> None:
 
 
 def _say_first_of_each(found: Found, places: list[str]) -> None:
-    first = [(place, deque(found.scope.commits(found.git, paths=[place]), maxlen=1)) for place in places]
+    names = {place: [place, *found.scope.earlier.get(place, ())] for place in places}
+    first = [(place, deque(found.scope.commits(found.git, paths=names[place]), maxlen=1)) for place in places]
     known = [(place, commits[0]) for place, commits in first if commits]
     for place, commit in sorted(known, key=lambda pair: moment(pair[1].date)):
         found.report.say(

@@ -6,7 +6,7 @@ A parameter always wins over the words. What was read how is said, so that a rea
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Final, cast
@@ -38,6 +38,7 @@ class Scope:
 
     Attributes:
         paths: Only commits that touch one of these; earlier names of renamed files included.
+        earlier: Those earlier names, by the path that had them.
         places: How words were read as paths, one for each thing the question is about.
         words: Only commits whose subject has these, when no path is called so.
         task: Only commits whose message names this ticket or issue.
@@ -50,6 +51,7 @@ class Scope:
     until: datetime | None = None
     author: str = ""
     paths: tuple[str, ...] = ()
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     places: tuple[Places, ...] = ()
     words: frozenset[str] = frozenset()
     task: str = ""
@@ -243,15 +245,12 @@ def _with_earlier_names(git: Git, watch: Watch, scope: Scope, report: Report) ->
     """`scope` with the names its files had before they were renamed: git follows one file only, and only by itself."""
     if scope.revision != "HEAD" or len(scope.paths) > 3 or scope.asked.wish in {"state", "releases"}:
         return scope
-    earlier: list[str] = []
-    for path in scope.paths:
-        if not path.endswith("/"):
-            earlier += _earlier_names(git, watch, path)
-    earlier = [path for path in dict.fromkeys(earlier) if path not in scope.paths]
+    of_each = {path: tuple(_earlier_names(git, watch, path)) for path in scope.paths if not path.endswith("/")}
+    earlier = dict.fromkeys(name for names in of_each.values() for name in names if name not in scope.paths)
     if not earlier:
         return scope
     report.note(f"Earlier names are counted too: {', '.join(['{}'] * len(earlier))}.", *map(code, earlier))
-    return replace(scope, paths=(*scope.paths, *earlier))
+    return replace(scope, paths=(*scope.paths, *earlier), earlier=of_each)
 
 
 def _earlier_names(git: Git, watch: Watch, path: str) -> list[str]:
