@@ -30,8 +30,6 @@ def test_an_opening_belongs_to_whoever_has_it_in_examples():
     assert openings.shares("how did they sew") == {0: 2 / 2.5}
     assert openings.shares("what is wool") == {0: 1 / 2.5, 1: 1 / 2.5}
     assert openings.shares("sew it") == {}
-    assert openings.share_without("how do I sew", 0) == 1 / 1.5
-    assert openings.share_without("who sewed this", 1) == 0
 
 
 @given(st.text())

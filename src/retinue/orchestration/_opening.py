@@ -50,8 +50,3 @@ class Openings:
         """For each skill that has such examples, the share of this opening that belongs to it, below 1."""
         seen = self._seen.get(opening(text), Counter[int]())
         return {place: times / (seen.total() + _DOUBT) for place, times in seen.items()}
-
-    def share_without(self, text: str, place: int) -> float:
-        """The share of the skill at `place`, had it not `text` among its examples."""
-        seen = self._seen.get(opening(text), Counter[int]())
-        return max(seen[place] - 1, 0) / (seen.total() - 1 + _DOUBT)

@@ -85,7 +85,10 @@ class Router:
     def route(self, clause: str, *, limit: int = 5) -> Routing:
         """The best `limit` skills for `clause`, of which only the first 2,000 characters are read."""
         query = _Query(clause)
-        candidates = tuple(self._candidate(query, found) for found in self._rank(query, limit=limit))
+        ranked = self._rank(query, limit=limit)
+        if ranked and ranked[0].topic < self.floor:  # nobody knows the topic, so how it begins is all there is
+            ranked.sort(key=lambda one: -one.share)
+        candidates = tuple(self._candidate(query, found) for found in ranked)
         if not candidates:
             return Routing((), abstained=True, reason="There is no agent to ask.")
         best = candidates[0]
@@ -115,8 +118,8 @@ class Router:
             gram = grams[place] + self._grams.add(common_grams, place)
             begun = begins.get(place, 0.0)
             score = word * word_scale + gram * gram_scale - shift + _OPENING_SCORE * begun
-            share = (word / word_reach + gram / gram_reach) / 2 + _OPENING_SHARE * begun
-            found.append(_Found(place, score, share))
+            topic = (word / word_reach + gram / gram_reach) / 2
+            found.append(_Found(place, score, topic, topic + _OPENING_SHARE * begun))
         return nlargest(limit, found, key=lambda one: (one.score, -one.place))
 
     def _candidate(self, query: "_Query", found: "_Found") -> Candidate:
@@ -131,7 +134,10 @@ class Router:
         )
 
     def _calibrate(self) -> float | None:
-        """The floor by leaving one example out, or None when there are too few."""
+        """The floor by leaving one example out, or None when there are too few.
+
+        Openings do not count here: they help a request over the floor, and must not raise it for those without one.
+        """
         examples = [
             (place, example)
             for place, (_, skill) in enumerate(self._skills)
@@ -146,7 +152,7 @@ class Router:
             query = _Query(example)
             own.append(self._share_without(query, place, example))
             agent = self._skills[place][0].name
-            rivals = (one.share for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
+            rivals = (one.topic for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
             others.append(next(rivals, 0.0))
         keeps = sorted(own)[int(len(own) * (1 - _KEPT_SHARE))]
         wanted = min(keeps, max(sorted(others)[len(others) // 2], FALLBACK_FLOOR))
@@ -158,15 +164,14 @@ class Router:
         texts.remove(example)
         words = self._words.score_of(query.words, Counter(_tokens(word_tokens, texts)))
         grams = self._grams.score_of(query.grams, Counter(_tokens(gram_tokens, texts)))
-        begun = self._openings.share_without(example, place)
-        share = (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
-        return share + _OPENING_SHARE * begun
+        return (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     place: int
     score: float
+    topic: float
     share: float
 
 
