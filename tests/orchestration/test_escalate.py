@@ -91,6 +91,14 @@ def test_another_skill_of_an_agent_that_is_down_is_no_alternative(code: FaultCod
     assert isinstance(decide(node(same), failed(code), situation()), Elsewhere) is elsewhere
 
 
+@pytest.mark.parametrize(("share", "elsewhere"), [(0.9, True), (0.6, False)])
+def test_who_found_nothing_is_followed_only_by_one_that_fits_about_as_well(share: float, elsewhere: bool):
+    asked = node(OTHER)
+    assert asked.chosen is not None
+    other = OTHER.model_copy(update={"share": share * asked.chosen.share})
+    assert isinstance(decide(node(other), failed("missing_file"), situation()), Elsewhere) is elsewhere
+
+
 def test_a_question_is_asked_a_few_times_and_then_no_more():
     waiting = Result(task_id="t", agent="first", lifecycle="input_required", questions=(Question(id="q", text="?"),))
     assert isinstance(decide(node(), waiting, situation(rounds=2)), Ask)

@@ -24,6 +24,8 @@ _OF_THE_AGENT: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network
 """Faults that another skill of the same agent would share."""
 
 _NEARLY: Final = 0.5
+_ABOUT_AS_WELL: Final = 0.8
+"""Who was asked first has looked and found nothing: only somebody who was nearly asked first may know better."""
 _ROUNDS: Final = 3
 
 
@@ -115,7 +117,8 @@ def _objection(node: Delegation, candidate: Candidate, code: FaultCode, situatio
         return "was tried"
     if code in _OF_THE_AGENT and any(agent == candidate.agent for agent, _ in tried):
         return "is the same agent"
-    if node.chosen is not None and candidate.share < _NEARLY * node.chosen.share:
+    nearly = _ABOUT_AS_WELL if code == "missing_file" else _NEARLY
+    if node.chosen is not None and candidate.share < nearly * node.chosen.share:
         return "fits too badly"
     skill = situation.skill_of(candidate)
     if skill is None or skill.unavailable:
