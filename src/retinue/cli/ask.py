@@ -73,16 +73,17 @@ def command(
         tell_notes(project)
     definition = agent.definition
     settled = Settled("ask", str(project.root), module=module)
+    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens))
     begin = _begin(
         f"{definition.name}@{definition.major}",
         skill.name,
         instruction=instruction,
         parameters={**decoded, **given},
         settled=settled,
-        budget=budget_of(project.settings, Bounds(timeout, max_cost, max_tokens)),
+        budget=budget,
     )
     recorded = project.settings.get("run.journal") and not no_journal
-    ended = conduct(project, form, begin, recorded=recorded)
+    ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
     notes = {"decoded": [each.to_json() for each in decodings]} if decodings else None
     return present_asked(ended, form, extras=notes)
 

@@ -77,7 +77,8 @@ def command(
     level: ContextLevel = project.settings.get("run.context", context)
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens))
     recorded = project.settings.get("run.journal") and not no_journal
-    ended = conduct(project, form, _begin(text, settled, level=level, budget=budget), recorded=recorded)
+    begin = _begin(text, settled, level=level, budget=budget)
+    ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
     return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))
 
 

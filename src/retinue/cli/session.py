@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeAlias, cast
 
+from retinue.agents.policy import POLICY
 from retinue.cli import places
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
@@ -18,6 +19,7 @@ from retinue.cli.output import json_line, stdout_set_aside
 from retinue.cli.project import Project
 from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
+from retinue.cli.watchdog import Watchdog
 from retinue.contract.event import Asked, Decision, Event, Finished
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
@@ -115,35 +117,56 @@ class Ended:
     recorded: bool
 
 
-def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool) -> Ended:
+def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeout_s: float | None = None) -> Ended:
     """Drive a run to its end.
 
     Ctrl-C stops it: what is finished is kept, and its result says so. A second Ctrl-C does not wait for that.
 
+    Args:
+        project: Where it works, and with whom.
+        form: How it is shown.
+        begin: Starts it.
+        recorded: It gets a place in the history.
+        timeout_s: The longest it may take; what an agent usually may when absent.
+
     Raises:
         KeyboardInterrupt: It was interrupted before it began, or twice.
+        DeadlineExceeded: An agent kept the process to itself past that time, and could only be struck down.
         RetinueError: It could not begin.
     """
     screen = screen_for(form)
+    watchdog = Watchdog(POLICY.timeout_s if timeout_s is None else timeout_s)
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(stdout_set_aside())
         journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
         stack.callback(screen.end)
+        lines = data if form.as_jsonl else None
         try:
-            return asyncio.run(_conduct(project, begin, screen, journal, data if form.as_jsonl else None))
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
+            ended = asyncio.run(_conduct(project, begin, screen, journal, lines=lines, watchdog=watchdog))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            if not watchdog.bitten:
+                raise KeyboardInterrupt from None
+        else:
+            if not watchdog.bitten:
+                return ended
+        raise watchdog.error()
 
 
 async def _conduct(
-    project: Project, begin: Begin, screen: Screen, journal: Journal | None, lines: IO[str] | None
+    project: Project,
+    begin: Begin,
+    screen: Screen,
+    journal: Journal | None,
+    *,
+    lines: IO[str] | None,
+    watchdog: Watchdog,
 ) -> Ended:
     _stop_on_termination()
     workspace = Workspace(project.root)
     person = Person(screen.aside) if somebody_is_there() else None
     async with Pool() as pool:
         known = workflows(project.registry, workspace=workspace, offload=pool)
-        async with InProcessEngine(known, journal=journal, answerer=person) as engine:
+        async with InProcessEngine(known, journal=journal, answerer=person) as engine, watchdog:
             begun = await begin(Orchestrator(project.registry, engine, workspace), engine)
             audience = _Audience(engine, begun, screen, lines)
             watching = asyncio.create_task(audience.follow())

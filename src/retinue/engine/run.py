@@ -218,7 +218,7 @@ class LiveRun:
             try:
                 await waiter
             finally:
-                if waiter.cancelled():
+                if waiter in self._waiting:  # nobody waits any more, and the run has not ended in the same moment
                     self._waiting.remove(waiter)
         return self.result
 
