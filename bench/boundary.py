@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from bench.table import Row, median_of
 from retinue.agents.boundary import Boundary
+from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.local import LocalContext
-from retinue.agents.plain import plain_copy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry

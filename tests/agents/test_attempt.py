@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.attempt import Ended, attempt
+from retinue.agents.boundary.attempt import Ended, attempt
 
 GRACE = 0.02
 QUICK = 0.02

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from retinue.agents.boundary import Boundary
-from retinue.agents.policy import Policy
+from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
+from retinue.agents.boundary.policy import Policy
 from retinue.agents.local import LocalContext
-from retinue.agents.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.event import Finished, Message
 from retinue.contract.fault import Fault

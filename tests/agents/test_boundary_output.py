@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.policy import Level, Policy
+from retinue.agents.boundary.policy import Level, Policy
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.event import Finished, UsageNoted

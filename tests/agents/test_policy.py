@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.policy import POLICY, RULES, Again, Policy, Rule, Stop
+from retinue.agents.boundary.policy import POLICY, RULES, Again, Policy, Rule, Stop
 from retinue.contract.fault import Fault
 from retinue.errors import FaultCode
 

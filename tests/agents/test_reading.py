@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from retinue.agents.boundary.reading import read_text
 from retinue.agents.port import ABSENT, Reply
-from retinue.agents.reading import read_text
 from retinue.contract import json, schema
 from retinue.contract.result import Usage
 from retinue.errors import OutputInvalid, ParseError

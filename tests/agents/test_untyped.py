@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.untyped import Decoding, decode
+from retinue.agents.boundary.untyped import Decoding, decode
 from retinue.contract import json, schema
 from retinue.contract.model import JsonMapping
 

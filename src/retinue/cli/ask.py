@@ -12,8 +12,8 @@ from retinue.cli.options import Bounds, Form, bound_options, form_options, works
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retinue.agents.boundary.untyped import Decoding
     from retinue.agents.port import Agent
-    from retinue.agents.untyped import Decoding
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Settled
     from retinue.contract.budget import Budget
@@ -186,7 +186,7 @@ def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
 
 def _decoded(said: dict[str, Any], skill: "Skill") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
     """Parameters that came as text, as what the skill's schema asks for (C44)."""
-    from retinue.agents.untyped import decode
+    from retinue.agents.boundary.untyped import decode
 
     return decode(said, skill.input_schema) if said else ({}, ())
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from retinue.agents.untyped import decode
+from retinue.agents.boundary.untyped import decode
 from retinue.cli.output import plain, safe, tell
 from retinue.contract import schema
 from retinue.contract.question import Answer, Question

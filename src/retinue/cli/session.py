@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeAlias, cast
 
-from retinue.agents.policy import POLICY
+from retinue.agents.boundary.policy import POLICY
 from retinue.cli import places
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from retinue.agents.content import render_content
+from retinue.agents.boundary.content import render_content
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping

@@ -6,9 +6,9 @@ Nothing a caller holds is shared with the agent, and nothing is filled in silent
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from retinue.agents.plain import plain_copy
-from retinue.agents.policy import Policy
-from retinue.agents.prepared import Prepared
+from retinue.agents.boundary.plain import plain_copy
+from retinue.agents.boundary.policy import Policy
+from retinue.agents.boundary.prepared import Prepared
 from retinue.contract import names, schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -17,7 +17,7 @@ from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput
 
 if TYPE_CHECKING:
-    from retinue.agents.untyped import Decoding
+    from retinue.agents.boundary.untyped import Decoding
 
 __all__ = ["Given", "give"]
 
@@ -54,7 +54,7 @@ def give(task: Task, prepared: Prepared) -> Given:
 
     decodings: tuple[Decoding, ...] = ()
     if task.untyped:
-        from retinue.agents.untyped import decode  # noqa: PLC0415 - typed callers do not need it
+        from retinue.agents.boundary.untyped import decode  # noqa: PLC0415 - typed callers do not need it
 
         parameters, decodings = decode(parameters, skill.input_schema)
     filled = _filled(parameters, ((skill.instruction_field, instruction), (skill.target_field, task.target)))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from retinue.agents.policy import POLICY, Policy
+from retinue.agents.boundary.policy import POLICY, Policy
 from retinue.agents.port import Agent
 from retinue.contract import CONTRACT_VERSION, names, schema
 from retinue.contract.definition import Definition, Skill

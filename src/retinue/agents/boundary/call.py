@@ -1,4 +1,4 @@
-"""The boundary: the one place where every call to any agent is checked on both sides.
+"""One call through the boundary: look up, check, call, judge, correct or retry, and say what it came to.
 
 Whatever an agent, a task or a name does, a `Result` comes back; only cancellation passes. One call, all its attempts
 together, is one step of an engine. What is *in* a plan that an agent returns, and who else could do the job, is for
@@ -9,17 +9,17 @@ from asyncio import CancelledError
 from collections.abc import Mapping
 from typing import Final, cast
 
-from retinue.agents.attempt import Ended, attempt
-from retinue.agents.checks import Judged, Readers, judge
-from retinue.agents.content import render_content
-from retinue.agents.deadline import Bound, attempt_bound, call_bound
-from retinue.agents.faults import fault_of, invalid_input, notes_of
-from retinue.agents.parameters import Given, give
-from retinue.agents.policy import POLICY, Move, Policy, Stop
+from retinue.agents.boundary.attempt import Ended, attempt
+from retinue.agents.boundary.checks import Judged, Readers, judge
+from retinue.agents.boundary.content import render_content
+from retinue.agents.boundary.deadline import Bound, attempt_bound, call_bound
+from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of
+from retinue.agents.boundary.parameters import Given, give
+from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
+from retinue.agents.boundary.prepared import Agents, Prepared, prepare
+from retinue.agents.boundary.spending import overspent
+from retinue.agents.boundary.usage import add_usage
 from retinue.agents.port import ABSENT, Agent, Correction, RunContext
-from retinue.agents.prepared import Agents, Prepared, prepare
-from retinue.agents.spending import overspent
-from retinue.agents.usage import add_usage
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.event import Decision, Finished, Message, Retried, Started, UsageNoted
 from retinue.contract.fault import Fault

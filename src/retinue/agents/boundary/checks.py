@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict
 
-from retinue.agents.claims import check_files
-from retinue.agents.faults import fault_of, output_invalid
-from retinue.agents.plain import plain_copy
+from retinue.agents.boundary.claims import check_files
+from retinue.agents.boundary.faults import fault_of, output_invalid
+from retinue.agents.boundary.plain import plain_copy
+from retinue.agents.boundary.prepared import Prepared
+from retinue.agents.boundary.reading import Reader, read_text
+from retinue.agents.boundary.sound import CLAIMS, sound
 from retinue.agents.port import ABSENT, Reply, RunContext
-from retinue.agents.prepared import Prepared
-from retinue.agents.reading import Reader, read_text
-from retinue.agents.sound import CLAIMS, sound
 from retinue.contract import json, schema
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
