@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.importing import import_file
@@ -93,8 +93,8 @@ def load_file(path: Path, *, file: str | None = None) -> Loaded:
 
 
 def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
-    if not path.resolve().is_relative_to(root.resolve()):
-        return _failed("leads-out", "The link leads out of the project.", file, "Copy the file into the project.")
+    if not _lies_inside(path, root):
+        return _failed("leads-out", *_LEADS_OUT, file=file)
     if path.suffix.lower() != ".py":
         return load_file(path, file=file)
     if not trusted:
@@ -182,7 +182,8 @@ def _files(root: Path, place: _Place) -> Iterator[tuple[Path, Loaded | None]]:
     for path, problem in _walk(root / place.folder, place, root=root):
         file, ending = _shown(path, root), path.suffix.lower()
         if problem:
-            yield path, _failed("unreadable", problem, file, "Make it readable, or move it elsewhere.")
+            message, fix = problem
+            yield path, _failed("unreadable", message, file, fix)
         elif ending in place.endings:
             count += 1
             if count > _MAX_FILES:
@@ -196,29 +197,45 @@ def _files(root: Path, place: _Place) -> Iterator[tuple[Path, Loaded | None]]:
             yield path, _failed("unknown-kind", message, file, fix, severity="warning")
 
 
-def _walk(folder: Path, place: _Place, *, root: Path, depth: int = 1) -> Iterator[tuple[Path, str]]:
-    """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it, or nothing."""
+_Problem: TypeAlias = tuple[str, str]
+"""What is wrong with a place, and what to do about it."""
+
+_LEADS_OUT: Final = ("The link leads out of the project, or in a circle.", "Copy what it leads to into the project.")
+_LINKED: Final = ("A link to a folder is not followed.", "Put the files here, or link each one.")
+_SHALLOW: Final = ("Folders are not searched here.", "Move its files one folder up.")
+_TOO_DEEP: Final = ("The folder is too deep to be searched.", "Move its files further up.")
+
+
+def _walk(folder: Path, place: _Place, *, root: Path, depth: int = 1) -> Iterator[tuple[Path, _Problem | None]]:
+    """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it, if anything."""
     try:
-        if not folder.resolve().is_relative_to(root.resolve()):
-            yield folder, "The link leads out of the project."
+        if not _lies_inside(folder, root):
+            yield folder, _LEADS_OUT
             return
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        yield folder, f"The folder cannot be read: {error.strerror}."
+        yield folder, (f"The folder cannot be read: {error.strerror}.", "Make it readable, or move it elsewhere.")
         return
     for entry in entries:
         path = Path(entry.path)
         if not entry.is_dir():
-            yield path, ""
+            yield path, None
         elif entry.is_symlink():
-            yield path, "A link to a folder is not followed."
+            yield path, _LINKED
         elif place.deep and depth < _MAX_DEPTH:
             yield from _walk(path, place, root=root, depth=depth + 1)
         elif not place.silent and entry.name != "__pycache__":
-            yield path, "Folders are not searched here." if depth == 1 else "The folder is too deep to be searched."
+            yield path, _SHALLOW if depth == 1 else _TOO_DEEP
+
+
+def _lies_inside(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return False
 
 
 def _shown(path: Path, root: Path) -> str:

@@ -62,8 +62,13 @@ def _unanswered(one: Mapping[str, object]) -> str:
 
 
 def _failure(one: Mapping[str, object]) -> str:
-    hint = f" {_prose(one['hint'])}" if one.get("hint") else ""
-    return f"{_line(one['title'])} (`{one['agent']}`): {_prose(one['message'])}{hint}"
+    said = [_sentence(_prose(text)) for text in (one["message"], one.get("hint")) if text]
+    return f"{_line(one['title'])} (`{one['agent']}`): {' '.join(said)}"
+
+
+def _sentence(text: str) -> str:
+    """`text` as it stands among sentences: tools and agents often leave out the capital and the full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"
 
 
 def _prose(text: object) -> str:

@@ -49,7 +49,7 @@ def check_goal(goal: str) -> str:
     """`goal` without space around it.
 
     Raises:
-        InvalidInput: It is empty, longer than `GOAL_CHARS`, or holds control characters.
+        InvalidInput: It is empty, longer than `GOAL_CHARS`, no Unicode, or holds control characters.
     """
     stripped = goal.strip()
     if not stripped:
@@ -61,7 +61,13 @@ def check_goal(goal: str) -> str:
             path="/goal",
         )
     for place, character in enumerate(stripped):
-        if (character < " " and character not in "\t\n\r") or character == "\x7f" or "\ud800" <= character <= "\udfff":
+        if "\ud800" <= character <= "\udfff":
+            raise InvalidInput(
+                f"The goal is not valid Unicode at position {place}: {character!r}.",
+                hint="Write it in UTF-8; in a terminal, set a UTF-8 locale such as `LC_ALL=C.UTF-8`.",
+                path="/goal",
+            )
+        if (character < " " and character not in "\t\n\r") or character == "\x7f":
             raise InvalidInput(
                 f"The goal holds the control character {character!r} at position {place}.",
                 hint="Remove it; only tabs and line ends may stand beside printable characters.",

@@ -136,8 +136,11 @@ class _Judge:
         judged, gives = self._judged, self._prepared.gives
         try:
             judged.data = copy = plain_copy(data)
-        except InvalidInput:
-            self._findings += _below("/data", schema.compile({}).findings(data))
+        except InvalidInput as error:
+            # The schema's guard lists every obstacle but does not know how large a text may become.
+            obstacles = schema.compile({}).findings(data)
+            too_large = Finding(rule="reply/data", message=error.message, path=error.path, fix=error.hint)
+            self._findings += _below("/data", obstacles or [too_large])
             return
         judged.fits = True
         for validator in (gives, self._answer):

@@ -57,6 +57,11 @@ _SHARED: Final = (
 
 
 def _dumped(value: object, dump: Dump | None) -> object:
+    if hasattr(type(value), "__next__"):  # writing it would go on for as long as it does
+        raise OutputInvalid(
+            f"The answer, a `{type(value).__name__}`, is an iterator, and nobody knows where it ends.",
+            hint="Return a list of what it yields.",
+        )
     try:
         return dump(value) if dump else to_jsonable_python(value, exclude_none=True)
     except (TypeError, ValueError, RecursionError) as error:

@@ -23,7 +23,7 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import to_json
+from pydantic_core import CoreConfig, SchemaSerializer, to_json
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.refused import as_detail, findings_of, in_short
@@ -124,7 +124,8 @@ def read_signature(
 
 
 def _dump(gives: TypeAdapter[Any]) -> Dump:
-    to_python = gives.serializer.to_python
+    # Left to itself, pydantic writes NaN as null wherever nothing is declared, and nobody would hear of it.
+    to_python = SchemaSerializer(gives.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
 
     def dump(value: object) -> object:
         # A value of another type is written as what it is; whether that fits is for the output schema to say.
