@@ -94,7 +94,8 @@ def load_file(path: Path, *, file: str | None = None) -> Loaded:
 
 def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
     if not _lies_inside(path, root):
-        return _failed("leads-out", *_LEADS_OUT, file=file)
+        message, fix = _LEADS_OUT
+        return _failed("leads-out", message, file, fix)
     if path.suffix.lower() != ".py":
         return load_file(path, file=file)
     if not trusted:
