@@ -326,7 +326,7 @@ _odd_paths = st.one_of(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 @given(path=_odd_paths, is_absolute=st.booleans())
 @example(path="src/up/../secret.txt", is_absolute=False)
-@example(path="/".join(("away", "root", "src", "a.py")), is_absolute=False)
+@example(path="away/../away/outside", is_absolute=False)
 def test_no_path_at_all_reads_or_writes_outside(tree: Path, path: str, is_absolute: bool) -> None:
     fence = Workspace(tree, write=["docs"])
     asked = f"{tree}/{path}" if is_absolute else path

@@ -208,7 +208,7 @@ _TOO_DEEP: Final = ("The folder is too deep to be searched.", "Move its files fu
 
 
 def _walk(folder: Path, place: _Place, *, root: Path, depth: int = 1) -> Iterator[tuple[Path, _Problem | None]]:
-    """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it, if anything."""
+    """The files in `folder` and as far below as the place asks, sorted, each with what is wrong with it."""
     try:
         if not _lies_inside(folder, root):
             yield folder, _LEADS_OUT
@@ -222,7 +222,7 @@ def _walk(folder: Path, place: _Place, *, root: Path, depth: int = 1) -> Iterato
         return
     for entry in entries:
         path = Path(entry.path)
-        if not entry.is_dir():
+        if not _is_folder(entry):
             yield path, None
         elif entry.is_symlink():
             yield path, _LINKED
@@ -230,6 +230,13 @@ def _walk(folder: Path, place: _Place, *, root: Path, depth: int = 1) -> Iterato
             yield from _walk(path, place, root=root, depth=depth + 1)
         elif not place.silent and entry.name != "__pycache__":
             yield path, _SHALLOW if depth == 1 else _TOO_DEEP
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself; whoever opens it will be told
+        return False
 
 
 def _lies_inside(path: Path, root: Path) -> bool:

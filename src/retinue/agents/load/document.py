@@ -97,11 +97,14 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         raise MissingFile(f"There is no file {str(path)!r}.", hint="Check the path.") from None
     except (OSError, ValueError) as error:
         raise AccessDenied(f"{str(path)!r} cannot be opened: {error}.", hint="Check its permissions.") from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - a descriptor, opened without waiting for a pipe's writer
+    try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise AccessDenied(f"{str(path)!r} is no regular file.", hint="Point at a file.")
-        data = file.read(max_bytes + 1)
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read(max_bytes + 1)
+    finally:
+        os.close(handle)
     if len(data) > max_bytes:
         raise refusal(
             f"The file has {max(status.st_size, len(data))} bytes; {max_bytes} are allowed.",
