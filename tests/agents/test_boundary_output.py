@@ -86,6 +86,14 @@ def test_what_is_no_json_is_refused_with_its_place(value: object, path: str) -> 
     assert result.data is None
 
 
+def test_data_that_is_too_large_is_told_so() -> None:
+    result = answered(Reply(data={"words": "x" * 20_000_000}))
+    assert findings(result) == ["/data"]
+    assert result.fault is not None
+    assert "bytes" in result.fault.message
+    assert result.data is None
+
+
 def test_everything_that_is_no_json_is_listed() -> None:
     assert findings(answered(Reply(data={"a": {1}, "b": b"x", "c": [float("nan")]}))) == [
         "/data/a",

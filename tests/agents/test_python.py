@@ -4,6 +4,8 @@ import asyncio
 import dataclasses
 import datetime as dt
 import enum
+import itertools
+import math
 import subprocess
 import sys
 import threading
@@ -32,6 +34,10 @@ NO_RUN = cast("RunContext", object())
 class Depth(enum.Enum):
     QUICK = "quick"
     DEEP = "deep"
+
+
+class Loose(BaseModel):
+    anything: Any
 
 
 class Finding(BaseModel):
@@ -512,6 +518,27 @@ def test_each_kind_of_answer_becomes_a_reply() -> None:
 
     assert call(whole) is reply
     assert whole.definition.skills[0].output_schema is None
+
+
+@pytest.mark.parametrize("declared", [None, dict[str, Any], list[Any], Loose, float], ids=str)
+def test_what_is_no_number_is_never_written_as_null(declared: Any) -> None:
+    options: Any = {"description": "d"} if declared is None else {"description": "d", "output": declared}
+    values: dict[Any, Any] = {list[Any]: [math.nan], Loose: Loose(anything={"a": [math.nan]}), float: math.nan}
+
+    @agent(**options)
+    async def give() -> Any:
+        return values.get(declared, {"a": math.nan})
+
+    assert "nan" in repr(call(give).data)
+
+
+def test_an_iterator_is_no_answer() -> None:
+    @agent(description="d", output=list[int])
+    async def endless() -> Any:
+        return itertools.count()
+
+    with pytest.raises(OutputInvalid, match="`count`, is an iterator"):
+        call(endless)
 
 
 def test_a_result_is_taken_apart() -> None:

@@ -10,11 +10,12 @@ from hypothesis import given, strategies as st
 
 from retinue.agents.discover import discover, load_file
 from retinue.agents.load import Prompted
+from retinue.agents.load.document import read_bytes
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
-from retinue.errors import InvalidDefinition, RetinueError, UnknownName
+from retinue.errors import AccessDenied, InvalidDefinition, RetinueError, UnknownName
 
 
 def an_agent(name: str, version: str = "1.0", **facts: object) -> Agent:
@@ -399,6 +400,36 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
         ".claude/agents/loop": "A",
         "agents": "The",
     }
+
+
+@pytest.mark.parametrize("name", [".retinue/agents/a.json", ".retinue/agents/a.py", ".claude/agents/a.md"])
+def test_a_link_that_leads_to_itself_is_passed_over_and_the_others_are_found(tmp_path: Path, name: str) -> None:
+    write(tmp_path, ".claude/agents/ok.md", GOOD.format(name="ok"))
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).symlink_to(tmp_path / name)
+    registry = discover(tmp_path, trusted=True)
+    assert [each.name for each in registry.definitions()] == ["ok"]
+    assert "circle" in skipped(registry)[name].reason
+
+
+def test_a_folder_that_leads_to_itself_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "agents").symlink_to("agents")
+    assert "circle" in skipped(discover(tmp_path, trusted=True))["agents"].reason
+
+
+def test_what_is_said_of_a_folder_fits_it(tmp_path: Path) -> None:
+    write(tmp_path, ".retinue/agents/below/ok.md", GOOD.format(name="ok"))
+    (tmp_path / ".retinue/agents/link").symlink_to(tmp_path)
+    hints = {path: entry.hint for path, entry in skipped(discover(tmp_path, trusted=True)).items()}
+    assert hints == {
+        ".retinue/agents/below": "Move its files one folder up.",
+        ".retinue/agents/link": "Put the files here, or link each one.",
+    }
+
+
+def test_a_folder_is_no_file_to_read(tmp_path: Path) -> None:
+    with pytest.raises(AccessDenied, match="no regular file"):
+        read_bytes(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")

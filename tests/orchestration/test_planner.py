@@ -185,6 +185,11 @@ def test_a_goal_that_cannot_be_one_is_refused(goal: str):
     assert refused.value.path == "/goal"
 
 
+def test_half_a_character_is_no_control_character():
+    with pytest.raises(InvalidInput, match="not valid Unicode at position 5"):
+        PLANNER.plan("half \ud800")
+
+
 def test_a_goal_of_very_many_requests_is_planned_in_part_and_says_so():
     goal = ". ".join(f"Find everything about topic{number} in the code" for number in range(60))
     plan = PLANNER.plan(goal)

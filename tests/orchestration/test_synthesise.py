@@ -76,6 +76,12 @@ def test_what_failed_what_nobody_does_and_what_must_be_asked_is_said():
     assert result.completeness == 25
 
 
+@pytest.mark.parametrize("message", ["it is in no repository", "It is in no repository.", "it is in no repository."])
+def test_what_went_wrong_is_said_in_sentences(message: str):
+    result = merged((node("n1", "one"), good("One.")), (node("n2", "two"), bad(message)))
+    assert "It is in no repository. Mend it." in result.content
+
+
 @pytest.mark.parametrize(
     ("results", "plan", "lifecycle", "outcome"),
     [

@@ -5,6 +5,7 @@ A verb's module is imported when the verb is used; the words shown by `--help` s
 
 import contextlib
 import difflib
+import errno
 import importlib
 import io
 import os
@@ -89,6 +90,13 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _nobody_listens()
         code = Exit.OK
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            code = _explain(error, machine=machine)
+        else:
+            _nobody_listens()
+            facts = {"code": "unavailable", "message": f"The answer cannot be written: {error.strerror}."}
+            code = _tell({**facts, "hint": "Free some space, or write it elsewhere."}, Exit.FAILED, machine=machine)
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
         code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
@@ -120,11 +128,11 @@ def _explain(error: Exception, *, machine: bool) -> Exit:
 
 
 def _nobody_listens() -> None:
-    """Whoever read our output has gone. Python would complain once more when it closes the stream."""
+    """Nothing takes our output any more. Python would complain once more when it closes the stream."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

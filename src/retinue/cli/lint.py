@@ -85,8 +85,8 @@ def _below(folder: Path) -> "Iterator[Path]":
     for where, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if each not in _SKIPPED and (each[0] != "." or each in _OPENED)]
         for name in files:
-            if name.lower().endswith(_ENDINGS) and (file := Path(where, name)).is_file():
-                yield file
+            if name.lower().endswith(_ENDINGS) and not (file := Path(where, name)).is_dir():
+                yield file  # one that is no file, or a link in a circle, is said to be so when it is read
 
 
 def _is_definition(file: Path, folder: Path) -> bool:
