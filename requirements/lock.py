@@ -27,6 +27,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "dev": (
         "pyproject.toml",
         "--group=dev",
+        "--extra=data",
         "--constraint=requirements/run.txt",
         "--constraint=requirements/build.txt",
     ),

@@ -19,6 +19,7 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.table import Chart, Table
 from retinue.contract.task import Task
 
 __all__ = ["generate"]
@@ -31,6 +32,7 @@ _ALIASES: Final = {"answer_schema": "schema"}
 _MODELS: Final[dict[str, type[Model]]] = {
     "answer": Answer,
     "budget": Budget,
+    "chart": Chart,
     "definition": Definition,
     "delegation": Delegation,
     "fault": Fault,
@@ -40,6 +42,7 @@ _MODELS: Final[dict[str, type[Model]]] = {
     "question": Question,
     "result": Result,
     "skill": Skill,
+    "table": Table,
     "task": Task,
 }
 
