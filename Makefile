@@ -79,6 +79,10 @@ coverage: $(VENV)/.dev ## run every test and show which branches no test took
 bench: $(VENV)/.run ## measure speed and memory, as docs/performance.md reports them
 	@$(BIN)/python -m bench $(ARGS)
 
+.PHONY: bench-peers
+bench-peers: $(VENV)/.dev ## the same job beside three other frameworks, each in its own environment (a few minutes)
+	@$(BIN)/python -m bench.peers $(ARGS)
+
 .PHONY: rows
 rows: $(VENV)/.dev ## count the requirement rows by status
 	@$(BIN)/python tests/requirements/report.py

@@ -6,7 +6,8 @@
 
 One lock for each way of installing: `build` builds the package, `run` is what `pip install retinue` needs, `dev` adds
 the tools of a contributor, `all` proves that every extra can stand beside every other. They agree on every version
-they share, hold for all systems and Python versions we support, and name neither an index nor a path.
+they share. `peers-*` are the frameworks that `bench.peers` measures, each apart from everything else. All of them hold
+for all systems and Python versions we support, and name neither an index nor a path.
 """
 
 import argparse
@@ -32,6 +33,9 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--constraint=requirements/build.txt",
     ),
     "all": ("pyproject.toml", "--extra=all", "--constraint=requirements/run.txt"),
+    "peers-agent-framework": ("requirements/peers-agent-framework.in",),
+    "peers-agno": ("requirements/peers-agno.in",),
+    "peers-langgraph": ("requirements/peers-langgraph.in",),
 }
 
 
@@ -47,8 +51,9 @@ def main() -> int:
         copy = Path(folder)
         shutil.copy(ROOT / "pyproject.toml", copy)
         (copy / "requirements").mkdir()
-        for lock in (ROOT / "requirements").glob("*.txt"):
-            shutil.copy(lock, copy / "requirements")
+        for kept in ("*.txt", "*.in"):
+            for lock in (ROOT / "requirements").glob(kept):
+                shutil.copy(lock, copy / "requirements")
         for name in LOCKS:
             compile_lock(name, root=copy, options=("--upgrade",) if options.upgrade else ())
         stale = [name for name in LOCKS if differs(name, copy=copy)]
