@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from retinue.contract.event import Event
     from retinue.contract.fault import Fault
     from retinue.contract.finding import Finding
-    from retinue.contract.plan import Delegation, Plan
+    from retinue.contract.plan import Delegation, Expected, Plan
     from retinue.contract.question import Answer, Question
     from retinue.contract.result import Artifact, Result, Warned
     from retinue.contract.task import Task
     from retinue.engine.inprocess import InProcessEngine
     from retinue.errors import RetinueError
     from retinue.orchestration.orchestrator import Orchestrator, workflows
+    from retinue.orchestration.supervise import supervise
     from retinue.tools.workspace import Workspace
 
 __version__ = "0.1.0"
@@ -47,6 +48,7 @@ __all__ = [
     "Definition",
     "Delegation",
     "Event",
+    "Expected",
     "Fault",
     "Finding",
     "InProcessEngine",
@@ -66,6 +68,7 @@ __all__ = [
     "agent",
     "call",
     "skill",
+    "supervise",
     "workflows",
 ]
 
@@ -79,6 +82,7 @@ _HOMES: Final = {
     "Definition": "contract.definition",
     "Delegation": "contract.plan",
     "Event": "contract.event",
+    "Expected": "contract.plan",
     "Fault": "contract.fault",
     "Finding": "contract.finding",
     "InProcessEngine": "engine.inprocess",
@@ -97,6 +101,7 @@ _HOMES: Final = {
     "agent": "agents.python",
     "call": "agents.local",
     "skill": "agents.python",
+    "supervise": "orchestration.supervise",
     "workflows": "orchestration.orchestrator",
 }
 

@@ -20,7 +20,7 @@ from retinue.orchestration.router import Router
 from tests.catalogue.conftest import Ask
 from tests.house.test_imports import loaded_after
 
-NAMES = ["git_state_analyzer", "researcher_analyst"]
+NAMES = ["data_analyst", "git_state_analyzer", "pattern_discovery", "research_supervisor", "researcher_analyst"]
 AGENTS = {agent.definition.name: agent for agent in agents()}
 
 

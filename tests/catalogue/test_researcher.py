@@ -182,7 +182,7 @@ def test_what_is_named_and_not_there_is_said(ask: Ask) -> None:
     assert data(name)["answer"].startswith("`CoffeeGrinder` does not occur in the files searched.")
     assert name.outcome == "rejected"
     file = ask.research("what does src/kettl.py contain?")
-    assert data(file)["answer"].startswith("There is no file `src/kettl.py`.")
+    assert data(file)["answer"].startswith("There is no file `src/kettl.py` among those searched.")
     assert file.warnings[0].recovery.startswith("Did you mean 'src/kettle.py'")
     spelled = ask.research("where is OPEN_VALVE defined?")
     assert places(spelled) == ["src/kettle.py:17"]
@@ -295,6 +295,33 @@ def test_odd_files_are_left_out_and_said(kitchen: Repository, ask: Ask) -> None:
     left_out = {one["source"]: one["reason"] for one in data(result)["not_searched"]}
     assert left_out["docs/binary.md"] == "Left out: it is binary."
     assert "2400000 bytes" in left_out["docs/huge.md"]
+    assert left_out['"docs/latin\\351.md"'] == "Left out: its name is not UTF-8."
+    assert not any("not that of a text" in reason for reason in left_out.values())
+
+
+def test_how_to_is_answered_by_what_to_do(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "valve.md").write_text(
+        "# Valves\n\nThe valve must not be opened when the valve is hot.\n\n"
+        "## Usage\n\nTo open the valve, turn the `lever` by hand.\n"
+    )
+    ask = ask_in(tmp_path)
+    assert data(ask.research("how do I open the valve?"))["answer"].startswith("To open the valve, turn")
+    assert data(ask.research("how is the valve opened?"))["answer"].startswith("The valve must not be opened")
+
+
+def test_a_path_from_here_is_the_path(kitchen: Repository, ask: Ask) -> None:
+    assert read_question("what does ./docs/./x and ././Safe.md say").files[-1] == "Safe.md"
+    here = data(ask.research("what does ./README.md say?"))
+    assert here["findings"] == data(ask.research("what does README.md say?"))["findings"]
+
+
+def test_one_file_is_one_file(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "README.md").write_text(README)
+    assert (
+        "Searched 1 file (1 of docs) for" in data(ask_in(tmp_path).research("where is the flux capacitor?"))["answer"]
+    )
+    report = ask_in(tmp_path).research("why does the valve open?", output_format="detailed_report")
+    assert "1 file of docs." in report.content
 
 
 def test_without_a_repository_there_is_no_revision(tmp_path: Path, ask_in: AskIn) -> None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Give
 from tests.cli.test_lint import GOOD
 
@@ -75,6 +77,19 @@ def test_a_built_in_agent_shows_examples(retinue: Give, folder: Path) -> None:
     said = retinue("agents", "researcher_analyst")
     assert "  for example\n" in said.out
     assert "  gives\n" in said.out
+
+
+@pytest.mark.row("B19")
+def test_the_light_schema_is_a_line_for_each_agent_and_skill(retinue: Give, team: Path) -> None:
+    said = retinue("agents", "--light")
+    assert said.code == 0
+    paragraphs = said.out.strip().split("\n\n")
+    singer = next(each for each in paragraphs if each.startswith("singer — "))
+    assert singer.splitlines()[1].startswith("- ")
+    assert any(' EX: "' in each for each in paragraphs)
+    assert not any("task_validation" in each for each in paragraphs)  # it cannot be called here
+    alone = retinue("agents", "singer", "--light", "--json")
+    assert alone.data == {"light_schema": singer}
 
 
 def test_a_mistyped_name_lists_the_nearest_first(retinue: Give, folder: Path) -> None:

@@ -74,7 +74,7 @@ def test_an_error_for_programs_is_one_line_of_json(retinue: Give, folder: Path) 
 def test_a_usage_error_for_programs_is_json_too(retinue: Give) -> None:
     assert retinue("run", "--json").error == {
         "code": "invalid_input",
-        "message": "Missing argument 'GOAL...'.",
+        "message": "Missing argument 'GOAL...'. Say a goal, or name a plan with --plan FILE.",
         "hint": "See `retinue run --help`.",
     }
 

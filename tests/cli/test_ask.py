@@ -103,7 +103,7 @@ def test_a_skill_may_be_named_before_the_instruction(retinue: Give, team: Path) 
 def test_an_agent_that_delegates_answers_in_its_own_name(retinue: Give, team: Path) -> None:
     said = retinue("ask", "chief", "govern", "--json")
     assert (said.data["agent"], said.data["outcome"]) == ("chief", "success")
-    assert [section["agent"] for section in said.data["data"]["answer"]] == ["singer", "printer"]
+    assert [section["agent"] for section in said.data["data"]["parts"]] == ["singer", "printer"]
 
 
 def test_an_agent_may_ask_and_nobody_is_there(retinue: Give, team: Path) -> None:

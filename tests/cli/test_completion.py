@@ -103,5 +103,5 @@ def test_whatever_goes_wrong_nothing_is_offered(folder: Path, home: Path) -> Non
 
 
 def test_agents_are_offered_by_their_beginning(folder: Path) -> None:
-    assert words(complete.agent_names(context(), ARGUMENT, "res")) == ["researcher_analyst"]
+    assert words(complete.agent_names(context(), ARGUMENT, "researcher")) == ["researcher_analyst"]
     assert words(complete.agent_words(context(words=()), ARGUMENT, "git")) == ["git_state_analyzer"]

@@ -80,6 +80,21 @@ def start(home: Path, folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
+def test_words_arrive_as_they_were_typed_where_the_locale_knows_no_accents(team: Path, home: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(home, team, "ask", "singer", "--params", '{"task": "naïve"}', "--json", **plain)
+    assert (done.returncode, json.loads(done.stdout)["data"]) == (0, {"song": "naïve"})
+    done = run(home, team, "ask", "singer", "a naïve song", "--json", **plain)
+    assert (done.returncode, json.loads(done.stdout)["data"]) == (0, {"song": "a naïve song"})
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_an_error_that_cannot_be_told_still_has_its_exit_code(team: Path, home: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, "run", ""], cwd=team, env=environment(home), stderr=full, check=False)
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_was_finished_and_leaves_nothing_behind(
     team: Path, home: Path, how: signal.Signals
@@ -121,8 +136,12 @@ def test_a_second_interrupt_does_not_wait(team: Path, home: Path) -> None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)  # two at once would be one
         process.send_signal(signal.SIGINT)
-        process.communicate()
+        _, err = process.communicate()
     assert process.returncode == 130
+    error = json.loads(err.splitlines()[-1])["error"]
+    run_id = json.loads(run(home, team, "runs", "list", "--json").stdout)[0]["run"]
+    assert error["code"] == "canceled"
+    assert f"`retinue runs resume {run_id}`" in error["hint"]
 
 
 def test_an_interrupt_before_anything_has_begun_is_one_too(team: Path, home: Path) -> None:
@@ -148,7 +167,7 @@ def test_the_version_is_told_without_loading_anything_heavy() -> None:
 
 
 def test_help_of_a_verb_loads_nothing_heavy() -> None:
-    for verb in ("run", "ask", "runs", "agents", "lint", "trust", "config", "doctor"):
+    for verb in ("run", "plan", "ask", "runs", "agents", "lint", "trust", "config", "doctor"):
         code = f"import sys\nfrom retinue.cli import main\nmain(['{verb}', '--help']); print(*sys.modules)"
         done = subprocess.run(
             [sys.executable, "-c", code], env=child_environment(), capture_output=True, text=True, check=True

@@ -110,7 +110,7 @@ def test_a_question_with_nobody_there_is_in_the_output(retinue: Give, team: Path
     assert said.code == 9
     assert "## Questions" in said.out
     assert "error: Nobody is there to answer: What is `colour`" in said.err
-    assert "--param colour=" in said.err
+    assert "Put `colour` into the plan" in said.err
     assert "retinue runs resume" in said.err
 
 

@@ -1,5 +1,6 @@
 """An agent that keeps the process to itself: nobody can interrupt it, and yet the command comes to an end."""
 
+import json
 import os
 from pathlib import Path
 
@@ -39,4 +40,7 @@ def test_an_agent_that_blocks_everything_ends_the_command_with_a_reason(home: Pa
     assert "kept the whole process to itself for more than 0.5 s" in done.stderr
     assert "run.offload" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "hello" in run(home, folder, "runs", "list").stdout
+    (listed,) = json.loads(run(home, folder, "runs", "list", "--json").stdout)
+    assert listed["label"] == "hello"
+    assert f"`retinue runs resume {listed['run']}` goes on" in done.stderr
+    assert f"`retinue runs show {listed['run']} --events` tells what" in done.stderr

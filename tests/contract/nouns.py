@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 
-from retinue.contract import budget, definition, event, fault, finding, plan, question, result, task
+from retinue.contract import budget, definition, event, fault, finding, plan, question, result, table, task
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Delegation, Plan
+from retinue.contract.table import Chart, Column, Series, Table
 
-__all__ = ["BODIES", "NOUNS", "json_values", "nouns_of", "plans", "values_of"]
+__all__ = ["BODIES", "NOUNS", "charts", "json_values", "nouns_of", "plans", "tables", "values_of"]
 
 
 def nouns_of(*modules: types.ModuleType) -> tuple[type[Model], ...]:
@@ -26,7 +27,7 @@ def nouns_of(*modules: types.ModuleType) -> tuple[type[Model], ...]:
     return tuple(sorted(found, key=lambda noun: noun.__name__))
 
 
-NOUNS = nouns_of(budget, definition, fault, finding, plan, question, result, task)
+NOUNS = nouns_of(budget, definition, fault, finding, plan, question, result, table, task)
 BODIES: tuple[type[event.Body], ...] = get_args(event.Body)
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -45,6 +46,10 @@ def values_of(noun: type[Model]) -> st.SearchStrategy[Model]:
     """Values of one noun, each optional field sometimes left out."""
     if noun is Plan:
         return plans
+    if noun is Table:
+        return tables
+    if noun is Chart:
+        return charts
     given = {name: _field(info) for name, info in noun.model_fields.items()}
     always = {name: values for name, values in given.items() if noun.model_fields[name].is_required()}
     sometimes = {name: values for name, values in given.items() if name not in always}
@@ -67,6 +72,29 @@ def _plans(draw: st.DrawFn) -> Plan:
 
 
 plans = _plans()
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> Table:
+    """Rows as wide as there are columns."""
+    columns = draw(st.lists(st.deferred(lambda: values_of(Column)), min_size=1, max_size=3))
+    cells = st.tuples(*(st.none() | st.booleans() | _integers | _floats | _texts for _ in columns))
+    fields: dict[str, Any] = {"columns": tuple(columns), "rows": tuple(draw(st.lists(cells, max_size=2)))}
+    return Table(**fields, total_rows=draw(st.none() | st.integers(0, 99)), title=draw(_texts), note=draw(_texts))
+
+
+@st.composite
+def _charts(draw: st.DrawFn) -> Chart:
+    """Series as long as there are labels."""
+    labels = tuple(draw(st.lists(_texts, min_size=1, max_size=3)))
+    values = st.tuples(*(st.none() | _integers | _floats for _ in labels))
+    series = draw(st.lists(st.builds(Series, name=_texts, values=values), min_size=1, max_size=2))
+    kind: Any = draw(st.sampled_from(["bar", "line"]))
+    return Chart(labels=labels, series=tuple(series), kind=kind, title=draw(_texts), unit=draw(st.none() | _texts))
+
+
+tables = _tables()
+charts = _charts()
 
 
 def _field(info: FieldInfo) -> st.SearchStrategy[Any]:
@@ -126,4 +154,5 @@ def _string(metadata: list[Any]) -> st.SearchStrategy[str]:
     for one in metadata:
         if isinstance(one, StringConstraints) and isinstance(one.pattern, str):
             return st.from_regex(one.pattern.removesuffix("$") + r"\Z").filter(lambda text: len(text) <= longest)
-    return _texts
+    least = max((one.min_length for one in metadata if isinstance(one, MinLen)), default=0)
+    return _texts.filter(lambda text: len(text) >= least) if least else _texts

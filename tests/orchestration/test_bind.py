@@ -419,3 +419,90 @@ SCHEMAS = st.recursive(
 def test_no_text_and_no_schema_makes_it_raise(properties: dict[str, Any], clause: str):
     one = Skill(name="x", description="", input_schema={"type": "object", "properties": properties})
     assert isinstance(bind(one, clause, around=AROUND), Bound)
+
+
+@pytest.mark.parametrize(
+    ("clause", "taken", "left_out"),
+    [
+        ("changes in src, not in tests", ["src"], ["tests"]),
+        ("changes, except in tests", None, ["tests"]),
+        ("changes in src", ["src"], None),
+        ("changes without tests", None, ["tests"]),
+        ("not only tests", ["tests"], None),
+    ],
+)
+def test_what_is_denied_is_for_the_parameter_that_leaves_out(
+    clause: str, taken: list[str] | None, left_out: list[str] | None
+):
+    around = Surroundings(exists={"src", "tests"}.__contains__)
+    paths = {"type": "array", "items": {"type": "string"}}
+    bound = bind(skill({"paths": paths, "exclude_paths": paths}), clause, around=around).parameters
+    assert (bound.get("paths"), bound.get("exclude_paths")) == (taken, left_out)
+
+
+@pytest.mark.parametrize(
+    ("name", "clause", "wanted"),
+    [
+        ("exclude_merges", "all commits without merges", True),
+        ("exclude_merges", "all commits, no merges", True),
+        ("exclude_merges", "include merges", False),
+        ("exclude_merges", "the merges", None),
+        ("merges", "without merges", False),
+        ("no_tests", "skip tests", True),
+    ],
+)
+def test_a_flag_that_leaves_out_is_turned_round(name: str, clause: str, wanted: bool | None):
+    assert value({"type": "boolean"}, clause, name=name) is wanted
+
+
+@pytest.mark.parametrize(
+    ("clause", "wanted"),
+    [
+        ("where is it defined, not in code", ["web", "docs", "memory"]),
+        ("don't use the web", ["docs", "memory", "code"]),
+        ("code that does not mention the web", None),
+        ("search in docs, not in code", ["docs"]),
+        ("not in the web, docs, memory, not in code", None),
+    ],
+)
+def test_all_choices_but_those_left_out(clause: str, wanted: list[str] | None):
+    found = value(SOURCES, clause, name="sources")
+    assert found == wanted or (wanted is None and found is not None and "web" not in found)
+
+
+def test_a_time_that_is_denied_is_no_time():
+    assert value({"type": "string"}, "all commits but not from 2024", name="since") is None
+    assert value({"type": "string"}, "not in tests since 2024", name="since") == "2024-01-01"
+
+
+def test_a_file_is_found_by_its_name_and_two_are_asked_about():
+    found = {"a.csv": ["data/a.csv"], "b.csv": ["x/b.csv", "y/b.csv"]}
+    around = Surroundings(exists=lambda _: False, find=lambda name: found.get(name, []))
+    files: dict[str, Any] = {"type": "array", "items": {"type": "string", "pattern": r"\.csv$"}, "default": []}
+    asked = skill({"files": files})
+    bound = bind(asked, "rows in a.csv", around=around)
+    assert bound.parameters == {"files": ["data/a.csv"]}
+    assert bound.bindings[0].words == "a.csv"
+    (question,) = bind(asked, "rows in b.csv", agent="x", around=around).questions
+    assert (question.kind, question.options, question.parameter) == ("choice", ("x/b.csv", "y/b.csv"), "files")
+    assert "Which `b.csv`" in question.text
+    assert bind(asked, "rows in b.csv", given={"files": ["x/b.csv"]}, around=around).questions == ()
+    assert bind(skill({"file": {"type": "string"}}), "rows in c.csv", around=around).parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "clause", "wanted"),
+    [
+        ("range", "what changed between v1.2.0 and v2.0.0", "v1.2.0..v2.0.0"),
+        ("range", "from v1.0 to main", "v1.0..main"),
+        ("range", "between Monday and Friday", None),
+        ("base", "commits on feature/x that main doesn't have", "main"),
+        ("base", "what is not yet in main", "main"),
+        ("base", "how far is it ahead of develop", "develop"),
+        ("branch", "commits on feature/x that main doesn't have", "feature/x"),
+        ("branch", "is feature/x merged", "feature/x"),
+        ("branch", "what is in src/app.py", None),
+    ],
+)
+def test_revisions_said_in_other_words(name: str, clause: str, wanted: str | None):
+    assert value({"type": "string"}, clause, name=name) == wanted

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.clauses import Clause, joined, looks_back, pieces, sentences, strip_courtesy
+from retinue.orchestration.clauses import Clause, joined, pieces, sentences, strip_courtesy
+from retinue.orchestration.references import looks_back
 
 
 def texts(clauses: tuple[Clause, ...]) -> list[str]:

@@ -1,19 +1,34 @@
 """What to do about a failure: a table of situations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from retinue.contract.definition import Skill
+from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
-from retinue.contract.plan import Candidate, Delegation
+from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Result
 from retinue.errors import FaultCode
-from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Situation, decide
+from retinue.orchestration.escalate import MOST_MOVES, Accept, Ask, Elsewhere, GiveUp, Situation, decide
 
 CHOSEN = Candidate(agent="first", skill="read", score=2, share=0.4)
 OTHER = Candidate(agent="second", skill="read", score=1, share=0.3)
+LISTS = Definition(
+    name="first",
+    description="Knows books.",
+    skills=(
+        Skill(name="read", description="Reads a book.", input_schema={"properties": {"book": {"type": "string"}}}),
+        Skill(
+            name="list",
+            description="Lists what books there are on a shelf.",
+            input_schema={},
+            examples=("which books are there", "list the books", "show me the books"),
+        ),
+    ),
+)
+"""An agent with a second skill, to which a more general request may go."""
 
 
 def node(*alternatives: Candidate) -> Delegation:
@@ -34,8 +49,26 @@ def situation(
     rounds: int = 0,
     skill_of: Callable[[Candidate], Skill | None] = lambda _: skill(),
     callable_as: Callable[[Candidate], bool] = lambda _: True,
+    definition_of: Callable[[str], Definition | None] | None = None,
+    unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False,
+    asked: tuple[str, ...] = (),
 ) -> Situation:
-    return Situation(tried=tried, rounds=rounds, skill_of=skill_of, callable_as=callable_as)
+    def alone(name: str) -> Definition | None:
+        found = skill_of(Candidate(agent=name, skill="read", score=0, share=0))
+        return found and Definition(name=name, description="Reads.", skills=(found,))
+
+    return Situation(
+        tried=tried,
+        rounds=rounds,
+        definition_of=definition_of or alone,
+        request_to=lambda wanted, one: put_to(wanted, one) if callable_as(one) else None,
+        unreliable=unreliable,
+        asked=asked,
+    )
+
+
+def put_to(wanted: Delegation, one: Candidate) -> Delegation:
+    return wanted.model_copy(update={"agent": one.agent, "skill": one.skill})
 
 
 @pytest.mark.parametrize("outcome", ["success", "partial"])
@@ -62,17 +95,18 @@ def test_some_faults_are_no_reason_to_ask_somebody_else(code: FaultCode):
     [
         (OTHER, situation(tried=(("first", "read"), ("second", "read"))), "was tried"),
         (OTHER.model_copy(update={"share": 0.1}), situation(), "fits too badly"),
-        (OTHER, situation(skill_of=lambda one: None if one == OTHER else skill()), "is not available"),
+        (OTHER, situation(skill_of=lambda one: None if one.agent == "second" else skill()), "is not available"),
         (
             OTHER,
-            situation(skill_of=lambda one: skill(unavailable="later") if one == OTHER else skill()),
+            situation(skill_of=lambda one: skill(unavailable="later") if one.agent == "second" else skill()),
             "is not available",
         ),
         (
             OTHER,
-            situation(skill_of=lambda one: skill(effects=("write",)) if one == OTHER else skill()),
+            situation(skill_of=lambda one: skill(effects=("write",)) if one.agent == "second" else skill()),
             "would touch more",
         ),
+        (OTHER, situation(unreliable=lambda agent, _: agent == "second"), "failed too often"),
         (OTHER, situation(callable_as=lambda _: False), "needs to know more"),
     ],
 )
@@ -88,7 +122,9 @@ def test_an_alternative_may_be_refused_with_its_reason(candidate: Candidate, giv
 )
 def test_another_skill_of_an_agent_that_is_down_is_no_alternative(code: FaultCode, elsewhere: bool):
     same = Candidate(agent="first", skill="list", score=1, share=0.3)
-    assert isinstance(decide(node(same), failed(code), situation()), Elsewhere) is elsewhere
+    assert (
+        isinstance(decide(node(same), failed(code), situation(definition_of=lambda _: LISTS)), Elsewhere) is elsewhere
+    )
 
 
 @pytest.mark.parametrize(("share", "elsewhere"), [(0.9, True), (0.6, False)])
@@ -116,3 +152,140 @@ def test_a_failure_without_a_fault_counts_as_internal():
     move = decide(node(), Result(task_id="t", agent="first", outcome="error"), situation())
     assert isinstance(move, GiveUp)
     assert "internal_error" in move.reason
+
+
+# In more general words (P14, C47).
+
+
+def asked(words: str = "which books are there since 1999", said: str = "since 1999") -> Delegation:
+    bound = (
+        Binding(parameter="question", value=words, how="said", words=words),
+        Binding(parameter="year", value=1999, how="said", words=said),
+    )
+    return node().model_copy(update={"instruction": words, "bindings": bound, "parameters": {"year": 1999}})
+
+
+def lists(**facts: object) -> Situation:
+    return situation(definition_of=lambda name: LISTS if name == "first" else None, **facts)  # pyright: ignore[reportArgumentType] - test facts
+
+
+@pytest.mark.row("P12", "P14", "C47", "A14")
+@pytest.mark.parametrize("code", ["internal_error", "output_invalid", "invalid_input", "timeout"])
+def test_a_skill_that_keeps_failing_leads_to_a_more_general_request_to_the_same_agent(code: FaultCode):
+    move = decide(asked(), failed(code), lists())
+    assert isinstance(move, Elsewhere)
+    assert (move.request.agent, move.request.skill, move.request.instruction) == (
+        "first",
+        "list",
+        "which books are there",
+    )
+    assert move.left_out == ("since 1999",)
+    assert "without 'since 1999'" in move.reason
+
+
+@pytest.mark.row("P11", "P13")
+@pytest.mark.parametrize("code", ["missing_file", "parse_error", "network_error"])
+def test_what_was_not_found_is_not_looked_for_in_broader_words(code: FaultCode):
+    move = decide(asked(), failed(code), lists())
+    assert isinstance(move, GiveUp)
+    assert f"would end with `{code}` too" in move.reason
+
+
+def test_a_missing_program_is_not_got_round_by_other_words():
+    fault = Fault(code="unavailable", message="There is no `git`.", retryable=False)
+    move = decide(asked(), failed().model_copy(update={"fault": fault}), lists())
+    assert isinstance(move, GiveUp)
+
+
+@pytest.mark.row("C47", "P13")
+def test_a_general_request_that_fits_nothing_else_is_not_made():
+    move = decide(asked("paint the fence since 1999"), failed(), lists())
+    assert isinstance(move, GiveUp)
+    assert "does nothing like it" in move.reason
+
+
+def always(agent: str, skill: str | None) -> bool:
+    return bool(agent or skill)
+
+
+def never(wanted: Delegation, one: Candidate) -> None:
+    del wanted, one
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (lists(tried=(("first", "read"), ("first", "list"))), "has no other skill"),
+        (replace(lists(), unreliable=always), "failed too often"),
+        (replace(lists(), request_to=never), "needs to know more"),
+    ],
+)
+def test_a_general_request_may_be_refused_with_its_reason(given: Situation, why: str):
+    move = decide(asked(), failed(), given)
+    assert isinstance(move, GiveUp)
+    assert why in move.reason
+
+
+def test_a_request_that_nothing_limits_cannot_be_more_general():
+    move = decide(node(), failed(), lists())
+    assert isinstance(move, GiveUp)
+    assert "nothing more general" in move.reason
+
+
+def test_a_skill_of_the_same_agent_is_asked_before_another_agent():
+    same = Candidate(agent="first", skill="list", score=0.5, share=0.3)
+    move = decide(node(OTHER, same), failed(), lists())
+    assert isinstance(move, Elsewhere)
+    assert move.candidate == same
+
+
+# The same again, a person, and the end.
+
+
+@pytest.mark.row("P11", "C6")
+def test_a_refused_value_is_not_told_to_somebody_else():
+    fault = Fault(code="invalid_input", message="There is no such year.", path="/parameters/year")
+    wanted = asked().model_copy(update={"alternatives": (OTHER,)})
+    move = decide(wanted, failed().model_copy(update={"fault": fault}), situation())
+    assert isinstance(move, GiveUp)
+    assert "would be told the same `year`" in move.reason
+
+
+@pytest.mark.row("A14")
+def test_a_person_may_say_a_refused_parameter_otherwise_but_once():
+    fault = Fault(code="missing_file", message="There is no book `x`.", path="/parameters/book", hint="See the shelf.")
+    result = failed().model_copy(update={"fault": fault})
+    wanted = node().model_copy(update={"parameters": {"book": "x"}})
+    move = decide(wanted, result, lists())
+    assert isinstance(move, Ask)
+    (question,) = move.questions
+    assert (question.id, question.parameter) == ("other_book", "book")
+    assert question.text == "There is no book `x`. See the shelf. What should `book` be instead?"
+    assert isinstance(decide(wanted, result, lists(asked=("other_book",))), GiveUp)
+    assert isinstance(decide(wanted, result, lists(rounds=3)), GiveUp)
+
+
+def test_a_node_is_put_to_a_few_others_and_then_no_more():
+    tried = (("first", "read"), *((f"other_{number}", "read") for number in range(MOST_MOVES)))
+    move = decide(node(OTHER), failed(), situation(tried=tried))
+    assert isinstance(move, GiveUp)
+    assert f"put to {MOST_MOVES} others already" in move.reason
+
+
+def test_when_the_time_of_the_run_is_over_nobody_else_is_asked():
+    fault = Fault(code="timeout", message="Too late.", detail={"bound": "run.deadline_ns"})
+    assert isinstance(decide(node(OTHER), failed().model_copy(update={"fault": fault}), situation()), GiveUp)
+
+
+@pytest.mark.row("P13")
+def test_words_that_the_next_one_has_no_use_for_are_named():
+    wanted = asked().model_copy(update={"alternatives": (OTHER,)})
+
+    def bare(one: Delegation, candidate: Candidate) -> Delegation:
+        return put_to(one, candidate).model_copy(update={"parameters": {}, "bindings": ()})
+
+    facts = situation(definition_of=lambda name: LISTS.model_copy(update={"name": name}))
+    move = decide(wanted, failed(), replace(facts, request_to=bare))
+    assert isinstance(move, Elsewhere)
+    assert move.left_out == ("since 1999",)
+    assert "has no use for 'since 1999'" in move.reason

@@ -11,7 +11,9 @@ from retinue.orchestration._opening import Openings, opening
     [
         ("How do I stream a response?", "how do"),
         ("how does it work", "how do"),
-        ("How many commits", "how"),
+        ("How many commits", "how many"),
+        ("how the cache is kept", "how be"),
+        ("many things", ""),
         ("What's new", ""),
         ("what is a blueprint", "what be"),
         ("Is the tree clean?", "be"),

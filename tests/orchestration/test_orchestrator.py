@@ -101,7 +101,7 @@ def test_the_journal_holds_who_did_what():
 
     events = orchestrated(square, work=work)
     assert [(event.kind, event.node) for event in events] == [
-        ("started", ""), ("started", "n1"), ("finished", "n1"), ("finished", ""),
+        ("started", ""), ("decision", "n1"), ("started", "n1"), ("finished", "n1"), ("finished", ""),
     ]  # fmt: skip
 
 

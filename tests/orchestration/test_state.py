@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.plan import Delegation, Join, Plan
-from retinue.orchestration.state import Moves, State
+from retinue.orchestration.state import Moves, State, wanted_of
 
 
 def node(name: str, *needs: str, **facts: object) -> Delegation:
@@ -94,14 +94,22 @@ def test_what_only_an_unneeded_node_needs_is_stopped_with_it():
     assert moves.stop == ["far"]
 
 
-@pytest.mark.row("C32")
+@pytest.mark.row("C32", "H25")
 @pytest.mark.parametrize(("quorum", "useful"), [(0.5, 2), (0.75, 3), (1.0, 4), (0.1, 1)])
-def test_a_quorum_starts_at_its_share(quorum: float, useful: int):
+def test_a_quorum_waits_for_all_and_then_asks_for_its_share(quorum: float, useful: int):
     names = ("a", "b", "c", "d")
-    state = State(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=quorum))))
-    state.begin()
-    started = [ids(state.end(name, useful=True)) for name in names[:useful]]
-    assert started == [[]] * (useful - 1) + [["z"]]
+    for came in range(5):
+        state = State(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=quorum))))
+        state.begin()
+        moves = [state.end(name, useful=place < came) for place, name in enumerate(names)]
+        assert [ids(move) for move in moves[:3]] == [[], [], []]
+        assert ids(moves[3]) == (["z"] if came >= useful else [])
+        assert not any(move.stop for move in moves)
+        assert [skip for move in moves for skip in skipped(move)] == ([] if came >= useful else ["z"])
+
+
+def test_a_share_that_is_a_whole_number_is_that_number():
+    assert [wanted_of(0.07, 100), wanted_of(0.5, 3), wanted_of(1.0, 7), wanted_of(0.001, 3)] == [7, 2, 7, 1]
 
 
 def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():
@@ -109,7 +117,10 @@ def test_a_quorum_is_skipped_as_soon_as_it_cannot_be_reached():
     state = State(Plan(nodes=(*map(node, names), node("z", *names, join="quorum", quorum=0.75))))
     state.begin()
     assert skipped(state.end("a", useful=False)) == []
-    assert skipped(state.end("b", useful=False)) == ["z"]
+    moves = state.end("b", useful=False)
+    assert skipped(moves) == ["z"]
+    assert "3 of its 4 needs are wanted, and no more than 2 can come" in moves.skip[0].reason
+    assert moves.stop == []
 
 
 @pytest.mark.row("C32")
@@ -133,7 +144,7 @@ def test_an_optional_need_may_fail():
     [
         ("all", [("a", False)], []),
         ("any", [("a", True)], ["b", "c"]),
-        ("quorum", [("a", True), ("b", True)], ["c"]),
+        ("quorum", [("a", True), ("b", True)], []),
         ("fail_fast", [("a", False)], ["b", "c"]),
         ("fail_fast", [("a", True)], []),
     ],

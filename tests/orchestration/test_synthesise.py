@@ -10,9 +10,9 @@ from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
 from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Result, Usage, Warned
 from retinue.contract.tokens import counter
-from retinue.orchestration._markdown import tame
-from retinue.orchestration._sources import place_of, sources_in
 from retinue.orchestration.condense import Savings
+from retinue.orchestration.present.sources import place_of, sources_in
+from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.synthesise import Ended, collect, synthesise
 
 
@@ -97,7 +97,7 @@ def test_what_went_wrong_is_said_in_sentences(message: str):
         ([good("x"), STOPPED], {"join": "any", "unneeded": "n1"}, "ended", "success"),
         ([good("x"), bad(), STOPPED], {"join": "quorum", "unneeded": "n2"}, "ended", "success"),
         ([good("x"), bad()], {"join": "any"}, "ended", "partial"),
-        ([], {}, "ended", "rejected"),
+        ([], {}, "ended", "success"),
     ],
 )
 @pytest.mark.row("C1", "C29")
@@ -142,6 +142,14 @@ def test_data_alone_is_rendered():
     result = merged((node("n1"), good("", {"count": 3, "name": "<x>"})))
     assert "count: 3" in result.content
     assert "<x>" not in result.content.replace("\\<x", "")
+
+
+def test_rows_and_series_are_drawn_and_not_put_into_words():
+    table = {"columns": [{"name": "day"}], "rows": [["Mon"]]}
+    both = merged((node("n1"), good("", {"tables": [table], "count": 1})))
+    assert both.content == "- count: 1\n\n| day |\n| --- |\n| Mon |"
+    alone = merged((node("n1"), good("", {"tables": [table]})))
+    assert alone.content == "| day |\n| --- |\n| Mon |"
 
 
 @pytest.mark.row("C31", "C37")
@@ -221,3 +229,16 @@ def test_kinds_of_sources_are_no_places():
     assert sources_in({"sources": ["docs", "code", "a/b.md"], "citations": [{"source": "a/b.md"}, 3]}) == ("a/b.md",)
     assert sources_in("text") == ()
     assert len(sources_in({"citations": [f"{number}.md" for number in range(500)]})) == 50
+
+
+def test_what_asks_for_nothing_is_answered_without_anybody():
+    result = merged()
+    assert (result.outcome, result.warnings, result.completeness) == ("success", (), None)
+    assert "asks for nothing" in result.content
+
+
+def test_what_the_goal_says_not_to_do_is_no_loss():
+    unwanted = Dropped(clause="do not list commits", reason="You said not to.", wanted=False)
+    result = merged((node("n1"), good("x")), dropped=(unwanted,))
+    assert (result.outcome, result.completeness, result.warnings) == ("success", 100, ())
+    assert "You said not to." in result.content

@@ -61,7 +61,8 @@ def test_a_later_node_is_handed_what_the_earlier_one_brought():
     handed = {task.id.rpartition(":")[2]: task.context.inputs for task in seen}
     assert handed["full"]["first"]["data"]["findings"][0]["source"] == "docs/guide.md:7"
     assert handed["summary"]["first"]["summary"] == "One passage about retries."
-    assert set(handed["metadata"]["first"]) == {"task_id", "agent", "skill", "outcome"}
+    assert set(handed["metadata"]["first"]) == {"task_id", "agent", "skill", "outcome", "metadata"}
+    assert handed["metadata"]["first"]["metadata"] == {"summary": "One passage about retries."}
     assert handed["none"] == {}
 
 
@@ -181,9 +182,9 @@ async def splits(number: int) -> Plan:
 
 
 @agent(description="Splits for ever.", composes=True)
-async def splits_for_ever() -> Plan:
-    """Ask yourself."""
-    return Plan(nodes=(node("again", "splits_for_ever"),))
+async def splits_for_ever(level: int = 0) -> Plan:
+    """Ask yourself, each time for something else."""
+    return Plan(nodes=(node("again", "splits_for_ever", parameters={"level": level + 1}),))
 
 
 @pytest.mark.row("A25")
@@ -200,7 +201,10 @@ def test_recursion_ends_at_the_depth_of_the_budget():
     assert result.outcome == "error"
     assert result.fault is not None
     assert result.fault.code == "budget_exceeded"
-    assert result.extras["calls"] <= 5
+    assert result.extras["calls"] == 4
+    assert result.fault.detail["bound"] == "depth"
+    assert result.fault.detail["node"] == "a/again/again/again"
+    assert "`a/again/again/again`" in result.fault.message
 
 
 def test_a_child_plan_beyond_the_nodes_of_the_budget_is_not_walked():
@@ -282,6 +286,18 @@ def test_a_missing_parameter_is_taken_from_a_needed_result_of_the_same_name():
     later = MISSING.model_copy(update={"needs": ("first",)})
     result = gathered(node("first", "gives"), later, agents=(square, gives))
     assert result.data["results"]["a"] == {"value": 36}
+
+
+def test_what_a_needed_result_has_under_that_name_must_be_what_is_wanted():
+    @agent(description="Gives a number in words.")
+    async def gives() -> dict[str, str]:
+        """Give one."""
+        return {"number": "six"}
+
+    asked = Question(id="number", text="Which?", parameter="number", answer_schema={"type": "integer"})
+    later = MISSING.model_copy(update={"needs": ("first",), "questions": (asked,)})
+    result = gathered(node("first", "gives"), later, agents=(square, gives))
+    assert [question.parameter for question in result.questions] == ["number"]
 
 
 @agent(description="Asks before it does anything.")

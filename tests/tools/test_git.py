@@ -82,6 +82,9 @@ def test_the_log_is_narrowed_by_range_time_author_text_path_and_number(repositor
     assert subjects(author="nobody") == []
     assert subjects(containing="task-0001.1") == ["feat"]
     assert subjects(containing=".*") == []
+    assert subjects(changing="def stop") == ["fix("]
+    assert subjects(changing="return 1") == ["fix(", "feat"]
+    assert subjects(changing="return .") == []
     assert subjects(paths=["src"]) == ["fix(", "feat"]
     assert subjects(paths=["*.md"]) == []
     assert git.count() == 3
@@ -112,7 +115,7 @@ def test_an_unknown_revision_lists_what_there_is(repository: Repository) -> None
         git.resolve("README.md")
 
 
-@pytest.mark.parametrize("option", ["author", "containing"])
+@pytest.mark.parametrize("option", ["author", "containing", "changing"])
 def test_what_cannot_be_searched_for_is_refused(repository: Repository, option: str) -> None:
     with pytest.raises(InvalidInput, match=option):
         Git(repository.root).log(**{option: "a\0"})  # pyright: ignore[reportArgumentType] - options of a test

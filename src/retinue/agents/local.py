@@ -11,6 +11,8 @@ from retinue.agents.port import Agent, Correction
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.event import Answered, Asked, Body, Event
+from retinue.contract.finding import Finding
+from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -81,6 +83,15 @@ class LocalContext:
         if self._workspace is None:
             raise AccessDenied("This call has no workspace.", hint="Give `LocalContext` a `workspace`.")
         return self._workspace
+
+    @property
+    def light_schema(self) -> str:
+        """Nobody else is there."""
+        return ""
+
+    def review(self, plan: Plan) -> list[Finding]:  # noqa: ARG002 - the port gives it
+        """Nothing: a single call walks no plans."""
+        return []
 
     def emit(self, body: Body) -> None:
         """Append an event to `events`."""

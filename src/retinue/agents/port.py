@@ -12,6 +12,7 @@ from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body
 from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
@@ -97,6 +98,19 @@ class RunContext(Protocol):
 
         Raises:
             AccessDenied: This run has none.
+        """
+        ...
+
+    @property
+    def light_schema(self) -> str:
+        """Who else there is and what each does, in a few lines (B19): for an agent that composes. Empty when nobody."""
+        ...
+
+    def review(self, plan: Plan) -> list[Finding]:
+        """What keeps `plan` from being walked here: unknown agents, parameters that do not fit, circles of requests.
+
+        The boundary asks this of every plan that an agent returns, and hands the findings back to the agent as its
+        correction; an agent may ask first.
         """
         ...
 

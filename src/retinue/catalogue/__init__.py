@@ -22,7 +22,16 @@ def agents(*, cache_dir: "str | PathLike[str] | None" = None) -> "tuple[Agent, .
         cache_dir: Where an agent may remember between runs what a tree of files holds; None remembers nothing on disk.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
+    from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
+    from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
+    from retinue.catalogue.research_supervisor import ResearchSupervisor  # noqa: PLC0415
     from retinue.catalogue.researcher_analyst import ResearcherAnalyst  # noqa: PLC0415
 
-    return (GitStateAnalyzer(), ResearcherAnalyst(cache_dir=cache_dir))
+    return (
+        DataAnalyst(),
+        GitStateAnalyzer(),
+        PatternDiscovery(cache_dir=cache_dir),
+        ResearcherAnalyst(cache_dir=cache_dir),
+        ResearchSupervisor(),
+    )

@@ -23,16 +23,19 @@ _EXAMPLES = 5
 
 @click.command("agents")
 @click.argument("name", required=False, shell_complete=agent_names)
+@click.option("--light", is_flag=True, help="As an agent that composes is told: one line an agent, one a skill.")
 @json_option
 @workspace_option
-def command(*, name: str | None, as_json: bool, workspace: Path | None) -> None:
+def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | None) -> None:
     """List the agents at hand; with NAME, show all that one says of itself."""
     from retinue.cli.output import echo, echo_json, wrapped
     from retinue.cli.project import open_project
 
     project = open_project(workspace)
     registry = project.registry
-    if name is not None:
+    if light:
+        _light(registry, name, as_json=as_json)
+    elif name is not None:
         definition = registry.get(name).definition
         if as_json:
             echo_json(definition.to_json())
@@ -42,6 +45,18 @@ def command(*, name: str | None, as_json: bool, workspace: Path | None) -> None:
         _list_json(registry)
     else:
         _list(project)
+
+
+def _light(registry: "Registry", name: str | None, *, as_json: bool) -> None:
+    from retinue.agents.light_schema import light_schema
+    from retinue.cli.output import echo, echo_json
+
+    definitions = registry.definitions() if name is None else (registry.get(name).definition,)
+    text = light_schema(definitions)
+    if as_json:
+        echo_json({"light_schema": text})
+    else:
+        echo(text)
 
 
 def _list_json(registry: "Registry") -> None:

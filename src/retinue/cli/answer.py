@@ -4,21 +4,35 @@ The answer is Markdown. On a terminal it is drawn, elsewhere it is printed as it
 """
 
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import click
 
+from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_asked, for_result
 from retinue.cli.options import Form
-from retinue.cli.output import console, counted, duration, echo_json, json_line, plain, safe, tell, tell_warning
+from retinue.cli.output import counted, duration, json_line, json_text, plain, safe, tell, tell_warning
+from retinue.errors import RetinueError
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
     from retinue.cli.session import Ended
     from retinue.contract.result import Outcome, Result, Usage
 
-__all__ = ["FailOn", "draw", "ending", "present", "present_asked", "summary", "tell_warnings"]
+__all__ = [
+    "FailOn",
+    "as_document",
+    "draw",
+    "ending",
+    "hand_over",
+    "present",
+    "present_asked",
+    "summary",
+    "tell_warnings",
+]
 
 FailOn: TypeAlias = Literal["failure", "partial"]
 
@@ -57,14 +71,19 @@ def present_asked(ended: "Ended", form: Form, *, extras: dict[str, Any] | None =
 def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
     """Show `result`; its text is the one that was merged, where foreign Markdown has been tamed."""
     if form.as_json:
-        echo_json(result.to_json())
+        hand_over(json_text(result.to_json()), form)
     if form.machine:
         if code != Exit.OK:
             tell(json_line({"error": next(_errors(ended, result, code))}))
         return
     answers = _has_answer(ended.result)
-    if answers:
-        draw(ended.result.content)
+    if form.document is not None and (answers or form.document == "html"):
+        hand_over(as_document(ended.result, form, run=ended.run if ended.recorded else ""), form)
+    elif answers:
+        from retinue.cli.session import settled_in
+
+        settled = settled_in(ended.plan)
+        draw(ended.result, root=Path(settled.workspace) if settled and settled.workspace else None)
     if not form.quiet:
         if answers and sys.stderr.isatty():
             tell("")
@@ -78,21 +97,66 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
 # The answer.
 
 
-def draw(text: str) -> None:
-    """Print Markdown: drawn for a person, as it is for a file."""
-    if not sys.stdout.isatty():
-        click.echo(plain(text))
-        return
-    from rich.markdown import Markdown
+def draw(result: "Result", *, root: Path | None = None) -> None:
+    """Print an answer: drawn for a person, as Markdown for a pipe and where there is no colour.
 
-    # Addresses are shown beside their words, not hidden behind them.
-    console().print(Markdown(plain(text), hyperlinks=False, code_theme="ansi_dark"))
+    Args:
+        result: What a run came to.
+        root: The workspace, where its sources are.
+    """
+    if not sys.stdout.isatty() or colour() is False:
+        click.echo(plain(_markdown(result)))
+        return
+    from retinue.cli.drawing import draw_blocks
+    from retinue.orchestration.present.blocks import Prose
+    from retinue.orchestration.present.explained import all_blocks
+
+    draw_blocks(all_blocks(result.data) or (Prose(result.content),), root=root)
+
+
+def as_document(result: "Result", form: Form, *, run: str = "") -> str:
+    """An answer as the text that `form` asks for: a page of HTML, or Markdown."""
+    if form.document != "html":
+        return plain(_markdown(result))
+    from retinue.orchestration.present.html import as_html
+
+    return as_html(result, run=run, made=time.strftime("%Y-%m-%d %H:%M"))
+
+
+def hand_over(text: str, form: Form) -> None:
+    """Give a document to stdout or into the file that `form` names, and say where it is.
+
+    Raises:
+        AccessDenied: The file cannot be written. The document is on stdout then, so that it is not lost.
+    """
+    from retinue.cli.delivery import deliver
+
+    whole = text if text.endswith("\n") else f"{text}\n"
+    try:
+        deliver(whole, form.output)
+    except RetinueError:
+        deliver(whole, None)
+        raise
+    if form.output is not None and not form.quiet:
+        tell(f"written to {safe(form.output)}")
+
+
+def _markdown(result: "Result") -> str:
+    """The answer as Markdown that stdout can carry."""
+    if (sys.stdout.encoding or "").lower().startswith("utf"):
+        return result.content
+    from retinue.orchestration.present.explained import all_blocks
+    from retinue.orchestration.present.markdown import as_markdown
+
+    return as_markdown(all_blocks(result.data), in_ascii=True) or result.content
 
 
 def _has_answer(result: "Result") -> bool:
     """There is more to read than that nothing came."""
     data = _data(result)
-    return bool(result.content.strip()) and (result.useful or bool(data.get("answer") or data.get("questions")))
+    return bool(result.content.strip()) and (
+        result.useful or bool(data.get("answer") or data.get("questions") or data.get("explanation"))
+    )
 
 
 def _data(result: "Result") -> dict[str, Any]:
@@ -189,14 +253,12 @@ def _errors(ended: "Ended", result: "Result", code: Exit) -> Iterator[dict[str, 
         yield {"code": "canceled", "message": "It was interrupted.", "hint": hint}
         return
     if code == Exit.QUESTION:
-        yield from _open_questions(result, again if ended.recorded else "")
+        yield from _open_questions(ended, result, again if ended.recorded else "")
         return
     failures = [] if ended.result.fault and result.fault else _listed(ended.result, "failures")
     for failure in failures:
         message = f"{failure.get('title')} (`{failure.get('agent')}`): {failure.get('message')}"
-        yield _as_said_here(
-            {"code": failure.get("code"), "message": message, "hint": failure.get("hint") or _look(ended)}
-        )
+        yield {"code": failure.get("code"), "message": message, "hint": failure.get("hint") or _look(ended)}
     if failures:
         return
     if result.fault is not None:
@@ -204,30 +266,27 @@ def _errors(ended: "Ended", result: "Result", code: Exit) -> Iterator[dict[str, 
         facts = {name: fault[name] for name in ("code", "message", "hint", "path", "suggestions") if fault.get(name)}
         near = result.fault.suggestions if result.outcome == "rejected" else ()
         hint = (result.fault.hint or _look(ended)) + (f" Nearest: {', '.join(near)}." if near else "")
-        yield _as_said_here({**facts, "hint": hint})
+        yield {**facts, "hint": hint}
         return
     hint = "Leave out `--fail-on partial` to accept that, or see the warnings."
     yield {"code": "output_invalid", "message": "Part of the goal is not answered.", "hint": hint}
 
 
-def _open_questions(result: "Result", again: str) -> Iterator[dict[str, Any]]:
+def _open_questions(ended: "Ended", result: "Result", again: str) -> Iterator[dict[str, Any]]:
+    from retinue.cli.session import settled_in
+
+    settled = settled_in(ended.plan)
     for question in result.questions:
-        given = f"Give it with `--param {question.parameter}=…`, or say it" if question.parameter else "Say it"
+        given = "Say it"
+        if question.parameter and settled is not None and settled.verb == "ask":
+            given = f"Give it with `--param {question.parameter}=…`, or say it"
+        elif question.parameter:
+            given = f"Put `{question.parameter}` into the plan (`retinue plan … --output FILE`), or say it"
         where = f"; or answer in a terminal with {again}" if again else ""
         facts = {"code": "invalid_input", "message": f"Nobody is there to answer: {question.text}"}
         yield {**facts, "hint": f"{given} in the request{where}.", "question": question.to_json()}
     if not result.questions:
         yield {"code": "invalid_input", "message": "It waits for an answer.", "hint": f"Go on with {again}."}
-
-
-_SAID_HERE: Final = {"`run.deadline_ns`": "`--timeout`", "Raise the budget": "Raise `--max-tokens` or `--max-cost`"}
-"""What the rooms below call a bound, and what a person calls it here."""
-
-
-def _as_said_here(facts: dict[str, Any]) -> dict[str, Any]:
-    for inside, here in _SAID_HERE.items():
-        facts |= {name: facts[name].replace(inside, here) for name in ("message", "hint")}
-    return facts
 
 
 def _look(ended: "Ended") -> str:

@@ -24,6 +24,7 @@ __all__ = ["VERBS", "cli", "run"]
 
 VERBS: Final = {
     "run": "Answer a goal with the agents at hand, sources included.",
+    "plan": "Say who would be asked what for a goal, without asking.",
     "ask": "Put one request to one agent.",
     "agents": "List the agents at hand, or show one.",
     "lint": "Check agent definitions against the contract.",
@@ -164,16 +165,22 @@ def _facts(error: RetinueError) -> dict[str, object]:
 
 def _tell(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
     """Say what went wrong and what to do next: to a person, or to a program as one line of JSON."""
-    with contextlib.suppress(BrokenPipeError):
-        if machine:
-            import json
-
-            click.echo(json.dumps({"error": facts}, default=str), err=True)
-            return code
-        from retinue.contract.sanitize import printable
-
-        for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
-            if text:
-                head = click.style(title, fg=style, bold=True)
-                click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())
+    try:
+        _told(facts, machine=machine)
+    except OSError:  # nobody can be told; the exit code still says it
+        _nobody_listens()
     return code
+
+
+def _told(facts: Mapping[str, object], *, machine: bool) -> None:
+    if machine:
+        import json
+
+        click.echo(json.dumps({"error": facts}, default=str), err=True)
+        return
+    from retinue.contract.sanitize import printable
+
+    for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
+        if text:
+            head = click.style(title, fg=style, bold=True)
+            click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retinue.cli.complete import agent_words
-from retinue.cli.options import Bounds, Form, bound_options, form_options, workspace_option
+from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,12 @@ def command(
     timeout: float | None,
     max_cost: float | None,
     max_tokens: int | None,
+    max_nodes: int | None,
     as_json: bool,
     as_jsonl: bool,
     quiet: bool,
+    kind: str | None,
+    output: Path | None,
     workspace: Path | None,
 ) -> int:
     """Put one request to AGENT, checked on both sides by its contract.
@@ -63,7 +66,7 @@ def command(
     from retinue.cli.session import Settled, conduct
     from retinue.cli.typed import parameters_of
 
-    form = Form(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet)
+    form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     said, given = parameters_of(pairs, document)
     project = open_project(workspace)
     agent, rest, module = _addressed(project, words)
@@ -73,7 +76,7 @@ def command(
         tell_notes(project)
     definition = agent.definition
     settled = Settled("ask", str(project.root), module=module)
-    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens))
+    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
         f"{definition.name}@{definition.major}",
         skill.name,

@@ -5,11 +5,24 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import click
 
-__all__ = ["Bounds", "Form", "bound_options", "form_options", "json_option", "workspace_option"]
+__all__ = [
+    "LEVELS",
+    "Bounds",
+    "Form",
+    "bound_options",
+    "document_options",
+    "form_of",
+    "form_options",
+    "json_option",
+    "workspace_option",
+]
+
+LEVELS: Final = ("full", "summary", "metadata", "none")
+"""How much of a result the next agent may be handed."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,11 +80,15 @@ class Form:
         as_json: One document on stdout, errors as one line of JSON on stderr.
         as_jsonl: Events as they happen, the run's `finished` with its result last.
         quiet: Nothing on stderr but errors.
+        document: The answer as this kind of text, whoever reads it; None leaves it to the terminal.
+        output: The file that gets the answer, in place of stdout.
     """
 
     as_json: bool = False
     as_jsonl: bool = False
     quiet: bool = False
+    document: Literal["md", "html"] | None = None
+    output: Path | None = None
 
     @property
     def machine(self) -> bool:
@@ -81,15 +98,58 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What was said on the command line of time, money and tokens; None leaves it to the settings."""
+    """What was said on the command line of time, money, tokens and delegations; None leaves it to the settings."""
 
     timeout_s: float | None = None
     cost_usd: float | None = None
     tokens: int | None = None
+    nodes: int | None = None
+
+
+_ENDINGS: Final = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+"""Which format a file's name asks for."""
+
+
+def form_of(
+    *, as_json: bool, kind: str | None, output: Path | None, as_jsonl: bool = False, quiet: bool = False
+) -> Form:
+    """The form that the options ask for together.
+
+    Raises:
+        UsageError: Two of them ask for different things, or nothing says in which format to write a file.
+        RetinueError: The file could not be written.
+    """
+    if as_jsonl and (kind or output):
+        raise click.UsageError("--jsonl prints events, not an answer: leave out --format and --output.")
+    if as_json and kind not in {None, "json"}:
+        raise click.UsageError(f"--json and --format {kind} ask for two formats. Leave one out.")
+    if output is not None:
+        from retinue.cli.delivery import check_output
+
+        kind = kind or ("json" if as_json else _ENDINGS.get(output.suffix.lower()))
+        if kind is None:
+            raise click.UsageError(f"Nothing says how to write {output.name[:80]!r}. Add --format md, html or json.")
+        check_output(output)
+    document: Literal["md", "html"] | None = "md" if kind == "md" else "html" if kind == "html" else None
+    return Form(as_json=as_json or kind == "json", as_jsonl=as_jsonl, quiet=quiet, document=document, output=output)
+
+
+def document_options(command: F) -> F:
+    """Add `--format` and `--output`."""
+    written = "Write the answer into this file; its ending says the format when --format does not."
+    for option in (
+        click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help=written),
+        click.option(
+            "--format", "kind", type=click.Choice(["md", "html", "json"]), help="Markdown, one HTML page, or JSON."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def form_options(command: F) -> F:
-    """Add `--json`, `--jsonl` and `--quiet`: what a `Form` is made of."""
+    """Add `--format`, `--output`, `--json`, `--jsonl` and `--quiet`: what a `Form` is made of."""
+    command = document_options(command)
     jsonl = "Print events as lines of JSON while they happen; the last one, `finished`, holds the result."
     for option in (
         click.option("--quiet", "-q", is_flag=True, help="No progress, no summary, no warnings."),
@@ -101,8 +161,10 @@ def form_options(command: F) -> F:
 
 
 def bound_options(command: F) -> F:
-    """Add `--timeout`, `--max-cost` and `--max-tokens`: what `Bounds` are made of."""
+    """Add `--timeout`, `--max-cost`, `--max-tokens` and `--max-nodes`: what `Bounds` are made of."""
+    delegations = "The most delegations it may make, one in another included. [default: 10000]"
     for option in (
+        click.option("--max-nodes", type=click.IntRange(1, 100_000), metavar="N", help=delegations),
         click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="The most tokens it may use."),
         click.option("--max-cost", type=_Money(), help="The most it may cost, in US dollars."),
         click.option("--timeout", type=_Duration(), help="The longest it may take: seconds, or 90s, 5m, 2h."),

@@ -18,6 +18,7 @@ import click
 
 from retinue.cli.colour import colour
 from retinue.contract.sanitize import printable
+from retinue.orchestration.present.numbers import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ __all__ = [
     "echo_json",
     "findings_text",
     "json_line",
+    "json_text",
     "plain",
     "safe",
     "stdout_set_aside",
@@ -93,23 +95,17 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def duration(nanoseconds: int) -> str:
-    """A time as people say it: `40 ms`, `1.2 s`, `3 min 05 s`."""
-    seconds = nanoseconds / 1e9
-    if seconds < 0.0995:
-        return f"{seconds * 1e3:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s"
-
-
 # JSON.
 
 
 def echo_json(value: object) -> None:
     """Print one JSON document on stdout."""
-    click.echo(_visible(json.dumps(value, ensure_ascii=not _has_every_character(), indent=2)))
+    click.echo(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """`value` as a JSON document of several lines."""
+    return _visible(json.dumps(value, ensure_ascii=not _has_every_character(), indent=2))
 
 
 def json_line(value: object) -> str:

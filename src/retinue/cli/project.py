@@ -85,11 +85,12 @@ def open_project(folder: Path | None) -> Project:
 
 def budget_of(settings: Settings, bounds: Bounds) -> Budget:
     """How much a run may spend: what was said on the command line, else what is set."""
-    return Budget(
+    budget = Budget(
         timeout_s=settings.get("run.timeout_s", bounds.timeout_s),
         tokens=settings.get("run.max_tokens", bounds.tokens),
         cost_usd=settings.get("run.max_cost_usd", bounds.cost_usd),
     )
+    return budget if bounds.nodes is None else budget.model_copy(update={"nodes": bounds.nodes})
 
 
 def tell_notes(project: Project) -> None:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from retinue.cli.complete import agent_names
-from retinue.cli.options import Bounds, Form, bound_options, form_options, workspace_option
+from retinue.cli.options import LEVELS, Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
-    from retinue.cli.session import Begin, Begun, Settled
+    from retinue.cli.project import Project
+    from retinue.cli.session import Begin, Begun, Ended, Settled
     from retinue.contract.budget import Budget
     from retinue.contract.plan import Plan
     from retinue.contract.task import ContextLevel
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_LEVELS = ("full", "summary", "metadata", "none")
-
 
 @click.command("run")
-@click.argument("goal", nargs=-1, required=True)
+@click.argument("goal", nargs=-1, metavar="GOAL...")
+@click.option(
+    "--plan", "source", metavar="FILE", help="Run this plan, as `retinue plan --output` writes it; - is stdin."
+)
+@click.option("--explain", is_flag=True, help="Also say why each agent was chosen, and what was decided on the way.")
 @click.option(
     "--agent",
     "agents",
@@ -32,7 +35,7 @@ _LEVELS = ("full", "summary", "metadata", "none")
     shell_complete=agent_names,
     help="Use only this agent; repeatable.",
 )
-@click.option("--context", type=click.Choice(_LEVELS), help="How much of a result the next agent is handed.")
+@click.option("--context", type=click.Choice(LEVELS), help="How much of a result the next agent is handed.")
 @click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @bound_options
@@ -41,6 +44,8 @@ _LEVELS = ("full", "summary", "metadata", "none")
 def command(
     *,
     goal: tuple[str, ...],
+    source: str | None,
+    explain: bool,
     agents: tuple[str, ...],
     context: "ContextLevel | None",
     fail_on: "FailOn | None",
@@ -48,52 +53,86 @@ def command(
     timeout: float | None,
     max_cost: float | None,
     max_tokens: int | None,
+    max_nodes: int | None,
     as_json: bool,
     as_jsonl: bool,
     quiet: bool,
+    kind: str | None,
+    output: Path | None,
     workspace: Path | None,
 ) -> int:
     """Answer GOAL with the agents at hand, and say where each statement comes from.
 
-    A goal may ask for several things at once. With - it is read from stdin.
+    A goal may ask for several things at once. With - it is read from stdin. With --plan it is not needed: the plan says
+    what is done.
 
     \b
       retinue run "who changed the parser last, and what does it promise?"
       git log -1 --format=%B | retinue run - --json
+      retinue run --plan edited.json --explain
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.answer import present
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import Settled, conduct
     from retinue.cli.typed import words_of
 
-    form = Form(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet)
-    text = words_of(goal)
+    form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
+    text = words_of(goal) if goal else ""
+    _see_what_is_asked(goal, source)
     project = open_project(workspace)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not (form.quiet or form.machine):
         tell_notes(project)
     settled = Settled("run", str(project.root), agents=tuple(chosen))
+    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
+    plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)
-    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens))
     recorded = project.settings.get("run.journal") and not no_journal
-    begin = _begin(text, settled, level=level, budget=budget)
+    begin = _begin(text, plan, settled, level=level, budget=budget)
     ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
+    ended = _explained(ended) if explain else ended
     return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))
 
 
-def _begin(goal: str, settled: "Settled", *, level: "ContextLevel", budget: "Budget") -> "Begin":
+def _see_what_is_asked(goal: tuple[str, ...], source: str | None) -> None:
+    """Find out whether a goal, or a plan, is there.
+
+    Raises:
+        UsageError: Neither is, or both would have to come from stdin.
+    """
+    if source is None and not goal:
+        raise click.UsageError("Missing argument 'GOAL...'. Say a goal, or name a plan with --plan FILE.")
+    if source == "-" and goal == ("-",):
+        raise click.UsageError("The goal and the plan cannot both be read from stdin.")
+
+
+def _read(
+    source: str, goal: str, project: "Project", budget: "Budget", level: "ContextLevel | None", *, quiet: bool
+) -> "Plan":
+    """The plan in a file, with the goal and the level of context that were said beside it."""
+    from retinue.cli.plans import handing_on, plan_in
+    from retinue.orchestration.planner import check_goal
+
+    plan = handing_on(plan_in(source, project, budget, quiet=quiet), level)
+    return plan.model_copy(update={"goal": check_goal(goal)}) if goal else plan
+
+
+def _explained(ended: "Ended") -> "Ended":
+    from dataclasses import replace
+
+    from retinue.cli.explained import explained
+
+    return replace(ended, result=explained(ended.result, ended.plan, ended.decisions))
+
+
+def _begin(goal: str, plan: "Plan | None", settled: "Settled", *, level: "ContextLevel", budget: "Budget") -> "Begin":
+    from retinue.cli.plans import handing_on
     from retinue.cli.session import Begun
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        plan = settled.noted_in(_handing_on(orchestrator.plan(goal), level))
-        return Begun(await orchestrator.start(plan, budget=budget), plan)
+        made = settled.noted_in(plan or handing_on(orchestrator.plan(goal), level))
+        return Begun(await orchestrator.start(made, budget=budget), made)
 
     return begin
-
-
-def _handing_on(plan: "Plan", level: "ContextLevel") -> "Plan":
-    """`plan` with `level` on all its edges."""
-    nodes = [node.model_copy(update={"context": dict.fromkeys(node.needs, level)}) for node in plan.nodes]
-    return plan.model_copy(update={"nodes": tuple(nodes)})

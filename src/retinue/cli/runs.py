@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retinue.cli.complete import run_ids
-from retinue.cli.options import Form, form_options, json_option, workspace_option
+from retinue.cli.options import document_options, form_of, form_options, json_option, workspace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from retinue.cli.session import Settled
     from retinue.contract.event import Event
     from retinue.contract.plan import Plan
+    from retinue.contract.result import Result
     from retinue.engine.base import RunRecord
     from retinue.engine.journal import Journal
 
@@ -57,19 +58,30 @@ def _list(*, limit: int, as_json: bool) -> None:
 @command.command("show")
 @click.argument("run", required=False, shell_complete=run_ids)
 @click.option("--events", "with_events", is_flag=True, help="Also say what happened, step by step.")
+@click.option("--explain", is_flag=True, help="Also say why each agent was chosen, and what was decided on the way.")
+@document_options
 @json_option
-def _show(*, run: str | None, with_events: bool, as_json: bool) -> None:
+def _show(
+    *, run: str | None, with_events: bool, explain: bool, as_json: bool, kind: str | None, output: Path | None
+) -> None:
     """Show what RUN came to; without RUN, the newest."""
-    from retinue.cli.answer import draw, summary, tell_warnings
-    from retinue.cli.output import echo_json, tell
+    from retinue.cli.answer import as_document, draw, hand_over, summary, tell_warnings
+    from retinue.cli.output import json_text, tell
 
+    form = form_of(as_json=as_json, kind=kind, output=output)
     with _journal() as journal:
         record = journal.get(_found(journal, run))
         result = journal.result(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
-    if as_json:
+        settled = _settled(journal, record.run) if result else None
+        result = _explained(journal, record.run, result) if result and explain else result
+    if form.as_json:
         facts = _facts(record) | ({"result": result.to_json()} if result else {})
-        echo_json(facts | ({"events": [event.to_json() for event in events]} if with_events else {}))
+        facts |= {"events": [event.to_json() for event in events]} if with_events else {}
+        hand_over(json_text(facts), form)
+        return
+    if form.document is not None and result is not None:
+        hand_over(as_document(result, form, run=record.run), form)
         return
     _head(record)
     for event in events:
@@ -78,16 +90,31 @@ def _show(*, run: str | None, with_events: bool, as_json: bool) -> None:
         _unfinished(record)
         return
     if result.content.strip():
-        draw(result.content)
+        draw(result, root=Path(settled.workspace) if settled and settled.workspace else None)
     tell(summary(result))
     tell_warnings(result)
+
+
+def _explained(journal: "Journal", run: str, result: "Result") -> "Result":
+    from retinue.cli.explained import decided_in, explained
+
+    return explained(result, _plan(journal, run), decided_in(journal.events(run, limit=-1)))
 
 
 @command.command("resume")
 @click.argument("run", required=False, shell_complete=run_ids)
 @form_options
 @workspace_option
-def _resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, workspace: Path | None) -> int:
+def _resume(
+    *,
+    run: str | None,
+    as_json: bool,
+    as_jsonl: bool,
+    quiet: bool,
+    kind: str | None,
+    output: Path | None,
+    workspace: Path | None,
+) -> int:
     """Go on with RUN, without repeating what it has finished; without RUN, with the newest.
 
     It works in the folder it was started in, unless another is given.
@@ -97,7 +124,7 @@ def _resume(*, run: str | None, as_json: bool, as_jsonl: bool, quiet: bool, work
     from retinue.cli.project import open_project
     from retinue.cli.session import conduct, resuming
 
-    form = Form(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet)
+    form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     with _journal() as journal:
         name = _found(journal, run)
         settled = _settled(journal, name)

@@ -7,8 +7,9 @@ stays behind: no process, no thread that anybody waits for, no open journal.
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import IO, Any, Final, TypeAlias, cast
 
 from retinue.agents.boundary.policy import POLICY
@@ -20,6 +21,7 @@ from retinue.cli.project import Project
 from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
 from retinue.cli.watchdog import Watchdog
+from retinue.cli.wording import said_here
 from retinue.contract.event import Asked, Decision, Event, Finished
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
@@ -28,7 +30,8 @@ from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
-from retinue.errors import Unavailable, UnknownName
+from retinue.errors import Canceled, Unavailable, UnknownName
+from retinue.orchestration.explain import Decided
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.order import RESERVED
 from retinue.tools.workspace import Workspace
@@ -106,6 +109,7 @@ class Ended:
         warnings: What the engine has to say about the run.
         interrupted: By Ctrl-C.
         recorded: It is in the history.
+        decisions: What was decided, in order.
     """
 
     run: str
@@ -115,6 +119,7 @@ class Ended:
     warnings: tuple[str, ...]
     interrupted: bool
     recorded: bool
+    decisions: tuple[Decided, ...] = ()
 
 
 def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeout_s: float | None = None) -> Ended:
@@ -130,13 +135,15 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
         timeout_s: The longest it may take; what an agent usually may when absent.
 
     Raises:
-        KeyboardInterrupt: It was interrupted before it began, or twice.
+        KeyboardInterrupt: It was interrupted before it began.
+        Canceled: It was interrupted twice.
         DeadlineExceeded: An agent kept the process to itself past that time, and could only be struck down.
         RetinueError: It could not begin.
     """
     screen = screen_for(form)
     watchdog = Watchdog(POLICY.timeout_s if timeout_s is None else timeout_s)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_termination_as_interrupt())
         data = stack.enter_context(stdout_set_aside())
         journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
         stack.callback(screen.end)
@@ -145,7 +152,10 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
             ended = asyncio.run(_conduct(project, begin, screen, journal, lines=lines, watchdog=watchdog))
         except (asyncio.CancelledError, KeyboardInterrupt):
             if not watchdog.bitten:
-                raise KeyboardInterrupt from None
+                if not watchdog.run:
+                    raise KeyboardInterrupt from None
+                hint = f"Go on with `retinue runs resume {watchdog.run}`; what was finished is kept."
+                raise Canceled("It was interrupted twice.", hint=hint) from None
         else:
             if not watchdog.bitten:
                 return ended
@@ -161,13 +171,13 @@ async def _conduct(
     lines: IO[str] | None,
     watchdog: Watchdog,
 ) -> Ended:
-    _stop_on_termination()
     workspace = Workspace(project.root)
     person = Person(screen.aside) if somebody_is_there() else None
     async with Pool() as pool:
         known = workflows(project.registry, workspace=workspace, offload=pool)
         async with InProcessEngine(known, journal=journal, answerer=person) as engine, watchdog:
             begun = await begin(Orchestrator(project.registry, engine, workspace), engine)
+            watchdog.run = begun.run if journal is not None else ""
             audience = _Audience(engine, begun, screen, lines)
             watching = asyncio.create_task(audience.follow())
             result, interrupted = await _to_the_end(engine, begun.run, watching)
@@ -176,7 +186,16 @@ async def _conduct(
     if failure is not None and not warnings:  # it showed only after the run had ended
         warnings.append(f"History is not recorded: {failure.message} {failure.hint}")
     recorded = journal is not None and failure is None
-    return Ended(begun.run, begun.plan, result, audience.asked, tuple(warnings), interrupted, recorded=recorded)
+    return Ended(
+        begun.run,
+        begun.plan,
+        said_here(result),
+        said_here(audience.asked) if audience.asked is not None else None,
+        tuple(warnings),
+        interrupted,
+        recorded=recorded,
+        decisions=tuple(audience.decisions),
+    )
 
 
 async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[None]) -> tuple[Result, bool]:
@@ -194,12 +213,22 @@ async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[
     return result, interrupted
 
 
-def _stop_on_termination() -> None:
-    """Let SIGTERM end a run as Ctrl-C does."""
-    task = asyncio.current_task()
-    if task is not None:
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not here, or not this thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+@contextlib.contextmanager
+def _termination_as_interrupt() -> Generator[None]:
+    """Let SIGTERM end a run as Ctrl-C does, also while an agent keeps the event loop to itself."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except (OSError, ValueError):  # not here, or not in this thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 class _Audience:
@@ -208,11 +237,13 @@ class _Audience:
     Attributes:
         nodes: How far it is.
         asked: The latest result of an agent of the run itself.
+        decisions: What was decided so far, in the run and in its child runs.
     """
 
     def __init__(self, engine: InProcessEngine, begun: Begun, screen: Screen, lines: IO[str] | None) -> None:
         self.nodes = Nodes(begun.run, begun.plan, kept=begun.kept)
         self.asked = next(reversed(begun.kept.values()), None)
+        self.decisions: list[Decided] = []
         self._engine = engine
         self._begun = begun
         self._screen = screen
@@ -257,6 +288,8 @@ class _Audience:
 
     def _tell(self, event: Event) -> None:
         body = event.body
+        if isinstance(body, Decision):
+            self.decisions.append(Decided.of(self._path(event), body))
         if event.run == self._begun.run and event.node:
             if isinstance(body, Asked):
                 self._questions.add(event.node)
@@ -266,6 +299,11 @@ class _Audience:
         if self._lines is not None:
             self._lines.write(f"{json_line(event.to_json())}\n")
             self._lines.flush()
+
+    def _path(self, event: Event) -> str:
+        """The node of `event`, below the nodes whose plans it belongs to: `n1/n2`."""
+        above = event.run.removeprefix(self._begun.run).split(CHILD)
+        return "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
 
 
 def resuming(run: str) -> Begin:

@@ -1,5 +1,6 @@
 """What a person typed, or piped in, as the words and parameters it stands for."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,7 +22,15 @@ def words_of(arguments: Sequence[str]) -> str:
     Raises:
         InvalidInput: Stdin holds more than anybody can mean.
     """
-    return read_stdin() if tuple(arguments) == (_STDIN,) else " ".join(arguments)
+    return read_stdin() if tuple(arguments) == (_STDIN,) else " ".join(map(_as_typed, arguments))
+
+
+def _as_typed(word: str) -> str:
+    """`word` as it was typed, whatever the locale made of it; what is not UTF-8 stays as it is, to be refused."""
+    try:
+        return os.fsencode(word).decode("utf-8")
+    except UnicodeError:
+        return word
 
 
 def read_stdin() -> str:
@@ -45,7 +54,7 @@ def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str,
         InvalidInput: It is no object.
     """
     said: dict[str, Any] = {}
-    for pair in pairs:
+    for pair in map(_as_typed, pairs):
         name, equals, value = pair.partition("=")
         name = name.strip()
         if not equals or not name:
@@ -53,7 +62,7 @@ def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str,
         if name in said:
             raise click.UsageError(f"The parameter {name!r} is given twice.")
         said[name] = value
-    given = {} if document is None else _object(read_stdin() if document == _STDIN else document)
+    given = {} if document is None else _object(read_stdin() if document == _STDIN else _as_typed(document))
     if twice := sorted(said.keys() & given.keys()):
         raise click.UsageError(f"{', '.join(map(repr, twice))}: given by both --param and --params.")
     return said, given

@@ -28,10 +28,12 @@ class Watchdog:
 
     Attributes:
         bitten: It had to strike.
+        run: Which run it watches; empty before it has begun, and when nothing of it is kept.
     """
 
     def __init__(self, limit_s: float) -> None:
         self.bitten = False
+        self.run = ""
         self._limit_s = limit_s
         self._beaten = time.monotonic()
         self._next: asyncio.TimerHandle | None = None
@@ -49,9 +51,13 @@ class Watchdog:
 
     def error(self) -> DeadlineExceeded:
         """What to say when it has struck."""
+        kept = "nothing was kept"
+        if self.run:
+            kept = f"what was finished is kept: `retinue runs show {self.run} --events` tells what, and "
+            kept += f"`retinue runs resume {self.run}` goes on"
         return DeadlineExceeded(
             f"An agent kept the whole process to itself for more than {self._limit_s:g} s; both were ended.",
-            hint="Let it wait with `await`, or work in `run.offload`; then `retinue runs resume` goes on.",
+            hint=f"Let it wait with `await`, or work in `run.offload`; {kept}.",
             detail={"bound": "watchdog", "seconds": self._limit_s},
         )
 

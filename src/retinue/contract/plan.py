@@ -11,10 +11,14 @@ from retinue.contract.question import Question
 from retinue.contract.task import ContextLevel, Limits
 from retinue.errors import InvalidInput
 
-__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Join", "NodeId", "Plan", "order"]
+__all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "order"]
 
 Join: TypeAlias = Literal["all", "any", "quorum", "fail_fast"]
-"""When a join is satisfied (C32): every branch, the first useful one, a share of them, or none after a failure."""
+"""When a join is satisfied (C32).
+
+`all`: every branch is useful. `any`: at the first useful one; the others are stopped. `quorum`: every branch has ended,
+and at least a share of them was useful (H25). `fail_fast`: as `all`, and the first failure stops the others.
+"""
 
 NodeId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.~-]*$", max_length=80)]
 
@@ -49,11 +53,32 @@ class Candidate(Model):
 
 
 class Dropped(Model):
-    """A clause of the goal that no agent here can do, and the nearest there was."""
+    """A clause of the goal that is not planned: no agent here can do it, or the goal says not to.
+
+    Attributes:
+        nearest: Who came nearest to doing it.
+        wanted: False when the goal itself says not to do it: then nothing is missing.
+    """
 
     clause: str
     reason: str
     nearest: tuple[Candidate, ...] = ()
+    wanted: bool = True
+
+
+class Expected(Model):
+    """A file that a delegation must leave behind, settled before it starts (H22, H24).
+
+    Attributes:
+        path: Where, relative to the workspace.
+        sections: Headings that the file must have; a missing one is a warning.
+        min_bytes: The least size at which it counts as written.
+    """
+
+    path: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f\\]+$", max_length=1000)]
+    title: str = ""
+    sections: tuple[str, ...] = ()
+    min_bytes: Annotated[int, Field(ge=1)] = 1
 
 
 class Delegation(Model):
@@ -64,6 +89,7 @@ class Delegation(Model):
         context: How much of each needed result it is handed; `summary` for those not named (C30).
         join: How many of `needs` must be useful before it starts.
         quorum: The share for a `quorum` join.
+        expects: Files that must be there when it has ended, or it has failed.
         optional: Its failure does not count against the plan.
         alternatives: Who else could do it, best first: where escalation looks (A14).
         questions: What is still missing to call it (C45); such a node ends as `input_required`.
@@ -81,6 +107,7 @@ class Delegation(Model):
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
     optional: bool = False
+    expects: tuple[Expected, ...] = ()
     limits: Limits = Field(default_factory=Limits)
     alternatives: tuple[Candidate, ...] = ()
     chosen: Candidate | None = None

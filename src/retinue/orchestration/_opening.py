@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from retinue.orchestration._spelling import one_edit_from
+from retinue.orchestration._view import FUNCTION_WORDS
+
 __all__ = ["Openings", "opening"]
 
 _KINDS: Final = {
@@ -17,10 +20,16 @@ _KINDS: Final = {
         "do": "do does did",
         "have": "has have had",
         "can": "can could should would will may might must",
+        "many": "many much often long far old frequently",
     }.items()
     for word in words.split()
 }
 _ASKING: Final = frozenset(["how", "what", "when", "where", "which", "who", "whom", "whose", "why"])
+_DETERMINERS: Final = frozenset(["the", "a", "an", "this", "my", "our", "that"])
+_AMOUNTS: Final = frozenset(word for word, kind in _KINDS.items() if kind == "many")
+_LONG_ASKING: Final = frozenset(word for word in _ASKING if len(word) > 3)
+_COMMON: Final = frozenset(FUNCTION_WORDS.split())
+"""No misspellings, however like a question word: "then", "that", "here"."""
 _DOUBT: Final = 0.5
 """As if every opening had been seen half a time with somebody else."""
 
@@ -28,9 +37,13 @@ _DOUBT: Final = 0.5
 def opening(text: str) -> str:
     """How `text` begins: its question word and the kind of auxiliary after it; empty for anything but a question."""
     first, second = [word.strip(",?!.:;'\"") for word in (*text.lower().split(maxsplit=2)[:2], "", "")][:2]
+    if first not in _COMMON:
+        first = one_edit_from(first, _LONG_ASKING) or first
+    if first in _ASKING and second in _DETERMINERS:  # "how the cache is kept up to date"
+        second = next((word for word in text.lower().split()[2:6] if word in _KINDS), second)
     if first in _ASKING:
         return f"{first} {_KINDS.get(second, '')}".strip()
-    return _KINDS.get(first, "")
+    return _KINDS.get(first, "") if first not in _AMOUNTS else ""
 
 
 class Openings:

@@ -61,6 +61,8 @@ def _stem(word: str) -> str:
             if kept < 3 or (ending == "s" and word[-2] in "su"):
                 continue
             word = word[:kept] + instead
+            if ending in {"ing", "ed"} and len(word) > 4 and word[-1] == word[-2] and word[-1] not in "aeiouflsz":
+                word = word[:-1]  # "committed"
             break
     # "change", "changes" and "changed" meet.
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
@@ -145,6 +147,14 @@ class View:
             return False
         position = bisect_left(rare[0], place)
         return position < len(rare[0]) and rare[0][position] == place
+
+    def knows(self, token: str) -> bool:
+        """Whether any document, or the background, holds `token`."""
+        return token in self._df
+
+    def tokens(self) -> Iterable[str]:
+        """Every token that it knows."""
+        return self._df.keys()
 
     def score_of(self, tokens: Iterable[str], document: Counter[str]) -> float:
         """The score that a document with these token counts would have here."""

@@ -6,7 +6,7 @@ binder knows types, never agents, and judges no answer: the boundary validates w
 """
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,6 +25,8 @@ from retinue.orchestration.reading import (
     Surroundings,
     parameters_of,
 )
+from retinue.orchestration.reading.denied import denied_spans, leaves_out
+from retinue.orchestration.reading.said import Side
 
 __all__ = ["Bound", "Surroundings", "bind"]
 
@@ -50,6 +52,7 @@ def bind(
     given: Mapping[str, object] | None = None,
     before: Iterable[Binding] = (),
     around: Surroundings = NOWHERE,
+    parameters: Sequence[Parameter] | None = None,
 ) -> Bound:
     """Fill the parameters of `skill` from `clause` (C45).
 
@@ -62,37 +65,59 @@ def bind(
         given: Parameters that are settled already; they are not read again.
         before: What an earlier clause said, for parameters about which this one says nothing.
         around: What may be known beside the clause.
+        parameters: Those of the skill, for whoever binds it often.
     """
-    said = Said(clause[:_CLAUSE_CHARS])
-    parameters = parameters_of(skill.input_schema)
+    text = clause[:_CLAUSE_CHARS]
+    parameters = parameters_of(skill.input_schema) if parameters is None else parameters
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
-    read: set[str] = set()
+    read: dict[str, Binding] = {}
     for parameter in parameters:
-        if (binding := _addressed(parameter, skill, said.text, goal=goal, target=target)) is not None:
-            read.add(parameter.name)
-            bound.setdefault(parameter.name, binding)
-    for reader in READERS:
-        for parameter in parameters:
-            if parameter.name in read or (reading := reader(parameter, said, around)) is None:
-                continue
-            if parameter.accepts(reading.value):
-                read.add(parameter.name)
-                said.take(reading)
-                bound.setdefault(parameter.name, _said(parameter, reading, said))
+        if (binding := _addressed(parameter, skill, text, goal=goal, target=target)) is not None:
+            read[parameter.name] = binding
+    said = Said(text, denied=denied_spans(text))
+    unclear = {
+        parameter.name: _which(parameter, reading, said, skill, agent)
+        for parameter, reading in _read(parameters, said, around, read)
+        if parameter.name not in bound
+    }
+    bound = {**read, **bound}
     for binding in before:
         bound.setdefault(binding.parameter, binding)
-    for parameter in parameters:
-        if parameter.name not in bound and (binding := _default(parameter, skill)) is not None:
-            bound[parameter.name] = binding
-    values = {parameter.name: bound[parameter.name].value for parameter in parameters if parameter.name in bound}
+    open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
+    bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
+    values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
-    questions = tuple(
-        _question(parameter, skill, agent)
-        for parameter in parameters
-        if parameter.required and parameter.name not in bound
-    )
+    missing = (_question(one, skill, agent) for one in open_still if one.required and one.name not in bound)
+    questions = (*unclear.values(), *missing)
     return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
+
+
+def _read(
+    parameters: Sequence[Parameter], said: Said, around: Surroundings, read: dict[str, Binding]
+) -> Iterator[tuple[Parameter, Reading]]:
+    """Fill `read` with what was said; give what may mean several things."""
+    unclear: set[str] = set()
+    for reader in READERS:
+        for parameter in parameters:
+            if parameter.name in read or parameter.name in unclear:
+                continue
+            if (reading := reader(parameter, said.on(_side(parameter)), around)) is None:
+                continue
+            if reading.options:
+                unclear.add(parameter.name)
+                said.take(reading)
+                yield parameter, reading
+            elif parameter.accepts(reading.value):
+                said.take(reading)
+                read[parameter.name] = _said(parameter, reading, said)
+
+
+def _side(parameter: Parameter) -> Side:
+    """Which words are read for it; a yes or no is told by the very words that deny it."""
+    if parameter.type == "boolean":
+        return "all"
+    return "denied" if leaves_out(parameter) else "kept"
 
 
 def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
@@ -127,6 +152,23 @@ def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question
         text=f"What is `{parameter.name}` for `{skill.name}`?{about}",
         kind="choice" if parameter.choices else "question",
         options=parameter.choices,
+        agent=agent,
+        skill=skill.name,
+        parameter=parameter.name,
+        answer_schema=parameter.alone,
+    )
+
+
+def _which(parameter: Parameter, reading: Reading, said: Said, skill: Skill, agent: str | None) -> Question:
+    """Which of several things the words mean."""
+    words = said.text[reading.start : reading.end]
+    fitting = parameter.items or parameter
+    options = tuple(option for option in reading.options if fitting.accepts(option))
+    return Question(
+        id=parameter.name,
+        text=f"Which `{words}` is meant for `{skill.name}`? There are {len(options)}.",
+        kind="choice",
+        options=options,
         agent=agent,
         skill=skill.name,
         parameter=parameter.name,

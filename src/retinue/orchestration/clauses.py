@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Clause", "joined", "looks_back", "pieces", "sentences", "strip_courtesy"]
+__all__ = ["Clause", "joined", "pieces", "sentences", "strip_courtesy"]
 
 _KEPT_WHOLE: Final = re.compile(
     r"```.*?```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|(?<!\w)'[^'\n]{1,80}'(?!\w)"
@@ -24,9 +24,18 @@ _SURE: Final = re.compile(
     r"|(?:,|\s)\s*(?:and|&)\s+then\s+|,\s*then\s+|,?\s+and\s+(?:after that|afterwards|finally|lastly)\b,?\s*",
     re.IGNORECASE,
 )
+_ASKS: Final = (
+    r"how\s+(?:(?:many|often|much|long|far|old)\s+(?:\w+\s+){0,3})?(?:do|does|did|is|are|was|were|has|have|can)\b|what\s+(?:is|are|was|were|do|does|did|has"
+    r"|have|changed|happened|happens)|where\s+(?:is|are|was|were|do|does|did|can)|why\s+(?:is|are|was|were|do|does|did)"
+    r"|when\s+(?:was|were|did|has|have)|who\s+(?:has|did|last|first|changed|wrote|made|added|touched|created|introduced)"
+)
 _MAYBE: Final = re.compile(
     r",\s*(?:and\s+|but\s+|plus\s+)?(?:also\s+|then\s+|finally\s+)?|\s+(?:and|plus)\s+(?:also\s+)?"
-    r"|\s+as\s+well\s+as\s+|\s+then\s+|\s+while\s+",
+    r"|\s+as\s+well\s+as\s+|\s+then\s+|\s+while\s+"
+    r"|\s+but\s+(?=(?:also|please|do|don['\u2019]?t|not|no|never|without|only|just|show|tell|list|give|find|explain|what|who|how"
+    r"|when|where|which|why|skip|ignore|leave|omit|exclude)\b)"
+    # Run-on sentences: "how does it work also who wrote it", "is it clean how many commits are there".
+    rf"|\s+also\s+(?={_ASKS}|which\b|show\b|list\b|find\b|explain\b|tell\b)|\s+(?=(?:{_ASKS})\b)",
     re.IGNORECASE,
 )
 _ABBREVIATION: Final = re.compile(
@@ -37,20 +46,12 @@ _ABBREVIATION: Final = re.compile(
 _BULLET: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COURTESY: Final = re.compile(
     r"(?:(?:please|kindly|also|then|next|finally|lastly|first|firstly|second|secondly|third|thirdly|additionally"
-    r"|furthermore|moreover|after that|afterwards|and|so|ok|okay|hi|hello|hey|now)\b[,:]?\s+"
+    r"|furthermore|moreover|after that|afterwards|and|so|ok|okay|hi|hello|hey|now|but|just|plus|well|thanks"
+    r"|hmm)\b[,:!]?\s+"
     r"|(?:can|could|would|will)\s+you\s+(?:please\s+|also\s+|kindly\s+)*(?:help me\s+(?:to\s+|with\s+)?)?"
+    r"|(?:don['\u2019]?t|do\s+not)\s+forget\s+(?:to\s+)?|make\s+sure\s+(?:to\s+|that\s+you\s+)"
     r"|i(?:'d| would)\s+(?:also\s+)?like\s+(?:you\s+)?to\s+|i\s+(?:also\s+)?(?:want|need)\s+(?:you\s+)?to\s+"
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))",
-    re.IGNORECASE,
-)
-_PRODUCT: Final = r"(?:commits?|files?|branch|branches|findings?|modules?|functions?|class|classes|results?|ones?)"
-_LOOKS_BACK: Final = re.compile(
-    # "this" is what stands around us ("this repository"); "that" in front of a verb is no pointer ("code that runs").
-    r"\bbased on (?:that|this|these|those|it|them|the (?:results?|answers?|findings?|above))\b"
-    rf"|\b(?:that|those|the (?:same|above|resulting)) (?:(?:very|last|latest|first|new|two|three) )?{_PRODUCT}\b"
-    r"|\b(?:from|using|with) (?:those|them|the (?:results?|findings?|answers?))\b"
-    r"|\b(?:summari[sz]e|explain|compare|analy[sz]e|describe|review|check|combine|rank|sort) "
-    r"(?:it|them|these|those|both)\b",
     re.IGNORECASE,
 )
 _THEN: Final = re.compile(r"(?:and\s+)?(?:then|after that|afterwards|next|finally|lastly)\b", re.IGNORECASE)
@@ -112,12 +113,6 @@ def strip_courtesy(text: str) -> str:
     while match := _COURTESY.match(rest):
         rest = rest[match.end() :]
     return rest or text
-
-
-def looks_back(text: str) -> str | None:
-    """The words with which `text` speaks of something that another clause is to produce: "that commit"."""
-    match = _LOOKS_BACK.search(text)
-    return match.group() if match else None
 
 
 def _tidy(goal: str) -> str:

@@ -15,9 +15,24 @@ from retinue.contract.task import ContextLevel
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 
-__all__ = ["SUMMARY_CHARS", "Handed", "Savings", "Summary", "full_text", "hand_on", "summarise"]
+__all__ = [
+    "METADATA",
+    "SUMMARY_CHARS",
+    "Handed",
+    "Savings",
+    "Summary",
+    "full_text",
+    "hand_on",
+    "metadata_of",
+    "summarise",
+]
 
 SUMMARY_CHARS: Final = 200
+
+METADATA: Final = (
+    "artifact_path", "title", "summary", "key_findings", "recommendations", "file_paths", "size",
+)  # fmt: skip
+"""What a worker says of its report (H31). It is handed on as the worker gave it, and never summarised again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,21 @@ def hand_on(result: Result, level: ContextLevel, counter: TokenCounter) -> Hande
     )
 
 
+def metadata_of(result: Result) -> object:
+    """What a worker says of its report, exactly as it gave it (H31); None when it says nothing.
+
+    It stands under `metadata` in its data, as an object or, for several reports, a list; else as members of the data
+    itself, under the names in `METADATA`.
+    """
+    if not isinstance(result.data, dict):
+        return None
+    data = cast("JsonMapping", result.data)
+    whole: object = data.get("metadata")
+    if isinstance(whole, (dict, list)) and whole:
+        return cast("object", whole)
+    return {name: data[name] for name in METADATA if name in data} or None
+
+
 def full_text(result: Result) -> str:
     """The whole of what `result` says, as it would stand in a prompt."""
     said = _text_of(result.data)
@@ -112,7 +142,8 @@ def _inputs(result: Result, level: ContextLevel) -> JsonMapping | None:
         case "none":
             return None
         case "metadata":
-            return head | _artifacts(result)
+            metadata = metadata_of(result)
+            return head | ({} if metadata is None else {"metadata": metadata}) | _artifacts(result)
         case "summary":
             summary = summarise(_gist(result))
             return head | {"summary": summary.text, "truncated": summary.truncated} | _artifacts(result)

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 from retinue.contract.budget import Budget
 from retinue.contract.event import Body, Decision, Finished, Message
 from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
+from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled
+from retinue.orchestration.check import Check
+from retinue.orchestration.order import Caller
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -46,6 +50,9 @@ class Surface:
         exists: Whether the workspace has a path; for binding an alternative.
         offload: Where CPU-heavy work goes; without one it is refused.
         calls_left: How many more agents may be called from inside steps.
+        check: Knows the agents at hand; for plans that agents return.
+        light_schema: Says in a few lines who these agents are.
+        above: The delegations above this run, the outermost first.
     """
 
     run: str
@@ -58,6 +65,9 @@ class Surface:
     outside: Outside = REAL
     exists: Callable[[str], bool] | None = None
     calls_left: int = field(default=0)
+    check: Check | None = None
+    light_schema: Callable[[], str] = str
+    above: tuple[Caller, ...] = ()
 
     def __post_init__(self) -> None:
         """All the nodes of the budget, unless said otherwise."""
@@ -69,11 +79,12 @@ class NodeContext:
 
     Attributes:
         waits_for: The question because of which the agent was stopped: it runs again when there is an answer.
+        asked: The task it works on; a plan it answers with must not ask the same again.
     """
 
     __slots__ = (
-        "_answers", "_depth", "_inner", "_made", "_surface", "attempt", "budget", "correction", "deadline_ns", "node",
-        "run", "waits_for",
+        "_answers", "_depth", "_inner", "_made", "_surface", "asked", "attempt", "budget", "correction", "deadline_ns",
+        "node", "run", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +103,7 @@ class NodeContext:
         self.budget = budget or surface.budget
         self.correction: Correction | None = None
         self.waits_for: Question | None = None
+        self.asked: Task | None = None
         self._surface = surface
         self._depth = depth
         self._inner = False
@@ -108,6 +120,19 @@ class NodeContext:
         if self._surface.workspace is None:
             raise AccessDenied("This run has no workspace.", hint="Start it with one: a directory that may be read.")
         return self._surface.workspace
+
+    @property
+    def light_schema(self) -> str:
+        """Who there is and what each does, in a few lines (B19)."""
+        return self._surface.light_schema()
+
+    def review(self, plan: Plan) -> list[Finding]:
+        """What keeps `plan` from being walked as the answer to this node's task."""
+        check, asked = self._surface.check, self.asked
+        if check is None:
+            return []
+        above = self._surface.above if asked is None else (*self._surface.above, check.caller(asked, self.node))
+        return [*check.findings(plan), *check.circles(plan, above)]
 
     def emit(self, body: Body) -> None:
         """Record an event of this node.

@@ -1,27 +1,46 @@
-"""What to do with a node that did not bring what it should: ask, try elsewhere, or give up. A pure decision.
+"""What to do with a node that did not bring what it should. A pure decision.
 
-The boundary has retried and corrected already (A13); here the request itself is reconsidered (A14, C29, P12 to P14).
-Never a blind fallback: an alternative must fit nearly as well, must be callable from what was said, must not touch
-more than the first choice did, and is not tried when the reason of the failure would follow it there.
+The boundary has retried and corrected already (A13); here the request itself is reconsidered (A14, C29, P11 to P14).
+The ways out, in this order, each only when a check speaks for it: another skill of the same agent, another agent, the
+same agent's generic task in more general words, a question to a person, giving up. Never a blind fallback: whoever is
+asked next must fit nearly as well, must be callable from what was said, must not touch more than the first choice did,
+must not be told again what was just refused, and is not asked when the reason of the failure would follow it there.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from retinue.contract.definition import Skill
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.fault import Fault
 from retinue.contract.plan import Candidate, Delegation
 from retinue.contract.question import Question
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
+from retinue.orchestration.rephrase import broader, generic_task, lost_words, parameter_at_fault
 
-__all__ = ["Accept", "Ask", "Elsewhere", "GiveUp", "Move", "Situation", "decide"]
+__all__ = ["MOST_MOVES", "Accept", "Ask", "Elsewhere", "GiveUp", "Move", "Situation", "decide"]
+
+MOST_MOVES: Final = 4
+"""A node is put to so many others at most: three alternatives of the plan and the generic task."""
 
 _FINAL: Final[frozenset[FaultCode]] = frozenset({"access_denied", "unauthenticated", "budget_exceeded", "canceled"})
 """Faults that another agent must not be used to get round."""
 
 _OF_THE_AGENT: Final[frozenset[FaultCode]] = frozenset({"missing_file", "network_error", "unavailable", "timeout"})
-"""Faults that another skill of the same agent would share."""
+"""Faults that another skill of the same agent would share, were it asked the same."""
+
+_OF_THE_REQUEST: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file", "parse_error"})
+"""4xx (P11): the same again would be refused again, by whomever. Only another request may fare better."""
+
+_OF_THE_SKILL: Final[frozenset[FaultCode]] = frozenset(
+    {"invalid_input", "output_invalid", "unavailable", "timeout", "internal_error"}
+)
+"""Faults after which the agent's other skills may still do it, put more generally (P14). Not what was not found: a
+broader question does not find it either, it only finds something else."""
+
+_SAYS_AGAIN: Final[frozenset[FaultCode]] = frozenset({"invalid_input", "missing_file"})
+"""Faults that a person can mend by saying one parameter otherwise."""
 
 _NEARLY: Final = 0.5
 _ABOUT_AS_WELL: Final = 0.8
@@ -44,10 +63,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Another agent or skill is asked the same."""
+    """Another agent or skill is asked, the same or something more general.
+
+    Attributes:
+        request: The node as it is put to them.
+        left_out: Words that limited the request and that they are not told; none when it is the same.
+    """
 
     candidate: Candidate
     reason: str
+    request: Delegation
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +93,23 @@ class Situation:
     Attributes:
         tried: Agents and skills that were asked already, the last one included.
         rounds: How often a person was asked on behalf of this node.
-        skill_of: What a candidate's definition says; None when there is no such skill.
-        callable_as: Whether what was said fills everything that a candidate requires.
+        definition_of: What an agent says of itself; None when nobody is called that.
+        request_to: A node as a request to a candidate; None when something would have to be asked first.
+        unreliable: Whether a skill has failed too often in this run to be called now.
+        asked: Ids of the questions that were asked already.
     """
 
     tried: Collection[tuple[str, str | None]]
     rounds: int
-    skill_of: Callable[[Candidate], Skill | None]
-    callable_as: Callable[[Candidate], bool]
+    definition_of: Callable[[str], Definition | None]
+    request_to: Callable[[Delegation, Candidate], Delegation | None]
+    unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False
+    asked: Collection[str] = ()
+
+    def skill_of(self, candidate: Candidate) -> Skill | None:
+        """What the definition says of a candidate; None when there is no such skill."""
+        definition = self.definition_of(candidate.agent)
+        return None if definition is None else definition.skill(candidate.skill)
 
 
 def decide(node: Delegation, result: Result, situation: Situation) -> Move:
@@ -85,10 +120,12 @@ def decide(node: Delegation, result: Result, situation: Situation) -> Move:
         return _ask(result, situation.rounds)
     if result.outcome == "canceled":
         return GiveUp("It was stopped.")
-    code = result.fault.code if result.fault else "internal_error"
-    if code in _FINAL:
-        return GiveUp(f"`{code}` is no reason to ask somebody else.")
-    return _elsewhere(node, code, situation)
+    fault = result.fault or Fault(code="internal_error", message="It did not say why.")
+    if fault.code in _FINAL:
+        return GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
+    if fault.detail.get("bound") == "run.deadline_ns":
+        return GiveUp("The time of the whole run is over.")
+    return _another_way(node, fault, situation)
 
 
 def _ask(result: Result, rounds: int) -> Move:
@@ -99,33 +136,104 @@ def _ask(result: Result, rounds: int) -> Move:
     return Ask(result.questions, "It cannot go on without an answer.")
 
 
-def _elsewhere(node: Delegation, code: FaultCode, situation: Situation) -> Move:
+def _another_way(node: Delegation, fault: Fault, situation: Situation) -> Move:
+    """The first way out that nothing speaks against; if there is none, what speaks against each."""
     refused: list[str] = []
-    for candidate in node.alternatives:
-        objection = _objection(node, candidate, code, situation)
-        if objection is None:
-            why = f"`{node.agent}` ended with `{code}`; {_name(candidate)} fits to {candidate.share:.2f}"
-            return Elsewhere(candidate, f"{why}, and can be called from what was said.")
-        refused.append(f"{_name(candidate)} {objection}")
-    return GiveUp(f"`{code}`, and nobody else to ask{': ' if refused else ''}{'; '.join(refused)}.")
+    if len(set(situation.tried)) > MOST_MOVES:
+        refused.append(f"it was put to {MOST_MOVES} others already")
+    else:
+        own = [one for one in node.alternatives if one.agent == node.agent]
+        for candidate in [*own, *(one for one in node.alternatives if one.agent != node.agent)]:
+            found = _as_it_is(node, candidate, fault, situation)
+            if not isinstance(found, str):
+                return found
+            refused.append(f"{_name(candidate)} {found}")
+        found = _more_generally(node, fault, situation)
+        if not isinstance(found, str):
+            return found
+        refused.append(f"`{node.agent}` in general {found}")
+    question = _question(node, fault, situation)
+    if question is not None:
+        reason = f"`{fault.code}`, and nobody else to ask ({'; '.join(refused)}): perhaps it was said wrongly."
+        return Ask((question,), reason)
+    return GiveUp(f"`{fault.code}`, and nobody else to ask: {'; '.join(refused)}.")
 
 
-def _objection(node: Delegation, candidate: Candidate, code: FaultCode, situation: Situation) -> str | None:
-    """Why `candidate` is no way out, or None."""
-    tried = situation.tried
-    if (candidate.agent, candidate.skill) in tried:
+def _as_it_is(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Elsewhere | str:
+    """The same request put to `candidate`, or why not."""
+    if (candidate.agent, candidate.skill) in situation.tried:
         return "was tried"
-    if code in _OF_THE_AGENT and any(agent == candidate.agent for agent, _ in tried):
+    if fault.code in _OF_THE_AGENT and any(agent == candidate.agent for agent, _ in situation.tried):
         return "is the same agent"
-    nearly = _ABOUT_AS_WELL if code == "missing_file" else _NEARLY
+    nearly = _ABOUT_AS_WELL if fault.code == "missing_file" else _NEARLY
     if node.chosen is not None and candidate.share < nearly * node.chosen.share:
         return "fits too badly"
+    request = _request(node, candidate, fault, situation)
+    if isinstance(request, str):
+        return request
+    lost = lost_words(node, request)
+    why = f"{_asked(node)} ended with `{fault.code}`; {_name(candidate)} fits to {candidate.share:.2f}"
+    why += f", but has no use for {_quoted(lost)}." if lost else ", and can be called from what was said."
+    return Elsewhere(candidate, why, request, lost)
+
+
+def _more_generally(node: Delegation, fault: Fault, situation: Situation) -> Elsewhere | str:
+    """A more general request to what else the agent does, or why not."""
+    definition = situation.definition_of(node.agent)
+    if fault.code not in _OF_THE_SKILL or definition is None or _is_missing_here(fault):
+        return f"would end with `{fault.code}` too"
+    said = broader(node, fault)
+    if said is None:
+        return "can be told nothing more general"
+    candidate = generic_task(definition, said.words, situation.tried)
+    if isinstance(candidate, str):
+        return candidate
+    general = node.model_copy(update={"instruction": said.words})
+    request = _request(general, candidate, fault, situation)
+    if isinstance(request, str):
+        return request
+    left_out = _quoted(said.left_out)
+    why = f"{_asked(node)} ended with `{fault.code}`; asked more generally, without {left_out}, {_name(candidate)}"
+    return Elsewhere(candidate, f"{why} fits to {candidate.share:.2f}.", request, said.left_out)
+
+
+def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Delegation | str:
+    """`node` as a request to `candidate`, or what forbids it."""
     skill = situation.skill_of(candidate)
     if skill is None or skill.unavailable:
         return "is not available"
+    if situation.unreliable(candidate.agent, candidate.skill):
+        return "has failed too often in this run"
     if not set(skill.effects) <= _effects_of(node, situation):
         return "would touch more than was planned"
-    return None if situation.callable_as(candidate) else "needs to know more than was said"
+    request = situation.request_to(node, candidate)
+    if request is None:
+        return "needs to know more than was said"
+    named = parameter_at_fault(fault, node.parameters) if fault.code in _OF_THE_REQUEST else None
+    if named is not None and named in request.parameters and request.parameters[named] == node.parameters[named]:
+        return f"would be told the same `{named}`"
+    return request
+
+
+def _question(node: Delegation, fault: Fault, situation: Situation) -> Question | None:
+    """What a person could say otherwise; None when the fault points at nothing that can be said, or it was asked."""
+    definition = situation.definition_of(node.agent)
+    skill = definition.skill(node.skill) if definition is not None and node.skill else None
+    if skill is None or fault.code not in _SAYS_AGAIN or situation.rounds >= _ROUNDS:
+        return None
+    known: dict[str, dict[str, object]] = skill.input_schema.get("properties") or {}
+    named = parameter_at_fault(fault, known)
+    if named is None or f"other_{named}" in situation.asked:
+        return None
+    hint = f" {fault.hint}" if fault.hint else ""
+    return Question(
+        id=f"other_{named}",
+        text=f"{fault.message}{hint} What should `{named}` be instead?",
+        agent=node.agent,
+        skill=node.skill,
+        parameter=named,
+        answer_schema=known[named] if "$ref" not in str(known[named]) else None,
+    )
 
 
 def _effects_of(node: Delegation, situation: Situation) -> set[str]:
@@ -133,6 +241,19 @@ def _effects_of(node: Delegation, situation: Situation) -> set[str]:
     planned = node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
     skill = situation.skill_of(planned)
     return set(skill.effects) if skill else set()
+
+
+def _is_missing_here(fault: Fault) -> bool:
+    """Whether a program or an optional part is missing: that, no other words bring."""
+    return fault.code == "unavailable" and not fault.retryable
+
+
+def _asked(node: Delegation) -> str:
+    return f"`{node.agent}.{node.skill}`" if node.skill else f"`{node.agent}`"
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, words))
 
 
 def _name(candidate: Candidate) -> str:

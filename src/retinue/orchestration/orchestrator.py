@@ -4,12 +4,14 @@ It plans with the rules planner, hands the plan to an engine as the payload of t
 Which engine, and what becomes of its history, is its caller's choice.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Literal
 
 from retinue.agents.boundary import Boundary
+from retinue.agents.light_schema import light_schema_of
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
@@ -22,13 +24,14 @@ from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import Engine, Scope, Workflow
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
-from retinue.errors import RetinueError
 from retinue.orchestration.bind import bind
+from retinue.orchestration.check import Check
 from retinue.orchestration.context import Surface
 from retinue.orchestration.order import RUN_PLAN, Order
 from retinue.orchestration.planner import Planner
 from retinue.orchestration.reading import Surroundings
 from retinue.orchestration.walk import Walk
+from retinue.orchestration.whereabouts import exists_in, find_in
 from retinue.tools.workspace import Workspace
 
 __all__ = ["Orchestrator", "workflows"]
@@ -45,7 +48,8 @@ def workflows(
     """What an engine must know to run plans for the agents of `registry`: give it to the engine when it is made."""
     call = (boundary or Boundary(registry)).call
     definitions = _by_name(registry.definitions())
-    exists = _exists_in(workspace)
+    check, light = Check(registry.definitions()), partial(light_schema_of, registry)
+    exists = exists_in(workspace)
 
     async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
         order = Order.read(payload)
@@ -62,6 +66,9 @@ def workflows(
             offload=offload,
             outside=outside,
             exists=exists,
+            check=check,
+            light_schema=light,
+            above=order.above,
         )
         return await Walk(scope, order, surface, definitions).run()
 
@@ -199,7 +206,7 @@ class Orchestrator:
         return Plan(goal=instruction, nodes=(node,))
 
     def _around(self) -> Surroundings:
-        return Surroundings(today=self._day(), exists=_exists_in(self.workspace))
+        return Surroundings(today=self._day(), exists=exists_in(self.workspace), find=find_in(self.workspace))
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()
@@ -211,17 +218,3 @@ def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
     for definition in definitions:
         found.setdefault(definition.name, definition)
     return found
-
-
-def _exists_in(workspace: Workspace | None) -> Callable[[str], bool] | None:
-    """Whether something may be read at a path of `workspace`; None when there is none to look into."""
-    if workspace is None:
-        return None
-
-    def exists(path: str) -> bool:
-        try:
-            return workspace.resolve(path).exists()
-        except (RetinueError, OSError, ValueError):
-            return False
-
-    return exists

@@ -8,11 +8,12 @@ from pydantic import Field
 
 from retinue.contract.budget import Budget
 from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.plan import Plan
+from retinue.contract.plan import NodeId, Plan
 from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
+from retinue.orchestration.expected import overlapping
 
-__all__ = ["RESERVED", "RUN_PLAN", "Order"]
+__all__ = ["RESERVED", "RUN_PLAN", "Caller", "Order"]
 
 RUN_PLAN: Final = "run_plan"
 """The one workflow that walks plans. Its payload is an `Order`."""
@@ -21,13 +22,29 @@ RESERVED: Final = "~"
 """Stands between a node and its further steps (`n1~2`), so no node may have it in its id."""
 
 
+class Caller(Model):
+    """One delegation that stands above a run, because its agent answered with the plan.
+
+    Attributes:
+        node: Where it stands in the whole: its id behind those of the delegations above it (`n1/n2`).
+        request: A digest of what exactly was asked, to know it again.
+    """
+
+    node: str
+    agent: str
+    skill: str
+    request: str
+
+
 class Order(Model):
     """A plan to be walked, and within which bounds.
 
     Attributes:
-        answer: `merged` makes one answer with sources; `collected` leaves the results side by side.
+        answer: `merged` makes one answer with sources; `collected` leaves the results side by side; `reduced` makes
+            them one result, as the agent's that answered with this plan.
         deadline_ns: Absolute end, for a child run; a run of its own takes `budget.timeout_s`.
         depth: How many delegations stand above this run's nodes.
+        above: Those delegations, the outermost first.
         today: The day that "yesterday" is relative to, `YYYY-MM-DD`, when an alternative has to be bound anew.
         counter: Which token counter measures hand-offs.
         parent: Id of the task that this run does, when it does one.
@@ -35,9 +52,10 @@ class Order(Model):
 
     plan: Plan
     budget: Budget = Field(default_factory=Budget)
-    answer: Literal["merged", "collected"] = "merged"
+    answer: Literal["merged", "collected", "reduced"] = "merged"
     deadline_ns: Count | None = None
     depth: Count = 0
+    above: tuple[Caller, ...] = ()
     today: str | None = None
     counter: str = DEFAULT
     parent: str | None = None
@@ -47,7 +65,7 @@ class Order(Model):
         """The order that `payload` holds.
 
         Raises:
-            InvalidInput: A node's id holds `~`, or the plan has more nodes than the budget allows.
+            InvalidInput: A node's id holds `~`, or two branches expect to write one file.
         """
         order = _read(json.dumps(payload, separators=(",", ":")))
         reserved = [node.id for node in order.plan.nodes if RESERVED in node.id]
@@ -57,7 +75,18 @@ class Order(Model):
                 hint="Use letters, digits, dots and dashes.",
                 path="/plan/nodes",
             )
+        if shared := overlapping(order.plan):
+            raise InvalidInput(
+                " ".join(finding.message for finding in shared[:5]),
+                hint="Give each branch a file of its own, or let one need the other.",
+                path=f"/plan{shared[0].path}",
+                detail={"findings": [finding.to_json() for finding in shared]},
+            )
         return order
+
+    def place_of(self, node: NodeId) -> str:
+        """Where a node of this run stands in the whole: `n1/n2`."""
+        return f"{self.above[-1].node}/{node}" if self.above else node
 
 
 @lru_cache(maxsize=16)

@@ -1,48 +1,35 @@
 """The rules planner: a goal becomes a plan, with no model and nothing invented.
 
-Cut the goal into clauses, route each, drop what nobody here does, join what is asked twice, fill in parameters, and
-let a clause wait for the one whose product it speaks of. What it decided, and why, stands in the plan; who walks it
-is the business of `walk`.
+`cutting` takes the goal apart into requests and finds who could do each. Here equal ones are joined, parameters are
+filled in, and a request waits for the one whose product it speaks of. What was decided, and why, stands in the plan;
+who walks it is the business of `walk`.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
-from retinue.contract.sanitize import printable
+from retinue.contract.plan import Binding, Delegation, Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
+from retinue.orchestration.asking import Request, telling_words
 from retinue.orchestration.bind import Bound, bind
-from retinue.orchestration.clauses import Clause, joined, looks_back, pieces, sentences, strip_courtesy
-from retinue.orchestration.reading import NOWHERE, Surroundings
-from retinue.orchestration.reading.said import vocabulary
-from retinue.orchestration.router import Router, Routing
+from retinue.orchestration.cutting import Cutter
+from retinue.orchestration.reading import NOWHERE, Parameter, Surroundings, parameters_of
+from retinue.orchestration.references import looks_back, pronoun_in
+from retinue.orchestration.router import Router
 
 __all__ = ["GOAL_CHARS", "Planner", "check_goal"]
 
 GOAL_CHARS: Final = 10_000
 """The longest goal that is read. What is longer belongs into a file that the goal names."""
 
-_MOST_CLAUSES: Final = 50
 _ALTERNATIVES: Final = 3
-_WEAKER_HALF: Final = 0.5
-_QUESTION_WORDS: Final = vocabulary(
-    "what who whom whose how where when which why is are was were do does did can could would will should may"
-)
-_REQUESTS: Final = vocabulary(
-    "find list show get give tell explain describe summarise summarize compare count check look search report"
-)
-_PRONOUNS: Final = frozenset(["it", "its", "that", "their", "them", "these", "they", "this", "those"])
-_NO_OPENERS: Final = frozenset(word.lower() for word in FUNCTION_WORDS.split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    clause: Clause
-    routing: Routing
+_FITS_TOO: Final = 0.7
+_NEARLY: Final = 0.9
+_NEAR_SCORE: Final = 0.5
+"""Who reaches this much of the best one's share fits too; who reaches that much of it, and its score, fits as well."""
 
 
 def check_goal(goal: str) -> str:
@@ -85,203 +72,145 @@ class Planner:
         for definition in definitions:
             self._definitions.setdefault(definition.name, definition)
         self.router = Router(self._definitions.values(), floor=floor)
-        self._openers = _QUESTION_WORDS | _REQUESTS | _openers(self._definitions.values())
+        self._parameters: dict[tuple[str, str], tuple[Parameter, ...]] = {}
+        self._cutter = Cutter(self._definitions.values(), self.router)
 
     def plan(self, goal: str, *, around: Surroundings = NOWHERE) -> Plan:
         """A plan for `goal`: empty, with everything dropped, when nobody here can do any of it.
+
+        Empty with nothing dropped when it asks for nothing ("thanks!").
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
         text = check_goal(goal)
-        found, more = self._requests(text)
-        dropped = [_dropped(request) for request in found if request.routing.abstained] + more
-        if found and all(request.routing.abstained for request in found):
-            whole = self.router.route(text)
-            if not whole.abstained:  # its clauses are too weak alone, together they are not
-                found, dropped = [_Request(Clause(" ".join(text.split())), whole)], more
-        nodes = self._nodes([request for request in found if not request.routing.abstained], text, around)
-        return Plan(goal=text, nodes=nodes, dropped=tuple(dropped))
+        cut = self._cutter.cut(text, around=around)
+        return Plan(goal=text, nodes=self._nodes(cut.requests, text, around), dropped=cut.dropped)
 
-    def _requests(self, goal: str) -> tuple[list[_Request], list[Dropped]]:
-        cut = [clause for sentence in sentences(goal) for clause in self._cut(sentence)]
-        found = [self._routed(clause) for clause in cut[:_MOST_CLAUSES]]
-        reason = f"Only the first {_MOST_CLAUSES} requests of a goal are planned."
-        more = [Dropped(clause=printable(clause.text)[:500], reason=reason) for clause in cut[_MOST_CLAUSES:]]
-        return self._with_context(found), more
-
-    def _routed(self, clause: Clause) -> _Request:
-        return _Request(clause, self.router.route(strip_courtesy(clause.text)))
-
-    def _cut(self, sentence: Clause) -> list[Clause]:
-        """`sentence` cut where both sides are requests on their own."""
-        parts = pieces(sentence)
-        if len(parts) > _MOST_CLAUSES * 2:
-            return [sentence]
-        found: list[Clause] = []
-        begun = parts[0] if parts else sentence
-        for part in parts[1:]:
-            longer = joined(sentence, begun, part)
-            if self._are_two(self._routed(begun), self._routed(part), longer):
-                found.append(begun)
-                begun = part
-            else:
-                begun = longer
-        return [*found, begun]
-
-    def _are_two(self, left: _Request, right: _Request, whole: Clause) -> bool:
-        """Whether two neighbouring pieces are two requests and not one with an "and" in it.
-
-        Either must be somebody's business by itself. Then the second begins like a request; or, since "the weather in A
-        and news from B" has no second verb, they are for different skills, one of them fits better than both together
-        do, and the other not much worse.
-        """
-        opens = self._opens(right.clause.text)
-        if left.routing.abstained or right.routing.abstained:
-            # What nobody does is a request too, when it says enough to be one: else nobody would hear of it.
-            return opens and left.routing.abstained != right.routing.abstained and _says_enough(left, right)
-        if opens:
-            return " " in left.clause.text  # "find and show me" is one request
-        first, second = left.routing.candidates[0], right.routing.candidates[0]
-        if _skill(first) == _skill(second) or " " not in right.clause.text:
-            return False
-        together = self._routed(whole).routing.candidates[0].share
-        strong, weak = max(first.share, second.share), min(first.share, second.share)
-        return strong >= together and weak >= _WEAKER_HALF * together
-
-    def _opens(self, text: str) -> bool:
-        words = strip_courtesy(text).lower().split(maxsplit=1)
-        return bool(words) and (words[0].strip(",:'\u2019") in self._openers or text != strip_courtesy(text))
-
-    def _with_context(self, found: list[_Request]) -> list[_Request]:
-        """Sentences that only tell something, joined to the request beside them that the same skill does."""
-        kept: list[_Request] = []
-        for request in found:
-            before = kept[-1] if kept else None
-            if before is None or before.routing.abstained or request.routing.abstained:
-                kept.append(request)
-                continue
-            same = _skill(before.routing.candidates[0]) == _skill(request.routing.candidates[0])
-            if same and not (self._opens(request.clause.text) and self._opens(before.clause.text)):
-                clause = replace(before.clause, text=f"{before.clause.text} {request.clause.text}")
-                kept[-1] = _Request(clause, max(before.routing, request.routing, key=_best_share))
-            else:
-                kept.append(request)
-        return kept
-
-    def _nodes(self, found: list[_Request], goal: str, around: Surroundings) -> tuple[Delegation, ...]:
+    def _nodes(self, found: Iterable[Request], goal: str, around: Surroundings) -> tuple[Delegation, ...]:
         nodes: list[Delegation] = []
         known: dict[str, int] = {}
-        for request in found:
-            chosen = request.routing.candidates[0]
-            skill = self._skill(chosen)
-            instruction = strip_courtesy(request.clause.text)
-            before = _carried(nodes[-1], request, skill) if nodes else ()
-            bound = bind(skill, instruction, agent=chosen.agent, goal=goal, before=before, around=around)
-            key = _key(chosen, bound, skill)
+        for asked in found:
+            needed = _needed(asked, nodes)
+            request, bound = self._chosen(asked, needed, nodes, goal=goal, around=around)
+            key = _key(request, bound, self._skill(request), needed)
             if key in known:
-                nodes[known[key]] = _joined(nodes[known[key]], instruction)
+                nodes[known[key]] = _joined(nodes[known[key]], request.instruction)
                 continue
             known[key] = len(nodes)
-            nodes.append(self._node(f"n{len(nodes) + 1}", request, instruction, bound, nodes))
+            nodes.append(self._node(f"n{len(nodes) + 1}", request, bound, needed))
         return tuple(nodes)
 
-    def _node(
-        self, node: str, request: _Request, instruction: str, bound: Bound, before: list[Delegation]
-    ) -> Delegation:
+    def _chosen(
+        self, request: Request, needed: Delegation | None, nodes: list[Delegation], *, goal: str, around: Surroundings
+    ) -> tuple[Request, Bound]:
+        """`request` for the best candidate, or for another that fits too.
+
+        For one that can be called from what was said, when the best would have to ask; for one that fits as well, when
+        more of what was said are values for it. A node that waits for another may be told the rest by that.
+        """
+        first = self._bound(request, nodes, goal=goal, around=around)
+        best, found = request, first
+        top, *others = request.routing.candidates
+        is_asked = any(question.kind == "question" for question in first.questions)
+        for candidate in others if needed is None else ():
+            is_near = candidate.share >= _NEARLY * top.share and top.score - candidate.score <= _NEAR_SCORE
+            fits = candidate.share >= max(self.router.floor, _FITS_TOO * top.share)
+            if not fits or not (is_near or is_asked):
+                continue
+            other = request.to(candidate)
+            bound = self._bound(other, nodes, goal=goal, around=around)
+            if not bound.questions and (is_asked or _said(bound) > _said(found)):
+                best, found, is_asked = other, bound, False
+        return best, found
+
+    def _bound(self, request: Request, nodes: list[Delegation], *, goal: str, around: Surroundings) -> Bound:
+        skill = self._skill(request)
+        clause = f"{request.instruction} ({request.about})" if request.about else request.instruction
+        return bind(
+            skill,
+            clause,
+            agent=request.skill[0],
+            goal=goal,
+            before=_carried(nodes[-1], request, skill) if nodes else (),
+            around=around,
+            parameters=self._parameters_of(request),
+        )
+
+    def _parameters_of(self, request: Request) -> tuple[Parameter, ...]:
+        if request.skill not in self._parameters:
+            self._parameters[request.skill] = parameters_of(self._skill(request).input_schema)
+        return self._parameters[request.skill]
+
+    def _node(self, node: str, request: Request, bound: Bound, needed: Delegation | None) -> Delegation:
         chosen, *others = request.routing.candidates
-        needed = _producer(request.clause, before)
         return Delegation(
             id=node,
             agent=chosen.agent,
             skill=chosen.skill,
-            instruction=instruction,
+            instruction=request.instruction,
             parameters=bound.parameters,
             needs=(needed.id,) if needed else (),
+            context={needed.id: "full"} if needed and request.whole else {},
             alternatives=tuple(other for other in others if other.share >= self.router.floor)[:_ALTERNATIVES],
             chosen=chosen,
             bindings=bound.bindings,
             questions=bound.questions,
         )
 
-    def _skill(self, candidate: Candidate) -> Skill:
-        skill = self._definitions[candidate.agent].skill(candidate.skill)
+    def _skill(self, request: Request) -> Skill:
+        agent, name = request.skill
+        skill = self._definitions[agent].skill(name)
         if skill is None:  # the router knows only skills of these definitions
-            raise KeyError(candidate.skill)
+            raise KeyError(name)
         return skill
 
 
-def _says_enough(*requests: _Request) -> bool:
-    """Whether each has two words that mean something on their own."""
-    return all(len(_telling_words(one.clause.text)) > 1 for one in requests)
+def _said(bound: Bound) -> int:
+    return sum(binding.how == "said" for binding in bound.bindings)
 
 
-def _telling_words(text: str) -> set[str]:
-    return set(word_tokens(strip_courtesy(text))) - set(word_tokens(FUNCTION_WORDS))
-
-
-def _carried(before: Delegation, request: _Request, skill: Skill) -> tuple[Binding, ...]:
+def _carried(before: Delegation, request: Request, skill: Skill) -> tuple[Binding, ...]:
     """What the clause before said that still holds: "how many commits in 2025, and which was the largest?".
 
     Only for the same skill, and only when the clause says next to nothing itself or speaks of what came before.
     """
     text = request.clause.text
-    if (before.agent, before.skill) != _skill(request.routing.candidates[0]):
+    if (before.agent, before.skill) != request.skill:
         return ()
-    if len(_telling_words(text)) > 1 and not _PRONOUNS.intersection(text.lower().strip("?.! ").split()):
+    if len(telling_words(text)) > 1 and not (pronoun_in(text) or looks_back(text)):
         return ()
     return tuple(one for one in before.bindings if one.how == "said" and one.parameter != skill.instruction_field)
 
 
-def _best_share(routing: Routing) -> float:
-    return routing.candidates[0].share if routing.candidates else 0.0
+def _needed(request: Request, before: list[Delegation]) -> Delegation | None:
+    """The node that `request` has to wait for, if any.
+
+    What another is to bring ("that commit", "then …", "compare them") is waited for. What another only *names* ("who
+    changed the parser, and how does it work") is said again instead, and nothing waits.
+    """
+    text = request.clause.text
+    said = looks_back(text)
+    points = request.clause.follows or (not request.about and (said is not None or pronoun_in(text) is not None))
+    return _producer(said or "", before) if points and before else None
 
 
-def _skill(candidate: Candidate) -> tuple[str, str]:
-    return candidate.agent, candidate.skill
+def _producer(said: str, before: list[Delegation]) -> Delegation:
+    """The node whose product `said` means: the latest that has to do with it, else the latest."""
+    stems = set(word_tokens(said)) - set(word_tokens(FUNCTION_WORDS))
+    related = (node for node in reversed(before) if stems.intersection(word_tokens(f"{node.skill} {node.instruction}")))
+    return next(related, before[-1])
 
 
-def _key(chosen: Candidate, bound: Bound, skill: Skill) -> str:
+def _key(request: Request, bound: Bound, skill: Skill, needed: Delegation | None) -> str:
     """What makes two requests the same; the order of parameters and the case of an instruction do not."""
     parameters = dict(bound.parameters)
     if skill.instruction_field and isinstance(said := parameters.get(skill.instruction_field), str):
         parameters[skill.instruction_field] = " ".join(said.lower().rstrip(".?! ").split())
-    return json.dumps([*_skill(chosen), parameters], sort_keys=True, default=str)
+    return json.dumps([*request.skill, needed and needed.id, parameters], sort_keys=True, default=str)
 
 
 def _joined(node: Delegation, instruction: str) -> Delegation:
     if instruction.lower() in node.instruction.lower():
         return node
     return node.model_copy(update={"instruction": f"{node.instruction} {instruction}"})
-
-
-def _producer(clause: Clause, before: list[Delegation]) -> Delegation | None:
-    """The node whose product `clause` speaks of: the latest that has to do with it, else the latest."""
-    said = looks_back(clause.text)
-    if not before or (said is None and not clause.follows):
-        return None
-    stems = set(word_tokens(said or "")) - set(word_tokens(FUNCTION_WORDS))
-    for node in reversed(before):
-        if stems.intersection(word_tokens(f"{node.skill} {node.instruction}")):
-            return node
-    return before[-1]
-
-
-def _dropped(request: _Request) -> Dropped:
-    return Dropped(
-        clause=request.clause.text, reason=request.routing.reason, nearest=request.routing.candidates[:_ALTERNATIVES]
-    )
-
-
-def _openers(definitions: Iterable[Definition]) -> frozenset[str]:
-    """The words with which requests to these agents begin, by their own examples and names."""
-    texts = [
-        text
-        for definition in definitions
-        for skill in definition.skills
-        for text in (skill.description, skill.name.replace("_", " "), *map(strip_courtesy, skill.examples))
-    ]
-    words = [text.lower().split(maxsplit=1)[0].strip(",.:'") for text in texts if text.strip()]
-    # "Calculates the area" is asked for by "calculate".
-    bare = [word[:-1] for word in words if word.endswith("s") and not word.endswith("ss")]
-    return frozenset(word for word in (*words, *bare) if len(word) > 2 and word not in _NO_OPENERS)

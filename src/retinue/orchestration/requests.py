@@ -11,9 +11,10 @@ from typing import cast
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Binding, Candidate, Delegation
+from retinue.contract.plan import Binding, Candidate, Delegation, Expected
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
+from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Context, OutputWish, Task
 from retinue.contract.tokens import counter
 from retinue.orchestration.bind import bind
@@ -82,6 +83,8 @@ class Requests:
         )
         inputs = self._inputs(node) if node.needs else {}
         goal = self._order.plan.goal
+        if node.expects:
+            said = (*said, *map(_wish, node.expects))
         return Task(
             id=f"{self._run}:{name}",
             agent=node.agent,
@@ -92,7 +95,7 @@ class Requests:
             parameters=node.parameters,
             context=Context(what=goal, constraints=said, inputs=inputs) if goal or said or inputs else Context(),
             limits=node.limits,
-            output=self._output,
+            output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else self._output,
             source_agent=RUN_AGENT,
             parent=self._order.parent,
             depth=self._order.depth,
@@ -119,7 +122,8 @@ class Requests:
             result = self.results.get(need)
             if result is not None and result.useful and isinstance(result.data, dict):
                 data = cast("JsonMapping", result.data)
-                found |= {one.parameter: data[one.parameter] for one in node.questions if one.parameter in data}
+                asked = {one.parameter: one for one in node.questions if one.parameter is not None}
+                found |= {name: data[name] for name, one in asked.items() if name in data and _fits(data[name], one)}
         if not found:
             return node
         bound = tuple(Binding(parameter=name, value=value, how="delegation") for name, value in found.items())
@@ -169,6 +173,17 @@ class Requests:
         return definition is not None and definition.composes
 
 
+def _fits(value: object, question: Question) -> bool:
+    """Whether `value` has the form in which `question` wants its answer."""
+    return question.answer_schema is None or compiled(question.answer_schema).accepts(value)
+
+
+def _wish(expected: Expected) -> str:
+    """What is expected, as the agent reads it."""
+    sections = f", with the sections {', '.join(expected.sections)}" if expected.sections else ""
+    return f"Write the report to {expected.path}{sections}."
+
+
 def addressed(question: Question, node: Delegation) -> Question:
     """`question` with an id that is unique in the run, and with who asks."""
     return question.model_copy(
@@ -181,9 +196,14 @@ def addressed(question: Question, node: Delegation) -> Question:
 
 
 def answer_in(question: Question, result: Result) -> Answer | None:
-    """What was said to `question`; None when nobody was there. An approval that nobody gave is denied."""
+    """What was said to `question`; None when nobody was there. An approval that nobody gave is denied.
+
+    One of several, chosen for a parameter that takes a list, is a list of one.
+    """
     if result.outcome == "success":
-        return Answer(question_id=question.id, value=result.data)
+        takes_a_list = question.kind == "choice" and (question.answer_schema or {}).get("type") == "array"
+        said: object = result.data
+        return Answer(question_id=question.id, value=[said] if takes_a_list and isinstance(said, str) else said)
     if question.kind == "approval":
         return Answer(question_id=question.id, value=False, by="policy")
     return None

@@ -6,21 +6,25 @@ no rule here for any one agent, and no model.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
 from itertools import chain
 from operator import mul
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
-from retinue.orchestration._opening import Openings
+from retinue.orchestration._files import Takers
+from retinue.orchestration._opening import Openings, opening
+from retinue.orchestration._spelling import Spellings
 from retinue.orchestration._view import FUNCTION_WORDS, View, gram_tokens, word_tokens
-from retinue.orchestration.reading.parameter import parameters_of
+from retinue.orchestration.reading.dates import takes_days
+from retinue.orchestration.reading.parameter import Parameter, parameters_of
+from retinue.orchestration.reading.revisions import takes_revisions
 
-__all__ = ["FALLBACK_FLOOR", "Router", "Routing"]
+__all__ = ["FALLBACK_FLOOR", "Router", "Routing", "Typed"]
 
 FALLBACK_FLOOR: Final = 0.06
 """The floor of a registry with too few examples to find its own: it keeps 9 of 10 of the answerable and refuses 2 of 3
@@ -29,7 +33,11 @@ of the unanswerable requests of a public tool-routing set (`bench/router.py`).""
 _LEAST_FLOOR: Final = 0.05
 """A small registry with examples of many kinds finds a floor near nothing. Below this only parts of words agree."""
 
+Typed: TypeAlias = Literal["days", "revisions"]
+"""Values that tell by their form what they are."""
+
 _KEPT_SHARE: Final = 0.9
+_OPEN_SHARE: Final = 0.42
 _LEAST_EXAMPLES: Final = 8
 _LEAST_OF_ONE: Final = 3
 _MOST_EXAMPLES: Final = 64
@@ -38,7 +46,18 @@ _OPENING_SCORE: Final = 2.0
 _OPENING_SHARE: Final = 0.15
 """What an opening that belongs to one skill alone adds: two standard deviations, and enough to pass the usual floor,
 since whoever answers "how do I …" can say best that it found nothing."""
+_FILE_SCORE: Final = 2.0
+_NO_FILE_SCORE: Final = -4.0
+_UNNAMED_SCORE: Final = -1.5
+_FILE_SHARE: Final = 0.15
+"""What it adds that a named file is one that the skill takes, twice when the answer stands in it; and what it costs
+when it takes none of those named."""
 _QUERY_CHARS: Final = 2_000
+_TYPED: Final[Mapping[Typed, tuple[float, float]]] = {"days": (1.0, 0.0), "revisions": (2.5, 0.15)}
+"""What it adds to score and share that a clause holds such a value and the skill takes it."""
+_TAKES: Final[Mapping[Typed, Callable[[Parameter], bool]]] = {"days": takes_days, "revisions": takes_revisions}
+_TELLING_OPENING: Final = 0.5
+_LIKE_WORDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +78,16 @@ class Router:
     """Ranks the skills of some agents for a clause.
 
     Two views, words and character 4-grams, are each scored by BM25; the sum of their z-scores ranks, with a bonus for
-    requests that begin as the examples of that skill alone do ("who …", "how do …"). Whether the best
-    is good enough is decided on its *share*: its score over the best that this clause could reach, which is comparable
-    between clauses as the scores themselves are not.
+    requests that begin as the examples of that skill alone do ("who …", "how do …"), and for skills that take the files
+    that are named. A word that nobody knows is read as the one known word that it misspells by a letter. Whether the
+    best is good enough is decided on its *share*: its score over the best that this clause could reach, which is
+    comparable between clauses as the scores themselves are not.
 
     Attributes:
-        floor: The least share that is good enough. It is found on the registry's own examples, each left out in turn
-            of its own agent's text: at most the share that keeps nine of ten of them, at least what the best of the
-            *other* agents gets for half of them. A registry with fewer than eight examples uses `FALLBACK_FLOOR`.
+        floor: The least share that is good enough for most skills. It is found on the registry's own examples, each
+            left out in turn of its own agent's text: at most the share that keeps nine of ten of them, at least what
+            the best of the *other* agents gets for half of them. A registry with fewer than eight examples uses
+            `FALLBACK_FLOOR`.
         calibrated: Whether the floor was found on examples.
     """
 
@@ -78,25 +99,59 @@ class Router:
         self._words = View((_tokens(word_tokens, text) for text in texts), background=word_tokens(FUNCTION_WORDS))
         self._grams = View((_tokens(gram_tokens, text) for text in texts), background=gram_tokens(FUNCTION_WORDS))
         self._openings = Openings(skill.examples for _, skill in self._skills)
+        self._taking = {kind: self._who_take(takes) for kind, takes in _TAKES.items()}
+        self._takers = Takers(skill for _, skill in self._skills)
+        self._spellings: Spellings | None = None
+        self._floors: dict[int, float] = {}
+        self._examples: dict[int, list[tuple[frozenset[str], str]]] = {}
         found = self._calibrate() if floor is None else floor
         self.calibrated = floor is None and found is not None
         self.floor = FALLBACK_FLOOR if found is None else found
 
-    def route(self, clause: str, *, limit: int = 5) -> Routing:
-        """The best `limit` skills for `clause`, of which only the first 2,000 characters are read."""
-        query = _Query(clause)
+    def route(
+        self,
+        clause: str,
+        *,
+        limit: int = 5,
+        files: Sequence[str] = (),
+        within: bool = False,
+        said: Collection[Typed] = (),
+    ) -> Routing:
+        """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
+
+        Args:
+            clause: What is asked.
+            limit: How many candidates are given.
+            files: Paths of files that it names, for those who take some files and not others.
+            within: What is asked stands in these files.
+            said: Values of which kinds it holds, for those who take such.
+        """
+        query = _Query(clause, files, within=within, said=said)
+        self._spell(query)
         ranked = self._rank(query, limit=limit)
         if ranked and ranked[0].topic < self.floor:  # nobody knows the topic, so how it begins is all there is
             ranked.sort(key=lambda one: -one.share)
+            if opening(query.text):  # a question; and there may be somebody who is asked about anything
+                ranked.sort(key=lambda one: one.share < self._floor_of(one))
         candidates = tuple(self._candidate(query, found) for found in ranked)
         if not candidates:
             return Routing((), abstained=True, reason="There is no agent to ask.")
         best = candidates[0]
         name = f"`{best.agent}.{best.skill}`"
-        if best.share < self.floor or not best.share:
-            reason = f"The nearest, {name}, fits to {best.share:.2f} where {self.floor:.2f} is needed."
+        if best.share < (needed := self._floor_of(ranked[0])) or not best.share:
+            reason = f"The nearest, {name}, fits to {best.share:.2f} where {needed:.2f} is needed."
             return Routing(candidates, abstained=True, reason=reason)
         return Routing(candidates, abstained=False, reason=f"{name} fits to {best.share:.2f}: it {best.reason}.")
+
+    def shares(self, candidate: Candidate, tokens: Iterable[str]) -> bool:
+        """Whether the definition of `candidate` has any of these words (as `word_tokens` gives them)."""
+        places = (
+            place
+            for place, (definition, skill) in enumerate(self._skills)
+            if (definition.name, skill.name) == (candidate.agent, candidate.skill)
+        )
+        place = next(places, None)
+        return place is not None and any(self._words.holds(token, place) for token in tokens)
 
     def _rank(self, query: "_Query", *, limit: int) -> list["_Found"]:
         if not self._skills:
@@ -109,29 +164,89 @@ class Router:
         shift = word_mean * word_scale + gram_mean * gram_scale
         word_reach = self._words.reach(query.words) or 1.0
         gram_reach = self._grams.reach(query.grams) or 1.0
-        begins = self._openings.shares(query.text)
-        for place, share in begins.items():
-            summed[place] += _OPENING_SCORE * share
+        lifts = self._lifts(query)
+        for place, (lift, _) in lifts.items():
+            summed[place] += lift
         found: list[_Found] = []
         for place in nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__):
             word = words[place] + self._words.add(common_words, place)
             gram = grams[place] + self._grams.add(common_grams, place)
-            begun = begins.get(place, 0.0)
-            score = word * word_scale + gram * gram_scale - shift + _OPENING_SCORE * begun
+            lift, share = lifts.get(place, (0.0, 0.0))
+            score = word * word_scale + gram * gram_scale - shift + lift
             topic = (word / word_reach + gram / gram_reach) / 2
-            found.append(_Found(place, score, topic, topic + _OPENING_SHARE * begun))
+            found.append(_Found(place, score, topic, max(0.0, topic + share)))
         return nlargest(limit, found, key=lambda one: (one.score, -one.place))
+
+    def _lifts(self, query: "_Query") -> dict[int, tuple[float, float]]:
+        """What the opening and the named files add to the score and to the share of some skills."""
+        found = {
+            place: (_OPENING_SCORE * share, _OPENING_SHARE * share)
+            for place, share in self._openings.shares(query.text).items()
+        }
+        for kind in query.said:
+            for place in self._taking[kind]:
+                score, share = found.get(place, (0.0, 0.0))
+                found[place] = (score + _TYPED[kind][0], share + _TYPED[kind][1])
+        for place in () if query.files else self._takers.all:
+            score, share = found.get(place, (0.0, 0.0))
+            found[place] = (score + _UNNAMED_SCORE, share)
+        for place, taken in self._takers.weigh(query.files).items():
+            score, share = found.get(place, (0.0, 0.0))
+            times = 2 if query.within else 1
+            added = (times * _FILE_SCORE, times * _FILE_SHARE) if taken else (_NO_FILE_SCORE, -_FILE_SHARE)
+            found[place] = (score + added[0], share + added[1])
+        return found
+
+    def _spell(self, query: "_Query") -> None:
+        """Add to `query` the known words that its unknown ones misspell."""
+        unknown = [token for token in query.words if not self._words.knows(token) and token.isalpha()]
+        if not unknown:
+            return
+        if self._spellings is None:
+            self._spellings = Spellings(self._words.tokens())
+        for token in unknown:
+            if (meant := self._spellings.nearest(token)) is not None and meant not in query.words:
+                query.words[query.words.index(token)] = meant
+                query.grams = list(dict.fromkeys([*query.grams, *gram_tokens(meant)]))
+                query.meant[token] = meant
+
+    def _who_take(self, takes: Callable[[Parameter], bool]) -> tuple[int, ...]:
+        places = enumerate(self._skills)
+        return tuple(place for place, (_, skill) in places if any(map(takes, parameters_of(skill.input_schema))))
 
     def _candidate(self, query: "_Query", found: "_Found") -> Candidate:
         definition, skill = self._skills[found.place]
-        shared = [word for word, token in query.spelled.items() if self._words.holds(token, found.place)]
         return Candidate(
             agent=definition.name,
             skill=skill.name,
             score=round(found.score, 4),
             share=round(min(1.0, found.share), 4),
-            reason=f"shares {', '.join(shared[:6])}" if shared else "shares parts of words only",
+            reason="; ".join(self._reasons(query, found.place)),
         )
+
+    def _reasons(self, query: "_Query", place: int) -> Iterator[str]:
+        """Why the skill at `place` was considered: words, examples, opening, files."""
+        spelled = {word: query.meant.get(token, token) for word, token in query.spelled.items()}
+        shared = [word for word, token in spelled.items() if self._words.holds(token, place)]
+        yield f"shares {', '.join(shared[:6])}" if shared else "shares parts of words only"
+        tokens = {spelled[word] for word in shared}
+        if (like := self._like(tokens, place)) is not None:
+            yield f"is asked like “{like}”"
+        if self._openings.shares(query.text).get(place, 0.0) >= _TELLING_OPENING:
+            yield f"is what “{opening(query.text)} …” asks for"
+        if query.files and place in (weighed := self._takers.weigh(query.files)):
+            taken = weighed[place]
+            yield f"takes no such file as `{query.files[0]}`" if taken is None else f"takes files such as `{taken}`"
+
+    def _like(self, tokens: set[str], place: int) -> str | None:
+        """The example of the skill that has most of `tokens`, when it has at least two of them."""
+        if len(tokens) < _LIKE_WORDS:
+            return None
+        if place not in self._examples:
+            examples = self._skills[place][1].examples
+            self._examples[place] = [(frozenset(word_tokens(example)), example) for example in examples]
+        best = max(self._examples[place], key=lambda one: (len(tokens & one[0]), -len(one[0])), default=None)
+        return best[1] if best is not None and len(tokens & best[0]) >= _LIKE_WORDS else None
 
     def _calibrate(self) -> float | None:
         """The floor by leaving one example out, or None when there are too few.
@@ -158,6 +273,23 @@ class Router:
         wanted = min(keeps, max(sorted(others)[len(others) // 2], FALLBACK_FLOOR))
         return round(max(wanted, _LEAST_FLOOR), 4)
 
+    def _floor_of(self, found: "_Found") -> float:
+        """The share that is good enough for one skill: less for one whose examples have no topic in common.
+
+        Whoever is asked about anything ("how does the parser work", "what is a blueprint") cannot name its topics. It
+        shows in the examples, each left out in turn: nearly half of them would not find their own skill. Nine of ten of
+        them tell how little of a request such a skill may know and still be meant.
+        """
+        if found.share >= self.floor or not self.calibrated:
+            return self.floor
+        if found.place not in self._floors:
+            examples = self._skills[found.place][1].examples[:_MOST_EXAMPLES]
+            own = sorted(self._share_without(_Query(one), found.place, one) for one in examples)
+            is_open = len(own) >= _LEAST_EXAMPLES and own[int(len(own) * _OPEN_SHARE)] < self.floor
+            kept = max(own[int(len(own) * (1 - _KEPT_SHARE))], _LEAST_FLOOR) if is_open else self.floor
+            self._floors[found.place] = min(self.floor, kept)
+        return self._floors[found.place]
+
     def _share_without(self, query: "_Query", place: int, example: str) -> float:
         """The share that the skill at `place` would have, had its definition not held `example`."""
         texts = _texts(*self._skills[place])
@@ -178,10 +310,16 @@ class _Found:
 class _Query:
     """A clause as each view reads it: every token once, in order."""
 
-    __slots__ = ("grams", "spelled", "text", "words")
+    __slots__ = ("files", "grams", "meant", "said", "spelled", "text", "within", "words")
 
-    def __init__(self, clause: str) -> None:
+    def __init__(
+        self, clause: str, files: Sequence[str] = (), *, within: bool = False, said: Collection[Typed] = ()
+    ) -> None:
+        self.within = within
+        self.said = said
         self.text = text = clause[:_QUERY_CHARS]
+        self.files = files
+        self.meant: dict[str, str] = {}
         self.words = list(dict.fromkeys(word_tokens(text)))
         self.grams = list(dict.fromkeys(gram_tokens(text)))
         function = _function_words()

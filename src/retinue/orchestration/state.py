@@ -7,13 +7,15 @@ and once for each edge, so a plan of n nodes and m edges takes O(n + m) in all, 
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.plan import Delegation, Join, Plan
 
-__all__ = ["Moves", "Skip", "State"]
+__all__ = ["Moves", "Skip", "State", "wanted_of"]
 
 _Verdict: TypeAlias = Literal["wait", "start", "skip"]
+_ROUNDING: Final = 1e-9
+"""0.07 of 100 is 7, and not the 7.000000000000001 of floating point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,10 @@ class _Node:
 class State:
     """One walk of one plan.
 
-    A join is satisfied as soon as it can be: `all` and `fail_fast` when every need is useful (or optional), `any` at
-    the first useful one, `quorum` at the share. What a satisfied join waits for no longer is stopped, unless somebody
-    else needs it. `fail_fast` stops the other needs at the first failure; `all` lets them go on, for their own worth.
+    `all` and `fail_fast` are satisfied when every need is useful (or optional), `quorum` when every need has ended and
+    at least the share was useful, `any` at the first useful one. What a satisfied `any` waits for no longer is stopped,
+    unless somebody else needs it. `fail_fast` stops the other needs at the first failure; `all` and `quorum` let them
+    go on, for their own worth.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -72,8 +75,6 @@ class State:
             for need in dict.fromkeys(node.delegation.needs):
                 self._nodes[need].followers.append(node)
                 self._nodes[need].wanted_by += 1
-        self._ends = sum(not node.followers for node in self._nodes.values())
-        self._useful_ends = 0
         self._open = len(self._nodes)
         self._settled = False
         self._fresh: dict[str, Delegation] = {}
@@ -116,8 +117,6 @@ class State:
             follower.missing_needs += not useful and not node.delegation.optional
             if follower.status == "waiting":
                 self._judge(follower, moves, pending)
-        if not node.followers:
-            self._useful_ends += useful
         self._judge_plan(node, moves, pending, useful=useful)
 
     def _judge(self, node: _Node, moves: Moves, pending: "deque[tuple[_Node, bool]]") -> None:
@@ -129,9 +128,8 @@ class State:
                 self._start(node)
                 self._release(node, moves, pending)
             case "skip":
-                reason = f"Not started: what it needs has not come ({_names(node.delegation.needs)})."
                 node.status = "stopping"
-                moves.skip.append(Skip(node.delegation, reason, unneeded=False))
+                moves.skip.append(Skip(node.delegation, _why(node), unneeded=False))
                 pending.append((node, False))
                 if node.delegation.join == "fail_fast":
                     self._release(node, moves, pending)
@@ -170,12 +168,10 @@ class State:
         if self._settled:
             return
         match self._plan.join:
-            case "all":
+            case "all" | "quorum":
                 return
             case "any":
-                self._settled = self._useful_ends > 0
-            case "quorum":
-                self._settled = self._useful_ends >= math.ceil(self._plan.quorum * self._ends)
+                self._settled = useful and not node.followers
             case "fail_fast":
                 self._settled = not useful and not node.delegation.optional
             case _:
@@ -185,22 +181,39 @@ class State:
                 self._drop(other, moves, pending)
 
 
+def wanted_of(quorum: float, branches: int) -> int:
+    """How many of so many branches a share asks for, at least one."""
+    return max(1, math.ceil(quorum * branches - _ROUNDING))
+
+
 def _verdict(join: Join, node: _Node) -> _Verdict:
     """What the join policy says of a node, now that some of its needs have ended."""
+    ended = node.ended_needs == node.needs
     match join:
         case "all" | "fail_fast":
             if node.missing_needs:
                 return "skip"
-            return "start" if node.ended_needs == node.needs else "wait"
+            return "start" if ended else "wait"
         case "any":
-            wanted = 1
+            return "start" if node.useful_needs else "skip" if ended else "wait"
         case "quorum":
-            wanted = math.ceil(node.delegation.quorum * node.needs)
+            if _reachable(node) < wanted_of(node.delegation.quorum, node.needs):
+                return "skip"
+            return "start" if ended else "wait"
         case _:
             assert_never(join)
-    if node.useful_needs >= wanted:
-        return "start"
-    return "wait" if node.useful_needs + node.needs - node.ended_needs >= wanted else "skip"
+
+
+def _why(node: _Node) -> str:
+    """Why a node is not started."""
+    if node.delegation.join != "quorum":
+        return f"Not started: what it needs has not come ({_names(node.delegation.needs)})."
+    wanted = wanted_of(node.delegation.quorum, node.needs)
+    return f"Not started: {wanted} of its {node.needs} needs are wanted, and no more than {_reachable(node)} can come."
+
+
+def _reachable(node: _Node) -> int:
+    return node.useful_needs + node.needs - node.ended_needs
 
 
 def _names(ids: tuple[str, ...]) -> str:

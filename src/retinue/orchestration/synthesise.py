@@ -12,15 +12,18 @@ from retinue.agents.boundary.content import render_content
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Delegation, Plan
+from retinue.contract.plan import Delegation, Dropped, Plan
 from retinue.contract.question import Question
 from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
-from retinue.orchestration._markdown import render, tame
-from retinue.orchestration._sources import place_of, sources_in
 from retinue.orchestration.condense import Savings, full_text
 from retinue.orchestration.ledger import total_usage
+from retinue.orchestration.present.blocks import blocks_of
+from retinue.orchestration.present.figures import figures_in
+from retinue.orchestration.present.markdown import as_markdown
+from retinue.orchestration.present.sources import place_of, sources_in
+from retinue.orchestration.present.tamed import tame
 
 __all__ = ["RUN_AGENT", "Ended", "collect", "synthesise"]
 
@@ -77,7 +80,7 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
         savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
     data: JsonMapping = {
         "goal": ended.plan.goal,
-        "answer": sections,
+        "answer": sections or _for_nothing(ended),
         "findings": _findings(useful),
         "not_answered": [_not_answered(dropped.to_json()) for dropped in ended.plan.dropped],
         "failures": [_failure(node, result) for node, result in ended.failures],
@@ -86,7 +89,7 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
         "tokens": savings.to_json(),
         "plan": ended.plan.to_json(),
     }
-    return _result(ended, data, render(data))
+    return _result(ended, data, as_markdown(blocks_of(data)))
 
 
 def collect(ended: Ended) -> Result:
@@ -129,7 +132,10 @@ def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
     """How the run as a whole ended (C1, C29)."""
     useful = [result for result in ended.results.values() if result.useful]
     required = [node for node, _ in ended.failures if not node.optional]
+    missing = _unplanned(ended.plan)
     if not useful:
+        if not ended.plan.nodes and not missing:  # nothing was asked, and that is what it got
+            return "ended", "success"
         if ended.questions:
             return "input_required", None
         if all(result.outcome == "rejected" for result in ended.results.values()):  # nobody was asked, or nobody knew
@@ -139,21 +145,46 @@ def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
     if ended.plan.join == "fail_fast" and required:
         return "ended", "error"
     satisfied = ended.plan.join in {"any", "quorum"} and (bool(ended.unneeded) or not required)
-    whole = (satisfied or not required) and not ended.plan.dropped and not ended.questions
+    whole = (satisfied or not required) and not missing and not ended.questions
     return "ended", "success" if whole and all(result.outcome == "success" for result in useful) else "partial"
 
 
+def _unplanned(plan: Plan) -> list[Dropped]:
+    """What was asked and is not planned; what the goal says not to do is no loss."""
+    return [dropped for dropped in plan.dropped if dropped.wanted]
+
+
+def _for_nothing(ended: Ended) -> list[JsonMapping]:
+    """The answer to a goal that asks for nothing."""
+    if ended.plan.nodes or _unplanned(ended.plan):
+        return []
+    text = "That asks for nothing, so no agent was called. Say what you want to know or have found out."
+    return [
+        {"node": "", "title": "", "agent": RUN_AGENT, "skill": "", "outcome": "success", "text": text, "sources": []}
+    ]
+
+
 def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:
-    text = tame(result.content) if result.content.strip() else render_content(result.data)
+    figures = figures_in(result.data).to_json()
+    text = tame(result.content) if result.content.strip() else _worded(result.data, figures)
     return {
         "node": node.id,
         "title": _title(node),
         "agent": result.agent,
         "skill": result.skill or node.skill or "",
         "outcome": result.outcome,
-        "text": _without_repeats(text, seen),
+        "text": _without_repeats(text, seen) if text else "",
         "sources": list(sources_in(result.data)),
+        **figures,
     }
+
+
+def _worded(data: object, figures: JsonMapping) -> str:
+    """`data` in words, without what is drawn; nothing when all of it is."""
+    if not isinstance(data, dict) or not figures:
+        return render_content(cast("object", data))
+    rest = {name: value for name, value in cast("JsonMapping", data).items() if name not in {"tables", "charts"}}
+    return render_content(rest) if rest else ""
 
 
 def _title(node: Delegation) -> str:
@@ -228,7 +259,7 @@ def _warnings(ended: Ended) -> tuple[Warned, ...]:
             impact="This part of the goal is not answered.",
             recovery="Add an agent that does it, or say it in other words.",
         )
-        for dropped in ended.plan.dropped
+        for dropped in _unplanned(ended.plan)
     ]
     waiting = [
         Warned(
@@ -245,7 +276,7 @@ def _warnings(ended: Ended) -> tuple[Warned, ...]:
 
 def _completeness(ended: Ended, useful: int) -> int | None:
     """How many of the requests in the goal were answered, in full or in part, as a percentage."""
-    asked = len(ended.results) - len(ended.unneeded) + len(ended.plan.dropped)
+    asked = len(ended.results) - len(ended.unneeded) + len(_unplanned(ended.plan))
     return None if asked < 1 else min(100, 100 * useful // asked)
 
 

@@ -20,18 +20,26 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Task
 from retinue.engine.base import Scope
 from retinue.engine.outside import Stopped
-from retinue.errors import BudgetExceeded, Canceled, RetinueError
+from retinue.errors import Canceled, RetinueError
+from retinue.orchestration.check import Check
+from retinue.orchestration.child import ascended, child_order, objection, refused
 from retinue.orchestration.context import NodeContext, Surface
-from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Situation, decide
-from retinue.orchestration.ledger import Ledger, total_usage
+from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
+from retinue.orchestration.ending import answer_of, counted
+from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp
+from retinue.orchestration.expected import verified
+from retinue.orchestration.ledger import Ledger
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
-from retinue.orchestration.synthesise import Ended, collect, synthesise
+from retinue.orchestration.synthesise import RUN_AGENT, Ended
+from retinue.orchestration.written import Lost, Written, measured, without
 
 __all__ = ["Walk"]
 
 _SECOND: Final = 1_000_000_000
+_FILES: Final = f"{RESERVED}files"
+"""The step that measures again, when all nodes have ended, what was written."""
 _ASKED_INSIDE: Final = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
@@ -46,8 +54,11 @@ class Walk:
         self._state = State(command.plan)
         self._ledger = Ledger(command.budget)
         self._requests = Requests(scope.run, command, definitions, exists=surface.exists)
+        self._decisions = Decisions(self._requests, definitions)
         self._progress = {node.id: Progress(node) for node in command.plan.nodes}
         self._open: dict[str, tuple[str, Literal["step", "child", "ask"]]] = {}
+        self._written = Written(command.plan)
+        self._check = surface.check or Check(definitions.values())
         self._unneeded: set[str] = set()
         self._came: dict[str, Result] = {}
         self._composing = sum(self._requests.composes(node) for node in command.plan.nodes)
@@ -58,11 +69,14 @@ class Walk:
         started = await scope.now()
         self._surface.deadline_ns = self._deadline(started)
         scope.reserve(order(self._order.plan.nodes))
+        for node, decision in opening(self._order.plan):
+            scope.emit(decision, node=node)
         try:
             self._make(self._state.begin())
             while self._open:
                 for name, result in await scope.completed():
                     self._take(name, result)
+            await self._settle_files()
         except Stopped:
             # What is finished is kept; the engine marks the run as canceled.
             self._give_up_on_the_rest()
@@ -92,36 +106,40 @@ class Walk:
                 assert_never(kind)
 
     def _judge(self, progress: Progress, result: Result) -> None:
+        """Note what a call came to, and do what follows from it."""
         node = progress.node
+        for decision in self._decisions.after(node, result):
+            self._scope.emit(decision, node=node.id)
         if node.id in self._unneeded or result.useful:
-            self._end(node, result)
-            return
-        situation = Situation(
-            tried=progress.tried,
-            rounds=progress.rounds,
-            skill_of=self._requests.skill_of,
-            callable_as=lambda candidate: self._requests.rebound(node, candidate) is not None,
-        )
-        move = decide(node, result, situation)
+            self._end(node, self._decisions.finished(node, result))
+        elif (ended := self._reconsider(progress, result)) is not None:
+            self._end(node, ended)
+
+    def _reconsider(self, progress: Progress, result: Result) -> Result | None:
+        """Try another way; gives what the node has ended with when there is none."""
+        node = progress.node
+        move = self._decisions.move(progress, result)
         match move:
             case Accept():
-                self._end(node, result)
+                return result
             case Ask(questions, reason):
                 self._decided("ask", reason, node, questions=[question.id for question in questions])
                 self._ask(progress, questions, result)
-            case Elsewhere(candidate, reason):
-                self._decided("elsewhere", reason, node, agent=candidate.agent, skill=candidate.skill)
-                progress.node = self._requests.rebound(node, candidate) or node
-                if (refused := self._start(progress)) is not None:
-                    self._end(node, refused)
+                return None
+            case Elsewhere(candidate, reason, request, left_out):
+                verb = "elsewhere" if request.instruction == node.instruction else "rephrase"
+                facts = {"to": f"{candidate.agent}.{candidate.skill}", "left_out": list(left_out)}
+                self._decided(verb, reason, node, **facts)
+                progress.node = request
+                return self._start(progress)
             case GiveUp(reason):
                 self._decided("give_up", reason, node, tried=[f"{agent}.{skill}" for agent, skill in progress.tried])
-                self._end(node, result)
+                return result
             case _:
                 assert_never(move)
 
     def _end(self, node: Delegation, result: Result) -> None:
-        self._requests.results[node.id] = result
+        self._requests.results[node.id] = self._noted(node, result) if result.useful else result
         self._make(self._state.end(node.id, useful=result.useful))
 
     def _make(self, moves: Moves) -> None:
@@ -167,8 +185,12 @@ class Walk:
         node = progress.node
         if (fault := self._ledger.objection()) is not None:
             return self._result(node, outcome="error", fault=fault)
-        self._ledger.nodes += 1
         progress.tried.append((node.agent, node.skill))
+        if (decision := self._decisions.before(node)) is not None:
+            self._scope.emit(decision, node=node.id)
+            if decision.move == SKIPPED:
+                return self._reconsider(progress, self._without(node, unavailable(decision), outcome="error"))
+        self._ledger.nodes += 1
         name = node.id if len(progress.tried) == 1 else self._fresh_name(progress)
         if name != node.id:
             self._scope.reserve((name,))
@@ -181,7 +203,12 @@ class Walk:
 
     async def _work(self, task: Task, context: NodeContext) -> Result:
         """The body of a step: one call through the boundary."""
+        context.asked = task
         result = await self._surface.call(task, context)
+        if expects := self._progress[context.node].node.expects:
+            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
+
+            result = await in_thread(verified, result, expects, self._surface.workspace)
         self._came[context.node] = result
         question = context.waits_for
         if question is None or result.useful:
@@ -200,51 +227,68 @@ class Walk:
 
     def _descend(self, progress: Progress, result: Result, plan: Plan) -> None:
         """Walk the plan that an agent answered with, as a child run."""
-        node, depth = progress.node, self._order.depth + 1
+        node, command = progress.node, self._order
         self._composing = max(self._composing - 1, 0)
         granted = self._ledger.grant(sharers=self._composing + 1)
-        if depth > self._order.budget.depth:
-            over = f"Delegations may stand {self._order.budget.depth} above each other, and this would be one more."
-        elif granted is None or len(plan.nodes) > granted.nodes:
-            left = granted.nodes if granted else 0
-            over = f"Its plan has {len(plan.nodes)} delegations, and the budget has {left} left."
-        else:
-            progress.last, progress.granted = result, granted
-            command = Order(
-                plan=plan,
-                budget=granted,
-                answer=self._order.answer,
-                deadline_ns=self._surface.deadline_ns,
-                depth=depth,
-                today=self._order.today,
-                counter=self._order.counter,
-                parent=result.task_id,
-            )
-            name = self._fresh_name(progress)
-            self._decided("descend", f"It answers with a plan of {len(plan.nodes)} delegations.", node, depth=depth)
-            self._opened(progress, name, "child")
-            self._scope.child(name, RUN_PLAN, command.to_json())
+        error = objection(command, node, plan, granted)
+        if error is not None or granted is None:
+            if granted is not None:
+                self._ledger.refund(granted, 0)
+            self._judge(progress, result if error is None else refused(result, error))
             return
-        if granted is not None:
-            self._ledger.refund(granted, 0)
-        self._judge(
-            progress, self._without(node, BudgetExceeded(over, hint="Raise the budget, or plan less."), outcome="error")
+        progress.last, progress.granted = result, granted
+        caller = self._check.caller(node, command.place_of(node.id))
+        below = child_order(
+            command, plan, caller, granted=granted, deadline_ns=self._surface.deadline_ns, task=result.task_id
         )
+        name = self._fresh_name(progress)
+        self._decided("descend", f"It answers with a plan of {len(plan.nodes)} delegations.", node, depth=below.depth)
+        self._opened(progress, name, "child")
+        self._scope.child(name, RUN_PLAN, below.to_json())
 
     def _ascended(self, progress: Progress, result: Result) -> Result:
         """What a child run came to, as the result of its node."""
         calls: object = result.extras.get("calls")
         if progress.granted is not None:
             self._ledger.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
-        node, before = progress.node, progress.last
-        return result.model_copy(
-            update={
-                "task_id": before.task_id if before else result.task_id,
-                "agent": node.agent,
-                "skill": node.skill,
-                "usage": total_usage([before, result] if before else [result]),
-            }
-        )
+        return ascended(progress.node, progress.last, result)
+
+    # Files
+
+    def _noted(self, node: Delegation, result: Result) -> Result:
+        """`result` with what is to be said about its branches; what it wrote over is told of those it belonged to."""
+        if result.artifacts or result.files_written:
+            for lost in self._written.note(node, result):
+                self._lose(lost)
+        return counted(node, result, self._requests.results) if node.join == "quorum" else result
+
+    async def _settle_files(self) -> None:
+        """Measure again what was written: by now somebody may have written over it (H24)."""
+        paths = self._written.paths
+        if not paths:
+            return
+        name = f"{_FILES}{len(paths)}"  # a resumed run may have written more by then, and measures anew
+        self._scope.reserve((name,))
+        self._scope.step(name, partial(self._measure, paths))
+        for _, result in await self._scope.completed():
+            for lost in self._written.settle(result.data if result.useful else {}):
+                self._lose(lost)
+        there = sum(self._requests.results[node.id].useful for node in self._order.plan.nodes if node.expects)
+        if wanted := sum(bool(node.expects) for node in self._order.plan.nodes):
+            reason = f"{there} of {wanted} branches left the files that were expected of them."
+            self._scope.emit(Decision("verify", reason, {"workers": wanted, "verified": there}))
+
+    async def _measure(self, paths: tuple[str, ...]) -> Result:
+        """The body of a step: what the files hold now."""
+        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
+
+        found = await in_thread(measured, self._surface.workspace, paths)
+        return Result(task_id=f"{self._scope.run}:{_FILES}", agent=RUN_AGENT, outcome="success", data=found)
+
+    def _lose(self, lost: Lost) -> None:
+        node = self._progress[lost.node].node
+        self._decided("lose", lost.message, node, path=lost.path)
+        self._requests.results[node.id] = without(node, self._requests.results[node.id], lost)
 
     # Questions
 
@@ -290,9 +334,7 @@ class Walk:
             duration_ns=duration_ns,
             calls=self._ledger.nodes,
         )
-        if self._order.answer == "collected":
-            return collect(ended)
-        return synthesise(ended, savings=self._requests.savings, counter=self._requests.counter)
+        return answer_of(self._order, ended, savings=self._requests.savings, counter=self._requests.counter)
 
     def _give_up_on_the_rest(self) -> None:
         """Note the nodes that have not ended, but for what had come and was not taken yet when the run was stopped."""

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from retinue.agents.boundary.attempt import Ended, attempt
-from retinue.agents.boundary.checks import Judged, Readers, judge
+from retinue.agents.boundary.checks import Judged, Readers, broken_plan, judge
 from retinue.agents.boundary.content import render_content
 from retinue.agents.boundary.deadline import Bound, attempt_bound, call_bound
-from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of
+from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
 from retinue.agents.boundary.parameters import Given, give
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepared import Agents, Prepared, prepare
@@ -218,7 +218,14 @@ class _Call:
         else:
             judged = Judged(outcome="error")
         why = bound.error(self._task.agent, seconds=bound.left_s(began_ns)) if ended.late else error
-        if why is not None:
+        broken = broken_plan(error) if self._prepared.definition.composes else []
+        if broken and not ended.late:
+            task = self._task
+            judged.outcome, judged.fault = (
+                "error",
+                output_invalid(broken, agent=task.agent, operation=task.skill, target=task.target, now_ns=run.now()),
+            )
+        elif why is not None:
             judged.lifecycle, judged.outcome, judged.fault = "ended", "error", self._fault(why)
         elif (late_s := -bound.left_s(run.now())) > 0 and ended.blocked_ns > late_s * 1e9:
             self._warn(

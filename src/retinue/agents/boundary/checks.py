@@ -6,7 +6,7 @@ told. Who asks again because of them is the boundary.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict, cast
 
 from retinue.agents.boundary.claims import check_files
 from retinue.agents.boundary.faults import fault_of, output_invalid
@@ -25,7 +25,7 @@ from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput, OutputInvalid, YourError
 
-__all__ = ["Judged", "Readers", "judge"]
+__all__ = ["Judged", "Readers", "broken_plan", "judge"]
 
 Readers: TypeAlias = Mapping[DialectName, Reader]
 """How the text of each dialect is read."""
@@ -72,6 +72,15 @@ async def judge(
         answer: The caller's own schema for the data, beside the skill's.
     """
     return await _Judge(prepared, task, run, answer).judge(reply, readers)
+
+
+def broken_plan(error: BaseException | None) -> list[Finding]:
+    """The findings of a plan that is none: circles, repeated ids, dangling needs. Nothing for other errors."""
+    listed: object = error.detail.get("findings") if isinstance(error, InvalidInput) else None
+    found = cast("list[JsonMapping]", listed) if isinstance(listed, list) else []
+    if not found or not all(str(one.get("rule", "")).startswith("plan/") for one in found):
+        return []
+    return _below("/plan", [Finding(**one) for one in found])
 
 
 _UNCLAIMED: Final = tuple((name, getattr(Reply(), name)) for name in CLAIMS)
@@ -165,9 +174,18 @@ class _Judge:
             return
         try:
             whole = Plan.model_validate_json(json.dumps(plan.to_json() if isinstance(plan, Plan) else {"format": 0}))
+        except InvalidInput as error:
+            self._findings += broken_plan(error) or [
+                Finding(rule="reply/plan", message=error.message, path="/plan", fix=error.hint)
+            ]
+            return
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no plan
             said = str(error).partition("\n")[0]
             self._find("reply/plan", f"Its plan cannot be used: {said}.", fix="Return a `Plan`.")
+            return
+        objections = [one for one in self._run.review(whole) if one.severity == "error"]
+        if objections:
+            self._findings += _below("/plan", objections)
             return
         self._judged.lifecycle = "working"
         self._judged.claims["extras"] = {**self._judged.claims.get("extras", {}), "plan": whole.to_json()}

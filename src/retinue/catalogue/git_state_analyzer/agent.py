@@ -67,11 +67,13 @@ def _branch_status(skill: Skill, task: Task, workspace: Workspace, watch: Watch,
 
 def _commit_analysis(skill: Skill, task: Task, workspace: Workspace, watch: Watch, now_ns: int) -> Reply:
     from retinue.catalogue.git_state_analyzer.commit_analysis import commit_analysis  # noqa: PLC0415 - as above
+    from retinue.catalogue.git_state_analyzer.question import but_for_merges  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415
 
     git = open_repository(workspace, watch)
     question, given = _question(task), _set(skill, task.parameters)
-    read, words = _read(skill, question, workspace, now_ns)
+    # What is left out ("without merges in 2025") would hide what stands behind it.
+    read, words = _read(skill, but_for_merges(question)[0], workspace, now_ns)
     limit = cast("int | None", given.get("limit") or read.get("limit"))
     report = commit_analysis(git, watch, question=question, given=given, read=read, words=words, limit=limit)
     return report.reply(git)

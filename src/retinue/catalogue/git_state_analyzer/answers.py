@@ -3,6 +3,7 @@
 Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import Final
 
 from retinue.catalogue._prose import code, name, title
 from retinue.catalogue.git_state_analyzer.branch_status import say_state
+from retinue.catalogue.git_state_analyzer.figures import draw
 from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of, moment
@@ -22,6 +24,7 @@ from retinue.tools.search.kinds import kind_of
 
 __all__ = ["say_answer"]
 
+_FIRST: Final = re.compile(r"\b(?:first|oldest|earliest)\b", re.IGNORECASE)
 _PEOPLE: Final = 5
 _COMMITS: Final = 8
 _FILES: Final = 8
@@ -65,6 +68,7 @@ def say_answer(
         report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
         return
     _ANSWERS[scope.asked.wish](found)
+    draw(found)
 
 
 # One for each wish.
@@ -77,11 +81,7 @@ def _say_last(found: Found) -> None:
     else:
         latest = found.authored[0]
         what, pieces = found.subject()
-        said = (
-            f"The last commit that mentions {what} is"
-            if found.scope.words or found.scope.task
-            else f"{what} was last changed"
-        )
+        said = found.singled_out("last") or f"{what} was last changed"
         found.report.say(
             "last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest)
         )
@@ -153,11 +153,14 @@ def _say_first(found: Found) -> None:
     first = found.history.oldest[0]
     what, pieces = found.subject()
     verb = "was first committed" if pieces else "begins with a commit"
-    said = f"The first commit that mentions {what} is" if found.scope.words or found.scope.task else f"{what} {verb}"
+    said = found.singled_out("earliest" if found.history.cut else "first") or f"{what} {verb}"
+    if found.scope.text and not found.history.cut:
+        said = f"{what} was first added"
     found.report.say("first commit", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
     if found.history.count > 1:
         latest = found.authored[0]
-        said = "The last is" if found.scope.words or found.scope.task else "It was last changed"
+        said = "The last is" if found.is_of_words else "It was last changed"
+        said = "The last commit that adds or removes it is" if found.scope.text else said
         found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *by(latest), source=commit_source(latest))
 
 
@@ -247,7 +250,7 @@ def _say_largest(found: Found) -> None:
     if not found.sizes.largest:
         found.report.say("largest commit", "None of these commits could be measured.", source=found.span)
         return
-    for commit in found.sizes.largest:
+    for commit in found.sizes.largest[:1]:  # the table has the others
         found.report.say(
             "largest commit",
             "{} on {}, {} in {}: {}.",
@@ -258,7 +261,7 @@ def _say_largest(found: Found) -> None:
 
 
 def _say_files(found: Found, most: int = _FILES) -> None:
-    ranked = sorted(found.sizes.files.items(), key=lambda item: (-item[1][0], -item[1][1] - item[1][2], item[0]))[:most]
+    ranked = found.sizes.ranked()[:most]
     if not ranked:
         found.report.say("files", "None of these commits could be measured.", source=found.span)
         return
@@ -296,6 +299,16 @@ def _say_releases(found: Found) -> None:
         )
         return
     newest = tags[0]
+    if _FIRST.search(found.question):
+        oldest = tags[-1]
+        found.report.say(
+            "releases",
+            "The oldest of {} is {}, of {}.",
+            plural(len(tags), "tag"),
+            code(oldest.name),
+            day_of(oldest.date),
+            source=commit_source(oldest.sha),
+        )
     found.report.say(
         "releases",
         "The newest of {} is {}, of {}.",

@@ -9,9 +9,11 @@ from typing import Final
 from retinue.catalogue._prose import Piece, code, one_line
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.form import tasks_in
+from retinue.catalogue.git_state_analyzer.moments import day_of
 from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
 from retinue.catalogue.git_state_analyzer.repository import Standing, standing_of
 from retinue.contract.model import JsonMapping
+from retinue.contract.table import Column, Table
 from retinue.tools.git import Change, Commit, FileChange, Git, Status
 
 __all__ = ["branch_status", "described", "say_state"]
@@ -19,6 +21,7 @@ __all__ = ["branch_status", "described", "say_state"]
 _LISTED: Final = 100
 _SHAS: Final = 1000
 _NAMED: Final = 8
+_ROWS: Final = 20
 _ABOUT_FILES: Final = re.compile(
     r"\b(?:uncommitted|unstaged|staged|untracked|dirty|clean|(?:working|work) ?tree|changes)\b", re.IGNORECASE
 )
@@ -63,6 +66,8 @@ def branch_status(git: Git, watch: Watch, *, question: str, branch: str, base: s
         **_comparison(git, side, against, status),
         "repository": {**standing.facts(), **({"clean": status.is_clean} if status else {})},
     }
+    if against and commits["total"] > 1:  # the last one is told in a sentence
+        report.tables.append(_ahead(against, commits))
     if status and not side.current:
         report.note(
             "The work tree is on {}, so what is uncommitted there is not told of {}.",
@@ -126,6 +131,19 @@ def _commits(git: Git, side: _Side, against: _Against | None, report: Report) ->
         "shas": [commit.sha for commit in found],
         "messages": [described(commit) for commit in found[:_LISTED]],
     }
+
+
+def _ahead(against: _Against, commits: JsonMapping) -> Table:
+    """What the branch has and its base has not, the newest first."""
+    columns = (
+        Column(name="commit", kind="source"), Column(name="date", kind="time"), Column(name="author"),
+        Column(name="subject"),
+    )  # fmt: skip
+    rows = tuple(
+        (short(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"][:_ROWS]
+    )
+    title = f"Commits that {one_line(against.name)} has not"
+    return Table(title=title, columns=columns, rows=rows, total_rows=commits["total"])
 
 
 def described(commit: Commit) -> JsonMapping:

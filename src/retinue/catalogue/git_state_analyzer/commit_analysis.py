@@ -59,7 +59,10 @@ def commit_analysis(
         files = _paths(git, standing)
         scope = read_scope(git, watch, report, question=question, given=given, read=read, words=words, files=files)
     history = read_history(scope.commits(git), watch, newest=max(limit or 0, _KEPT))
-    sizes = measure(scope.commits(git, stat=True, limit=MEASURED), watch) if not history.cut else Sizes(cut="time")
+    if scope.text or history.cut:  # to look for a text in every commit takes long enough once
+        sizes = Sizes(cut="time" if history.cut else "")
+    else:
+        sizes = measure(scope.commits(git, stat=True, limit=MEASURED), watch)
     report.figures = _figures(scope, history, sizes, limit or _LIMIT)
     _reservations(report, scope, history, sizes)
     say_answer(git, report, scope, history, sizes, standing=standing, question=question, limit=limit)
@@ -156,10 +159,9 @@ def _period(history: History) -> JsonMapping:
 
 
 def _hot_files(sizes: Sizes) -> list[JsonMapping]:
-    ranked = sorted(sizes.files.items(), key=lambda item: (-item[1][0], -item[1][1] - item[1][2], item[0]))
     return [
         {"path": path, "commits": counts[0], "insertions": counts[1], "deletions": counts[2]}
-        for path, counts in ranked[:_FILES]
+        for path, counts in sizes.ranked()[:_FILES]
     ]
 
 

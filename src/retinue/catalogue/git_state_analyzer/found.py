@@ -48,6 +48,9 @@ class Found:
         if self.scope.task:
             words += f" that name{third} {{}}"
             pieces.append(code(self.scope.task))
+        elif self.scope.text:
+            words += f" that add{third} or remove{third} {{}}"
+            pieces.append(code(self.scope.text))
         elif self.scope.words:
             words += f" that mention{third} {{}}"
             pieces.append(code(" ".join(self.scope.asked.about)))
@@ -56,15 +59,29 @@ class Found:
             more = f" and {len(self.scope.paths) - 3} more" if len(self.scope.paths) > 3 else ""
             words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(kept))}{more}"
             pieces += map(code, kept)
+        if not self.scope.merges:
+            words += " (merges not counted)"
         if self.scope.revision != "HEAD":
             words += " in {}"
             pieces.append(code(self.scope.revision))
         return words, tuple(pieces)
 
+    def singled_out(self, which: str) -> str:
+        """The beginning of a sentence about one commit that is told by words: `The last commit that mentions …`."""
+        verb = "adds or removes" if self.scope.text else "mentions"
+        return f"The {which} commit that {verb} {{}} is" if self.is_of_words else ""
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether the commits are told by what they say, not by which files they touch."""
+        return bool(self.scope.words or self.scope.task or self.scope.text)
+
     def subject(self) -> tuple[str, tuple[Piece, ...]]:
         """What a sentence about all of it speaks of, as its beginning."""
         if self.scope.task:
             return "{}", (code(self.scope.task),)
+        if self.scope.text:
+            return "{}", (code(self.scope.text),)
         if self.scope.words:
             return "{}", (code(" ".join(self.scope.asked.about)),)
         places = [path for place in self.scope.places for path in place.paths] or list(self.scope.paths)

@@ -11,7 +11,7 @@ from typing import Final
 
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.form import has_form, tasks_in
-from retinue.catalogue.git_state_analyzer.moments import moment
+from retinue.catalogue.git_state_analyzer.moments import moment, month_of
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit
 
@@ -61,6 +61,7 @@ class History:
         newest: The newest commits, as many as were asked for, newest first.
         oldest: The commits seen last, oldest first.
         tasks: The tickets and issues their messages name, in that order.
+        months: Commits of each year and month in UTC, by commit date.
         cut: Why more commits may exist: `time`, `cap`, or empty.
     """
 
@@ -74,6 +75,7 @@ class History:
     people: list[Person] = field(default_factory=list[Person])
     newest: list[Commit] = field(default_factory=list[Commit])
     oldest: list[Commit] = field(default_factory=list[Commit])
+    months: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
     cut: str = ""
 
     @property
@@ -92,6 +94,8 @@ def read_history(commits: Iterator[Commit], watch: Watch, *, newest: int) -> His
             if history.count % _CHECKED_EVERY == 0:
                 watch.check()
             _count(commit, history, newest)
+            if (month := month_of(commit.committer_date)) is not None:
+                history.months[month] += 1
             _count_author(commit, people, recent=moment(history.newest[0].committer_date) - _YEAR_S)
             tail.append(commit)
         if history.count >= WALKED and next(commits, None) is not None:
@@ -171,6 +175,10 @@ class Sizes:
     files: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     by_email: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     cut: str = ""
+
+    def ranked(self) -> list[tuple[str, list[int]]]:
+        """The files, those in the most commits first, then those with the most lines changed."""
+        return sorted(self.files.items(), key=lambda item: (-item[1][0], -item[1][1] - item[1][2], item[0]))
 
 
 def measure(commits: Iterable[Commit], watch: Watch, *, largest: int = 5) -> Sizes:

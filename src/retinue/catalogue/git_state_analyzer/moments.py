@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from retinue.errors import InvalidInput
 
-__all__ = ["day_of", "moment", "read_edge", "today"]
+__all__ = ["day_of", "moment", "month_of", "read_edge", "today"]
 
 _SECOND: Final = 1_000_000_000
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -18,6 +18,15 @@ def moment(text: str) -> float:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
         return 0.0
+
+
+def month_of(text: str) -> tuple[int, int] | None:
+    """Year and month, in UTC, of an ISO date of git's; None for a date no calendar has."""
+    try:
+        at = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return at.year, at.month
 
 
 def day_of(text: str) -> str:

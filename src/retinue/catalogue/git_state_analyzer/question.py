@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Asked", "Wish", "read_question"]
+__all__ = ["Asked", "Wish", "but_for_merges", "read_question"]
 
 Wish: TypeAlias = Literal[
     "state", "largest", "files", "form", "releases", "count", "people", "last", "first", "changes", "overview"
@@ -40,8 +40,9 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
         r"\b(?:message|commit)s? (?:format|form|style|quality)\b",
     ),
     "releases": (
-        rf"(?<!since the )(?<!since )\b(?:{_LAST}|current) (?:release|tag|version)\b|\breleased\b",
-        r"\b(?:which|what|list|all) (?:the )?(?:releases|tags|versions)\b",
+        rf"(?<!since the )(?<!since )\b(?:{_LAST}|current|first|oldest|earliest) (?:release|tag|version)\b",
+        r"\breleased\b",
+        r"\b(?:which|what|list|all) (?:are )?(?:the )?(?:releases|tags|versions)\b",
     ),
     "count": (
         r"\bhow many\b(?=.*\bcommits?\b)|\b(?:number|count) of commits\b|\bcommit count\b",
@@ -52,7 +53,10 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
         r"\bwho (?:\w+ )?(?:wrote|writes|owns?|maintains?|works?|worked|knows?|contribute[sd]?|made)\b",
         r"\bwho\b.*\bmost\b(?! recent)",
     ),
-    "first": (rf"\b(?:first|originally|initially|oldest|earliest)\b|\b(?:who|when)\b.*\b(?:{_BEGIN})\b|\bhow old\b",),
+    "first": (
+        r"\b(?:first|originally|initially|oldest|earliest)\b|\bhow old\b",
+        rf"\b(?:who|when|(?:which|what) commit)\b.*\b(?:{_BEGIN})\b",
+    ),
     "last": (
         rf"\b(?:who|when)\b.*\b(?:{_TOUCH})\b|\b(?:{_LAST}) (?:change|commit|edit|update|modification|fix)\b",
         rf"\b(?:who|when)\b.*\b(?:{_LAST})\b|\b(?:{_TOUCH}) (?:{_LAST})\b|\b(?:{_LAST}) (?:{_TOUCH})\b",
@@ -71,7 +75,8 @@ _NOISE_WORDS: Final = """
     a about active activity actually add added adding adds all also am an and any anybody anyone are as at author
     authored authors average be became because been before began begin begun behind being between biggest born
     branch branches but by can change changed changes changing check class code codebase commit commits
-    committed committer committers contribute contributed contributes contribution contributions contributor
+    commited commiter committed committer committers
+    contribute contributed contributes contribution contributions contributor
     contributors convention could count create created creates creation current currently date day days delete
     deleted describe developer developers did do does done during each earliest edit edited editing edits ever every
     everything explain far file files find first fix fixed folder folders follow for format frequently from function
@@ -98,6 +103,11 @@ _LEADS: Final = re.compile(
     r"to|in|on|of|for|about|touching|did|does|is|are|was|were|has|under)\s+(?:(?:made|to|in|on|of|for|about|by|the|a|an|our"
     r"|this|that|"
     r"all|most|first|last)\s+)*\Z",
+    re.IGNORECASE,
+)
+_NO_MERGES: Final = re.compile(
+    r",?\s*\b(?:not (?:counting|including)|do(?:n['\u2019]t| not) (?:count|include)|without|excluding|except(?: for)?"
+    r"|ignoring|leaving out|but not|no)(?: the| any)? merges?(?: commits?)?\b",
     re.IGNORECASE,
 )
 _LONGEST: Final = 2000
@@ -146,6 +156,12 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
     firm = bool(exact) or any(_LEADS.search(bare[: found.start()]) for found in words)
     rest = " ".join(found.group() for found in words)
     return Asked(wish, (*exact, *([rest] if rest else [])), firm=firm, people=people)
+
+
+def but_for_merges(question: str) -> tuple[str, bool]:
+    """`question` without the words that say merges do not count, and whether they do."""
+    bare = _NO_MERGES.sub("", question)
+    return bare, bare == question
 
 
 def _wish_of(text: str) -> Wish:

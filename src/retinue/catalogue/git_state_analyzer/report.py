@@ -1,7 +1,7 @@
 """What an operation has found out, on its way to becoming a reply: sentences with sources, figures, reservations."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Piece, Prose, code, name, title
@@ -9,9 +9,12 @@ from retinue.catalogue.git_state_analyzer.moments import day_of
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned, WarningType
+from retinue.contract.table import Chart, Table
 from retinue.tools.git import Commit, Git
 
 __all__ = ["Report", "Statement", "by", "commit_source", "plural", "short"]
+
+_SUBJECTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,9 @@ class Report:
     Attributes:
         figures: The result object of the operation, without what the statements add.
         notes: How the question was read, and what bounds the figures.
+        tables: Rows worth looking at.
+        charts: Counts worth looking at.
+        subjects: What the rows are about, in order: people, files, releases.
         unanswered: Why this is no answer to the question, when it is none.
     """
 
@@ -37,6 +43,9 @@ class Report:
     statements: list[Statement] = field(default_factory=list[Statement])
     notes: list[Prose] = field(default_factory=list[Prose])
     warnings: list[Warned] = field(default_factory=list[Warned])
+    tables: list[Table] = field(default_factory=list[Table])
+    charts: list[Chart] = field(default_factory=list[Chart])
+    subjects: list[str] = field(default_factory=list[str])
     unanswered: Fault | None = None
 
     def say(self, topic: str, template: str, *pieces: Piece | str, source: str) -> None:
@@ -65,6 +74,12 @@ class Report:
             "notes": [note.plain() for note in self.notes],
             "metadata": {"git_commands_run": [" ".join(_shown(word) for word in words) for words in git.commands]},
         }
+        looked_at = {
+            "tables": [table.to_json() for table in self.tables],
+            "charts": [chart.to_json() for chart in self.charts],
+            "subjects": list(dict.fromkeys(self.subjects))[:_SUBJECTS],
+        }
+        data |= {key: listed for key, listed in looked_at.items() if listed}
         return Reply(
             data=data,
             outcome="rejected" if self.unanswered else "partial" if self.warnings else "success",

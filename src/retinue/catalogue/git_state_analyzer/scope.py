@@ -15,10 +15,11 @@ from retinue.catalogue._prose import Piece, code
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.form import tasks_in
 from retinue.catalogue.git_state_analyzer.moments import read_edge
-from retinue.catalogue.git_state_analyzer.question import Asked, read_question
+from retinue.catalogue.git_state_analyzer.question import Asked, but_for_merges, read_question
 from retinue.catalogue.git_state_analyzer.report import Report
 from retinue.catalogue.git_state_analyzer.subject import Places, find_places, says, subject_words
 from retinue.contract.model import JsonMapping
+from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit, Git
 
 __all__ = ["Scope", "read_scope"]
@@ -30,6 +31,13 @@ _SINCE_RELEASE: Final = re.compile(
 )
 _SINCE: Final = re.compile(r"\b(?:since|after)\s+(?:version\s+|release\s+|tag\s+)?\Z", re.IGNORECASE)
 _RENAMES: Final = 5
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w./-])(?:--[a-z][\w-]+|\w*[^\W_]_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*)(?![\w/-])"
+)
+"""What nobody writes in a sentence unless it is a name in code."""
+_TEXT_S: Final = 40.0
+"""To find where a text was added, git compares every version of every file; a large history takes minutes."""
+_WISHES_OF_TEXT: Final = frozenset({"first", "last", "people", "count", "changes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,8 @@ class Scope:
         places: How words were read as paths, one for each thing the question is about.
         words: Only commits whose subject has these, when no path is called so.
         task: Only commits whose message names this ticket or issue.
+        merges: Whether merges count.
+        text: Only commits that add or remove this identifier in a file.
         missing: Words the question is about that neither a path nor a subject has.
     """
 
@@ -55,6 +65,8 @@ class Scope:
     places: tuple[Places, ...] = ()
     words: frozenset[str] = frozenset()
     task: str = ""
+    merges: bool = True
+    text: str = ""
     missing: tuple[str, ...] = ()
     stranger: str = ""
 
@@ -70,12 +82,16 @@ class Scope:
             paths=self.paths if paths is None else paths,
             # Git looks for the longest of the words, so that only the commits that have it are read further.
             containing=self.task or max(self.words, key=len, default=""),
+            changing=self.text,
+            timeout_s=_TEXT_S if self.text else None,
             stat=stat,
-            limit=None if self.words or self.task else limit,
+            limit=None if self.words or self.task or not self.merges else limit,
         )
         return islice((commit for commit in found if self._holds(commit)), limit)
 
     def _holds(self, commit: Commit) -> bool:
+        if not self.merges and commit.is_merge:
+            return False
         if self.task:
             return self.task in tasks_in(f"{commit.subject}\n{commit.body}")
         return says(commit, self.words)
@@ -90,6 +106,10 @@ class Scope:
             found["author"] = self.author
         if self.task:
             found["task"] = self.task
+        if not self.merges:
+            found["merges"] = False
+        if self.text:
+            found["text"] = self.text
         if self.words:
             found["subject_words"] = sorted(self.words)
         return found
@@ -112,7 +132,8 @@ def read_scope(
     are.
     """
     both = {**read, **given}
-    scope = Scope(read_question(question, read=words))
+    question, merges = but_for_merges(question)
+    scope = Scope(read_question(question, read=words), merges=merges)
     scope = replace(
         scope,
         revision=str(both.get("range") or "HEAD"),
@@ -204,7 +225,11 @@ def _person(git: Git, scope: Scope, words: Sequence[str]) -> tuple[Scope, Sequen
 
 
 def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report: Report) -> Scope:
-    """Read what the question is about: a path named so, a commit subject that says so, a path named nearly so."""
+    """Read what the question is about: a path named so, a commit subject that says so, a path named nearly so.
+
+    An identifier that names no path is looked for in what commits add and remove: first, when it is asked who brought
+    it in; else when no subject says it.
+    """
     places: list[Places] = []
     for words in scope.asked.about:
         if tasks := tasks_in(words):
@@ -213,10 +238,8 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
         if found.paths and not found.partial:
             places.append(found)
             continue
-        wanted = subject_words(words)
-        if wanted and _any_says(git, watch, replace(scope, words=wanted)):
-            report.note("No file or folder is called {}; read it as the commits whose subject says so.", code(words))
-            return replace(scope, words=wanted)
+        if told := _told_by(words, git, watch, scope, report, near=bool(found.paths)):
+            return told
         places += [found] if found.paths else []
     for place in places:
         _note_places(place, report)
@@ -226,6 +249,40 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
     if scope.asked.people and scope.asked.about == scope.asked.people[:1]:
         return replace(scope, stranger=scope.asked.people[0])
     return replace(scope, missing=scope.asked.about)
+
+
+def _told_by(words: str, git: Git, watch: Watch, scope: Scope, report: Report, *, near: bool) -> Scope | None:
+    """`scope` as the commits that say `words`; None when none does, or when a path is `near` enough."""
+    is_first = scope.asked.wish == "first"
+    if is_first and (trial := _changing(git, watch, scope, words, report)):
+        return trial
+    wanted = subject_words(words)
+    if wanted and _any_says(git, watch, replace(scope, words=wanted)):
+        report.note("No file or folder is called {}; read it as the commits whose subject says so.", code(words))
+        return replace(scope, words=wanted)
+    return None if is_first or near else _changing(git, watch, scope, words, report)
+
+
+def _changing(git: Git, watch: Watch, scope: Scope, words: str, report: Report) -> Scope | None:
+    """`scope` as the commits that add or remove the identifier in `words`; None when there is none of either."""
+    if scope.asked.wish not in _WISHES_OF_TEXT:
+        return None
+    text = next(iter(_IDENTIFIER.findall(words)), "")
+    trial = replace(scope, text=text)
+    try:
+        if not text or not _any_says(git, watch, trial):
+            return None
+    except DeadlineExceeded:
+        watch.check()
+        report.warn(
+            "degraded_analysis",
+            f"To look for {text!r} in every commit took too long.",
+            impact="Which commit added it is not known.",
+            recovery="Narrow the question by `since`, `paths` or `range`.",
+        )
+        return None
+    report.note("Read {} as text in files: the commits that add or remove it.", code(text))
+    return trial
 
 
 def _any_says(git: Git, watch: Watch, trial: Scope) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.catalogue.researcher_analyst.extract import Sentence, prose_of, signature_of
+from retinue.catalogue.researcher_analyst.preference import instructs
 from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.tools.search import Kind, terms
 from retinue.tools.search.ranking import Question
@@ -85,10 +86,12 @@ def judge(
     sentences: int = 1,
     near: int | None = None,
     phrase: str = "",
+    how_to: bool = False,
 ) -> Evidence:
     """Judge one passage: lines `start` to `end` of a file, with the `name` it defines and the `title` above it.
 
-    `near` is the line to quote when nothing is said in words; a `phrase` that was asked for is quoted whatever else is.
+    `near` is the line to quote when nothing is said in words; a `phrase` that was asked for is quoted whatever else is;
+    who asks `how_to` do something is better answered by what to do than by what to look out for.
     """
     question = Question(weights)
     prose = [] if kind == "usage" else prose_of(path, file_kind, text, start)
@@ -99,7 +102,7 @@ def judge(
         chosen = [one for one in prose if phrase.casefold() in one.text.casefold()][:1]
         signature = ""
     else:
-        chosen = _chosen(prose, question, count=sentences, lead=bool(signature))
+        chosen = _chosen(prose, question, count=sentences, lead=bool(signature), how_to=how_to)
         if kind == "mention" and near is None:
             chosen = chosen or prose[:1]  # the name stands in a heading or directive, and this below it
     if not chosen and not signature and kind != "overview":
@@ -107,6 +110,8 @@ def judge(
         score *= _CODE_ONLY if kind != "usage" else 1.0
     elif not chosen:
         score *= _CODE_ONLY
+    if how_to and chosen:
+        score *= instructs(" ".join(one.text for one in chosen))
     line = (near or start) if signature else chosen[0].line if chosen else start
     quoted = " ".join(f"`{one.text}`" if one.is_code else one.text for one in chosen)
     return Evidence(
@@ -127,9 +132,9 @@ def judge(
     )
 
 
-def _chosen(prose: Sequence[Sentence], question: Question, *, count: int, lead: bool) -> list[Sentence]:
+def _chosen(prose: Sequence[Sentence], question: Question, *, count: int, lead: bool, how_to: bool) -> list[Sentence]:
     """The sentences that fit best, in the order of the text; of a definition its first one, which says what it is."""
-    scored = {place: _worth(one, question) for place, one in enumerate(prose)}
+    scored = {place: _worth(one, question, how_to=how_to) for place, one in enumerate(prose)}
     best = sorted((place for place, score in scored.items() if score > 0), key=lambda place: (-scored[place], place))
     kept = [place for place in best if scored[place] >= scored[best[0]] * _NEARLY][:count]
     if lead and prose and not prose[0].is_comment:
@@ -139,10 +144,12 @@ def _chosen(prose: Sequence[Sentence], question: Question, *, count: int, lead: 
     return [prose[place] for place in sorted(set(kept))]
 
 
-def _worth(sentence: Sentence, question: Question) -> float:
+def _worth(sentence: Sentence, question: Question, *, how_to: bool) -> float:
     score = question.bm25(sentence.text, average=_SENTENCE_WORDS)
     if _POINTS_AWAY.match(sentence.text):
         score *= 0.4
+    if how_to:
+        score *= instructs(sentence.text)
     return score * 0.7 if sentence.is_comment else score
 
 

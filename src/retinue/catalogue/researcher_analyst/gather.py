@@ -27,7 +27,7 @@ from retinue.catalogue.researcher_analyst.sources import Source, kinds_of, sourc
 from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.tools.grep import Match
 from retinue.tools.search import Index, Passage, terms
-from retinue.tools.search.kinds import kind_of
+from retinue.tools.search.kinds import NO_TEXT, kind_of
 from retinue.tools.search.passages import cut
 from retinue.tools.search.words import STOP_WORDS
 from retinue.tools.tree import FileEntry, list_files
@@ -133,7 +133,7 @@ class _Search:
         refreshed = self.index.refresh(progress=looked_at)
         passed_over = {item.path for item in refreshed.skipped}
         self.found.left_out = [
-            item for item in refreshed.skipped if source_of(item.path) in self.sources and "its name" not in item.reason
+            item for item in refreshed.skipped if item.reason != NO_TEXT and source_of(item.path) in self.sources
         ]
         self.entries = [entry for entry in self.entries if entry.path not in passed_over]
         self.found.files.update(source for entry in self.entries if (source := source_of(entry.path)) is not None)
@@ -392,6 +392,7 @@ class _Search:
                 sentences=sentences,
                 near=near,
                 phrase=phrase,
+                how_to=self.asked.how_to,
             )
         except RetinueError:
             return

@@ -16,7 +16,8 @@ from retinue.tools.workspace import Workspace
 
 __all__ = ["Looked", "block_at", "look_up"]
 
-_MOST: Final = 400
+_MOST: Final = 20_000
+"""Lines of all files together: logs and data count too, though nothing is quoted from them, so it is far off."""
 _SECONDS: Final = 20.0
 
 

@@ -7,7 +7,7 @@ from retinue.catalogue._aside import is_aside
 from retinue.catalogue.researcher_analyst.question import Asked, Wish
 from retinue.tools.search import Passage, terms
 
-__all__ = ["fitness"]
+__all__ = ["fitness", "instructs"]
 
 _CHANGELOG: Final = re.compile(
     r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|news)/", re.IGNORECASE
@@ -21,6 +21,25 @@ _REASON: Final = re.compile(
 _CLASS: Final = re.compile(r"^\s*(?:export\s+|pub\s+)?(?:class|struct|interface|trait|enum)\b", re.MULTILINE)
 _DOCS: Final[dict[Wish, float]] = {"why": 1.3, "how": 1.15, "what": 1.15, "where": 0.7, "any": 1.05}
 _NAMED: Final[dict[Wish, float]] = {"where": 1.6, "what": 1.2, "how": 1.1}
+_DOES: Final = re.compile(
+    r"\b(?:you (?:can|could|may|have to|need to|should|must)|us(?:e|es|ing)|by \w+ing|pass(?:ing)?|call(?:ing)?|simply|"
+    r"the (?:easiest|simplest) way|the trick|allows?|lets?|provides?|supports?|creat(?:e|ing)|add(?:ing)?)\b"
+    r"|\A(?:`|To \w+)",
+    re.IGNORECASE,
+)
+_WARNS: Final = re.compile(
+    r"\b(?:cannot|can['\u2019]t|must not|(?:do|does|did|is|are|was|were|will|would|should) not|\w+n['\u2019]t|not every"
+    r"|never|however|note|beware|therefore)\b",
+    re.IGNORECASE,
+)
+
+
+def instructs(sentence: str) -> float:
+    """A factor by whether a sentence says what to do, or only what to look out for."""
+    factor = 1.3 if _DOES.search(sentence) else 1.0
+    if "`" in sentence:
+        factor *= 1.15
+    return factor * 0.7 if _WARNS.search(sentence) else factor
 
 
 def fitness(passage: Passage, asked: Asked) -> float:
@@ -40,6 +59,8 @@ def fitness(passage: Passage, asked: Asked) -> float:
         factor *= 0.5
     if asked.plain in " ".join(passage.text.casefold().split()):
         factor *= 0.3  # it asks the same; an answer would not
+    if asked.how_to and passage.kind == "docs":
+        factor *= 1.3
     if asked.wish == "why" and _REASON.search(passage.text):
         factor *= 1.25
     return factor

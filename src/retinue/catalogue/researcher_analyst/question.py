@@ -78,9 +78,13 @@ _FILE: Final = re.compile(
     r"|ipynb)\b(?![\w/])"
     r"|(?<![\w./@:-])(?:[\w.@+-]+/)+[\w.@+-]*\w(?![\w/])"
 )
+_HERE: Final = re.compile(r"\A(?:\./+)+")
 _OVERVIEW: Final = re.compile(
     r"\b(?:this|the) (?:project|repo(?:sitory)?|package|library|codebase|tool|program|software|application)\b",
     re.IGNORECASE,
+)
+_HOW_TO: Final = re.compile(
+    r"\bhow (?:to|(?:do|can|could|should|would|must|might) (?:I|we|you|one|people|users?))\b|\bhow-?to\b", re.IGNORECASE
 )
 _LONGEST: Final = 2000
 _WORD: Final = re.compile(r"[\w'\u2019.+#-]*\w")
@@ -102,6 +106,7 @@ class Asked:
         files: What looks like a path.
         documents: It asks for documentation.
         tests: It asks about tests.
+        how_to: It asks what to do, not how something works.
         plain: The whole question in lower case.
     """
 
@@ -115,13 +120,16 @@ class Asked:
     documents: bool
     tests: bool
     plain: str
+    how_to: bool = False
 
 
 def read_question(question: str) -> Asked:
     """Read a question in plain words."""
     text = " ".join(question.split())[:_LONGEST]
     quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(text)]
-    files = tuple(dict.fromkeys(found.group().rstrip(".") for found in _FILE.finditer(text)))[:_MOST_NAMES]
+    files = tuple(dict.fromkeys(_HERE.sub("", found.group().rstrip(".")) for found in _FILE.finditer(text)))[
+        :_MOST_NAMES
+    ]
     single = [one for one in quoted if " " not in one and not _FILE.fullmatch(one)]
     bare = _FILE.sub(" ", text)
     names = dict.fromkeys(
@@ -143,6 +151,7 @@ def read_question(question: str) -> Asked:
         documents=bool(re.search(r"\bdoc(?:s|ument\w*)\b|\bguide\b|\btutorial\b|\breadme\b", text, re.IGNORECASE)),
         tests=bool(re.search(r"\btest(?:s|ed|ing)?\b", text, re.IGNORECASE)),
         plain=text.casefold().rstrip("?!. "),
+        how_to=_HOW_TO.search(text) is not None,
     )
 
 

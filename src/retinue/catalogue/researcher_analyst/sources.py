@@ -30,7 +30,11 @@ def local_of(sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def source_of(path: str) -> Source | None:
-    """The source a file belongs to: what a project wrote down for its agents is memory, not documentation."""
+    """The source a file belongs to: what a project wrote down for its agents is memory, not documentation.
+
+    An odd name may stand in quotation marks, as git quotes it.
+    """
+    path = path.removesuffix('"') if path.startswith('"') else path
     if _MEMORY.fullmatch(path):
         return "memory"
     kind = kind_of(path)

@@ -183,9 +183,10 @@ def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
         )
     for looked in gathered.looked:
         if not looked.found:
+            gone = "was not found before the search was cut short" if looked.cut else "does not occur"
             yield Warned(
                 type="missing_data",
-                message=f"{one_line(looked.name)!r} does not occur in the files searched.",
+                message=f"{one_line(looked.name)!r} {gone} in the files searched.",
                 impact="Nothing can be said about it.",
                 recovery="Check the spelling, or widen the sources.",
             )
@@ -219,8 +220,8 @@ def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
 
 def _answer(gathered: Gathered, asked: Asked) -> list[_Line]:
     """The answer in sentences: where things are defined, then what the best passages say."""
-    absent = [_absent(one.name) for one in gathered.looked if not one.found]
-    absent += [_Line(Prose("There is no file {}.", (code(path),))) for path in gathered.absent_files]
+    absent = [_absent(one.name) for one in gathered.looked if not one.found and not one.cut]
+    absent += [_no_file(path) for path in gathered.absent_files]
     if asked.wish == "files" and gathered.places:
         return [*absent, _file_list(gathered)]
     if not gathered.evidence:
@@ -228,6 +229,10 @@ def _answer(gathered: Gathered, asked: Asked) -> list[_Line]:
     defined = [one for one in gathered.evidence if one.kind == "definition"]
     best = defined if asked.wish == "where" and defined else gathered.evidence
     return [*absent, *(_Line(_sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
+
+
+def _no_file(path: str) -> _Line:
+    return _Line(Prose("There is no file {} among those searched.", (code(path),)))
 
 
 def _absent(name: str) -> _Line:
@@ -245,7 +250,8 @@ def _nothing(gathered: Gathered) -> _Line:
     words: list[Piece | str] = [code(word) for word in gathered.searched_for[:12]]
     slots = ", ".join(["{}"] * len(words)) or "no words"
     nearest = gathered.nearest
-    said = f"Nothing was found that answers this. Searched {total:,} files ({where}) for {slots}."
+    noun = "file" if total == 1 else "files"
+    said = f"Nothing was found that answers this. Searched {total:,} {noun} ({where}) for {slots}."
     if nearest is None:
         return _Line(Prose(said, tuple(words)))
     share = f"{nearest.covered:.0%}".replace("%", " %")
@@ -307,7 +313,12 @@ def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
             _sentence(one).markdown(),
             f"{code(f'{one.path}:{one.start}-{one.end}').markdown()}, {one.kind}{sure}",
         ]
-    searched = ", ".join(f"{count:,} files of {source}" for source, count in gathered.files.items()) or "nothing"
+    searched = (
+        ", ".join(
+            f"{count:,} {'file' if count == 1 else 'files'} of {source}" for source, count in gathered.files.items()
+        )
+        or "nothing"
+    )
     blocks += ["## Searched", f"{searched[0].upper()}{searched[1:]}."]
     if gathered.late:
         blocks.append("Time was up before everything was searched.")

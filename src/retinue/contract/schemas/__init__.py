@@ -17,6 +17,7 @@ __all__ = ["NOUNS", "load"]
 NOUNS = (
     "answer",
     "budget",
+    "chart",
     "definition",
     "delegation",
     "event",
@@ -27,6 +28,7 @@ NOUNS = (
     "question",
     "result",
     "skill",
+    "table",
     "task",
 )
 """What there is a schema of."""

@@ -3,8 +3,9 @@
 import inspect
 import json
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -25,6 +26,8 @@ from retinue.contract.task import Task
 __all__ = ["generate"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+S = TypeVar("S")
 
 _ALIASES: Final = {"answer_schema": "schema"}
 """Attributes that another key stands for on the wire."""
@@ -55,11 +58,31 @@ def generate() -> dict[str, str]:
 
 
 class _WithoutNull(GenerateJsonSchema):
-    """Says what `Model.to_json` writes: an absent value has no key, so no type is ever null for that reason."""
+    """Says what `Model.to_json` writes: an absent value has no key, so no type is ever null for that reason.
+
+    In a row it is: there None is the value of a place, and a place cannot be left out.
+    """
+
+    _in_row = False
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        """A row, whose values may be null."""
+        return self._inside(super().tuple_schema, schema, in_row=True)
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
+        """A field, which is left out instead."""
+        return self._inside(super().model_field_schema, schema, in_row=False)
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """The type itself."""
-        return self.generate_inner(schema["schema"])
+        """The type itself, and null in a row."""
+        return super().nullable_schema(schema) if self._in_row else self.generate_inner(schema["schema"])
+
+    def _inside(self, make: Callable[[S], JsonSchemaValue], schema: S, *, in_row: bool) -> JsonSchemaValue:
+        before, self._in_row = self._in_row, in_row
+        try:
+            return make(schema)
+        finally:
+            self._in_row = before
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """A default of None is no default, but absence."""

@@ -1,6 +1,6 @@
 """What a reader may know beside the clause, and what a reader is."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, TypeAlias
@@ -18,11 +18,14 @@ class Surroundings:
     Attributes:
         today: Without it, "yesterday" and "March" are not read.
         exists: Whether the workspace has that path. Without it, whatever looks like a path is one.
+        find: Where the workspace has files that are called so, or nearly so; best first. Without it, a bare name is no
+            path unless it stands in the root.
         columns: Names of columns that there are; empty when nobody knows.
     """
 
     today: date | None = None
     exists: Callable[[str], bool] | None = None
+    find: Callable[[str], Sequence[str]] | None = None
     columns: Collection[str] = ()
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from retinue.orchestration._view import word_tokens
 from retinue.orchestration.reading.around import Surroundings
+from retinue.orchestration.reading.denied import leaves_out
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said, vocabulary
 
@@ -47,24 +48,39 @@ def read_several(parameter: Parameter, said: Said, _around: Surroundings) -> Rea
     kept: list[tuple[int, int, str]] = []
     for first, last, choice in places:
         gap = said.text[said.words[kept[-1][1] - 1].end : said.words[first].start] if kept else ""
-        if _is_cued(said, first) or (kept and _LISTED.fullmatch(gap)):
+        if said.side == "denied" or _is_cued(said, first) or (kept and _LISTED.fullmatch(gap)):
             kept.append((first, last, choice))
     if not kept:
-        return None
+        return _all_but(inside, said)
     return said.reading(list(dict.fromkeys(choice for *_, choice in kept)), kept[0][0], kept[-1][1])
+
+
+def _all_but(inside: Parameter, said: Said) -> Reading | None:
+    """All choices but those that the clause says to leave out: "not in the tests", "don't use the web"."""
+    denied = said.on("denied")
+    left_out: list[tuple[int, int, str]] = []
+    for choice in inside.choices if denied is not said else ():
+        places = [*denied.find(word_tokens(choice))]
+        left_out += [(*place, choice) for place in places if _is_cued(said, place[0]) or _is_denied(said, place[0])]
+    names = {choice for *_, choice in left_out}
+    others = [choice for choice in inside.choices if choice not in names]
+    if not left_out or not others:
+        return None
+    return said.reading(others, min(first for first, *_ in left_out), max(last for _, last, _ in left_out))
 
 
 def read_flag(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
     """Yes for "with tests" and "run the tests", no for "without tests"; a bare mention says nothing."""
     if parameter.type != "boolean":
         return None
-    words = [word for word in parameter.words if word not in _EMPTY]
+    words = [word for word in parameter.words if word not in _EMPTY and word not in _NO]
+    turned = leaves_out(parameter)
     for first, last in said.find(word_tokens(" ".join(words or parameter.words))):
         before = said.before(said.words[first].start, most=3)
         if not _NO.isdisjoint(before):
-            return said.reading(False, first, last)
+            return said.reading(turned, first, last)
         if not _YES.isdisjoint(before) or not words:
-            return said.reading(True, first, last)
+            return said.reading(not turned, first, last)
     return None
 
 
@@ -86,6 +102,8 @@ def _synonyms(choice: str, parameter: Parameter) -> list[str]:
 
 
 def _is_denied(said: Said, first: int) -> bool:
+    if said.side == "denied":
+        return False
     return not _NO.isdisjoint(said.before(said.words[first].start, most=2))
 
 

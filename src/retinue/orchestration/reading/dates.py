@@ -9,7 +9,7 @@ from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said
 
-__all__ = ["read"]
+__all__ = ["read", "speaks_of_days", "takes_days"]
 
 _BEGINNINGS: Final = ("since", "after", "from", "start", "begin", "beginning", "newer")
 _ENDS: Final = ("until", "before", "to", "end", "older", "through")
@@ -18,7 +18,7 @@ _OF_DAYS: Final = re.compile(r"\b(?:date|day|ISO)\b")
 
 def read(parameter: Parameter, said: Said, around: Surroundings) -> Reading | None:
     """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
-    if parameter.type != "string" or not _takes_days(parameter):
+    if parameter.type != "string" or not takes_days(parameter):
         return None
     for span in spans_of_time(said.text, today=around.today):
         end = span.start + len(span.words)
@@ -29,7 +29,13 @@ def read(parameter: Parameter, said: Said, around: Surroundings) -> Reading | No
     return None
 
 
-def _takes_days(parameter: Parameter) -> bool:
+def speaks_of_days(text: str, *, today: date | None) -> bool:
+    """Whether `text` speaks of a day or a time of several."""
+    return next(spans_of_time(text, today=today), None) is not None
+
+
+def takes_days(parameter: Parameter) -> bool:
+    """Whether a day is a value for `parameter`."""
     if parameter.schema.get("format") in {"date", "date-time"} or parameter.says("since", "until", "date", "day"):
         return True
     return _OF_DAYS.search(parameter.description) is not None

@@ -9,7 +9,7 @@ from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said, vocabulary
 
-__all__ = ["read"]
+__all__ = ["read", "speaks_of_revisions", "takes_revisions"]
 
 _REF: Final = r"(?P<ref>[A-Za-z0-9_][\w./#+-]{0,200}\w|[A-Za-z0-9_])"
 _NO_REF: Final = vocabulary(
@@ -17,7 +17,7 @@ _NO_REF: Final = vocabulary(
     "same that the their this to was we were what when where which who why with"
 )
 _AGAINST: Final = re.compile(
-    rf"\b(?:against|versus|vs\.?|compared\s(?:to|with)|relative\sto|off|from|since)\s(?:the\s)?(?:branch\s|tag\s)?"
+    rf"\b(?:against|versus|vs\.?|compared\s(?:to|with)|relative\sto|off|from|since|ahead\sof|behind)\s(?:the\s)?(?:branch\s|tag\s)?"
     rf"[`'\"]?{_REF}",
     re.IGNORECASE,
 )
@@ -35,24 +35,74 @@ _COMMIT: Final = re.compile(
 )
 _NEWEST: Final = re.compile(r"\b(?:the\s)?(?:last|latest|newest|most\srecent)\scommit\b", re.IGNORECASE)
 _RANGE: Final = re.compile(r"(?<![\w./-])[\w/-][\w./-]{0,200}?\.{2,3}[\w/-][\w./-]{0,200}\w")
+_SURE_REF: Final = (
+    r"[`'\"]?(?:v?\d+(?:\.\d+){1,3}(?:-[\w.]{1,100})?|HEAD(?:[~^]\d{0,4}){0,10}|[0-9a-f]{7,40}"
+    r"|[\w.+-]{1,60}/[\w./+-]{1,140}|main|master)[`'\"]?"
+)
+_BETWEEN: Final = re.compile(
+    rf"\b(?:between\s({_SURE_REF})\sand\s({_SURE_REF})|from\s({_SURE_REF})\s(?:to|until|up\sto)\s({_SURE_REF}))(?![\w/-])",
+    re.IGNORECASE,
+)
+"""Two revisions and the words between which they stand."""
+_LACKS: Final = re.compile(
+    rf"\b(?:that|which|and)\s(?:are\snot\s(?:yet\s)?(?:in|on)\s)?(?:the\s)?(?:branch\s)?{_REF}"
+    r"\s(?:does\snot|doesn['\u2019]?t|has\snot|hasn['\u2019]?t|lacks|is\smissing)\b|\bnot\s(?:yet\s)?(?:in|on)\s(?P<bare>main|master|trunk|develop)\b",
+    re.IGNORECASE,
+)
+_SLASHED: Final = r"[A-Za-z0-9_][\w.+-]{0,60}/[\w./+-]{0,140}\w"
+_ON_SLASHED: Final = re.compile(
+    rf"\b(?:on|of|for|from|into|to|in)\s(?:the\s)?[`'\"]?(?P<ref>{_SLASHED})"
+    rf"|(?<![\w./-])[`'\"]?(?P<bare>{_SLASHED})[`'\"]?\s(?:is\s|are\s)?(?:ahead|behind|merged|diverged|branch)\b",
+    re.IGNORECASE,
+)
 _A_NUMBER: Final = re.compile(r"\d{1,4}(?:-\d\d)*")
+_ENDING: Final = re.compile(r"\.[A-Za-z]\w{0,7}\Z")
 _COMMIT_NAMES: Final = ("commit", "sha", "ref", "revision", "rev", "head")
 
 
-def read(parameter: Parameter, said: Said, _around: Surroundings) -> Reading | None:
+def read(parameter: Parameter, said: Said, around: Surroundings) -> Reading | None:
     """The branch, base, commit, tag or range that the clause names, by what the parameter is called."""
     if parameter.type != "string":
         return None
     if parameter.says("range"):
-        return next((Reading(match.group(), *match.span()) for match in said.matches(_RANGE)), None)
+        dotted = (Reading(match.group(), *match.span()) for match in said.matches(_RANGE))
+        return next(chain(dotted, _between(said)), None)
     if parameter.says("base", "against"):
-        return next(_refs(_AGAINST, said), None)
+        return next(chain(_refs(_AGAINST, said), _refs(_LACKS, said.on("all"))), None)
     if parameter.says("branch"):
-        return next(chain(_refs(_ON_BRANCH, said), _refs(_BRANCH, said), _refs(_BEFORE_BRANCH, said)), None)
+        named = chain(_refs(_ON_BRANCH, said), _refs(_BRANCH, said), _refs(_BEFORE_BRANCH, said))
+        slashed = (one for one in _refs(_ON_SLASHED, said) if not _is_path(str(one.value), around))
+        return next(chain(named, slashed), None)
     if parameter.says(*_COMMIT_NAMES):
         newest = (Reading("HEAD", *match.span()) for match in said.matches(_NEWEST))
         return next(chain(_commits(said), newest), None)
     return next(_commits(said), None) if parameter.says("tag") else None
+
+
+def speaks_of_revisions(text: str) -> bool:
+    """Whether `text` names a commit, a branch that is called one, or two revisions and what lies between."""
+    said = Said(text)
+    plain = (match["sha"] or match.group().startswith("HEAD") for match in said.matches(_COMMIT))
+    return any(plain) or any(
+        next(found, None) is not None
+        for found in (_between(said), _refs(_ON_BRANCH, said), _refs(_BEFORE_BRANCH, said))
+    )
+
+
+def takes_revisions(parameter: Parameter) -> bool:
+    """Whether something that git can name is a value for `parameter`."""
+    return parameter.type == "string" and parameter.says("range", "base", "branch", "tag", *_COMMIT_NAMES)
+
+
+def _between(said: Said) -> Iterator[Reading]:
+    for match in said.matches(_BETWEEN):
+        one, two = (part.strip("`'\"") for part in match.groups() if part)
+        yield Reading(f"{one}..{two}", *match.span())
+
+
+def _is_path(text: str, around: Surroundings) -> bool:
+    """Whether `text` is rather a file than a branch: it is there or, where nobody can look, it ends like one."""
+    return _ENDING.search(text) is not None if around.exists is None else around.exists(text)
 
 
 def _refs(pattern: re.Pattern[str], said: Said) -> Iterator[Reading]:

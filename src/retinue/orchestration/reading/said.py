@@ -1,14 +1,18 @@
 """A clause made ready for reading parameters out of it: its words with their places, what is quoted, what is taken."""
 
+import copy
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, Self, TypeAlias
 
 from retinue.orchestration._view import word_tokens
 
-__all__ = ["Reading", "Said", "Word", "vocabulary"]
+__all__ = ["Reading", "Said", "Side", "Word", "vocabulary"]
+
+Side: TypeAlias = Literal["all", "kept", "denied"]
+"""Which words of a clause are read: all, those that say what is wanted, or those that say what is to be left out."""
 
 _WORDS: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
@@ -39,19 +43,27 @@ class Reading:
 
     Attributes:
         shared: Other parameters may read the same words too ("since March" has a beginning and an end).
+        options: All that the words may mean, when that is several: then a person has to say which.
     """
 
     value: object
     start: int
     end: int
     shared: bool = False
+    options: tuple[str, ...] = ()
 
 
 class Said:
-    """A clause, and which of its words a parameter has taken already."""
+    """A clause, and which of its words a parameter has taken already.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        denied: Where it says what is to be left out (see `denied`).
+    """
+
+    def __init__(self, text: str, *, denied: Iterable[tuple[int, int]] = ()) -> None:
         self.text = text
+        self.side: Side = "all"
+        self._denied = tuple(denied)
         self.words = tuple(
             Word(match.group(), (word_tokens(match.group()) or [""])[0], match.start(), match.end())
             for match in _WORDS.finditer(text)
@@ -61,12 +73,24 @@ class Said:
         self._taken: list[tuple[int, int]] = []
         self._shared: list[tuple[int, int]] = []
 
+    def on(self, side: Side) -> Self:
+        """The same clause, of which only the words of one side are free; what is taken is taken on all sides."""
+        if side == self.side or not self._denied:
+            return self
+        other = copy.copy(self)
+        other.side = side
+        return other
+
     def take(self, reading: Reading) -> None:
         """Keep the words of `reading` from being read again, but by readers that share."""
         (self._shared if reading.shared else self._taken).append((reading.start, reading.end))
 
     def free(self, start: int, end: int, *, sharing: bool = False) -> bool:
         """Whether nothing between `start` and `end` is taken; with `sharing`, what is shared counts as free."""
+        if self.side != "all":
+            denied = any(start < stop and begin < end for begin, stop in self._denied)
+            if denied != (self.side == "denied"):
+                return False
         taken = self._taken if sharing else (*self._taken, *self._shared)
         return all(end <= begin or start >= stop for begin, stop in taken)
 

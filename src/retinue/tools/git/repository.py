@@ -118,9 +118,11 @@ class Git:
         until: datetime | None = None,
         author: str = "",
         containing: str = "",
+        changing: str = "",
         paths: Iterable[str] = (),
         order: Literal["date", "topological", "oldest_first"] = "date",
         stat: bool = False,
+        timeout_s: float | None = None,
     ) -> Iterator[Commit]:
         """Commits of a revision or range, newest first; one process, one commit in memory at a time.
 
@@ -131,15 +133,17 @@ class Git:
             until: Not newer than this.
             author: Only by authors whose name or address holds this text, in any case.
             containing: Only with this text in their message, in any case.
+            changing: Only those after which this text stands in a file more or less often than before; merges are none.
             paths: Only those that touch one of these files or folders.
             order: `date` is git's own order; `oldest_first` reverses it, after `limit` was applied.
             stat: Also what each did to files.
+            timeout_s: Seconds it may take, when that is less than any command may.
 
         Raises:
             InvalidInput: `revision`, `limit` or a path cannot be one.
             UnknownName: `revision` names nothing.
         """
-        for name, text in (("author", author), ("containing", containing)):
+        for name, text in (("author", author), ("containing", containing), ("changing", changing)):
             if len(text) > 1000 or _ODD_TEXT.search(text):
                 raise InvalidInput(f"`{name}` cannot be {path_rules.clipped(text)!r}", hint="give a short plain text")
         words = ["log", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
@@ -154,12 +158,13 @@ class Git:
             words.append(f"--until=@{_seconds(until)}")
         words += [f"--author={author}"] if author else []
         words += [f"--grep={containing}"] if containing else []
+        words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
         words += ["--fixed-strings", "--regexp-ignore-case"] if author or containing else []
         words += {"date": [], "topological": ["--topo-order"], "oldest_first": ["--reverse"]}[order]
         tail = ["--end-of-options", revision, "--", *(self._inside(path) for path in paths)]
         if self._is_unborn(revision):
             return iter(())
-        return self._commits(revision, [*words, *tail], stat=stat)
+        return self._commits(revision, [*words, *tail], stat=stat, timeout_s=timeout_s)
 
     def diff_files(self, base: str, head: str | None = None) -> list[FileChange]:
         """What differs between two commits, or between one and the work tree (`head` None), with renames found."""
@@ -276,9 +281,11 @@ class Git:
         """The one line a command prints; empty when it answers "no" with exit code 1."""
         return self._runner.run(*words, accept=(1,)).stdout.decode("utf-8", "replace").removesuffix("\n")
 
-    def _commits(self, revision: str, words: list[str], *, stat: bool) -> Iterator[Commit]:
+    def _commits(
+        self, revision: str, words: list[str], *, stat: bool, timeout_s: float | None = None
+    ) -> Iterator[Commit]:
         with self._naming(revision):
-            pieces = parse.tokens(self._runner.stream(*words))
+            pieces = parse.tokens(self._runner.stream(*words, timeout_s=timeout_s))
             yield from parse.commits(pieces, prefix=self.prefix, shallow=self._known.edge, stat=stat)
 
     def _is_unborn(self, revision: str) -> bool:

@@ -94,14 +94,14 @@ class Runner:
             raise failure(output.stderr, code=output.code, root=self.root)
         return output
 
-    def stream(self, *words: str) -> Generator[bytes, None, None]:
-        """Run `git` with `words` and yield its output as it comes. Raises as `run`."""
+    def stream(self, *words: str, timeout_s: float | None = None) -> Generator[bytes, None, None]:
+        """Run `git` with `words` and yield its output as it comes, for at most `timeout_s`. Raises as `run`."""
         self.commands.append(("git", *words))
         finished = yield from process.stream(
             self._argv(words),
             cwd=self.root,
             env=self._environment(touches_files=False),
-            timeout_s=self._timeout_s,
+            timeout_s=self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s),
             max_bytes=self._max_bytes,
         )
         if finished.code != 0:

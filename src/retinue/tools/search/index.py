@@ -22,7 +22,7 @@ from zlib import crc32
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.search.cache import CacheFile, Known, Terms, digest_of
-from retinue.tools.search.kinds import Kind, is_test, kind_of, why_not
+from retinue.tools.search.kinds import NO_TEXT, Kind, is_test, kind_of, why_not
 from retinue.tools.search.ranking import Passage, Question, passages_of
 from retinue.tools.search.words import WORD, expand, query_terms
 from retinue.tools.tree import FileEntry, Skipped, list_files, matcher
@@ -235,7 +235,7 @@ class _Look:
         if entry.is_link:
             pass  # what it leads to is in the listing itself
         elif kind is None:
-            self.skipped.append(Skipped(entry.path, "its name is not that of a text"))
+            self.skipped.append(Skipped(entry.path, NO_TEXT))
         elif entry.size > _LARGEST:
             self.skipped.append(Skipped(entry.path, f"it holds {entry.size} bytes, more than {_LARGEST}"))
         else:

@@ -6,7 +6,10 @@ It decides by suffix and by the look of the text; it parses nothing.
 import re
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Kind", "is_test", "kind_of", "why_not"]
+__all__ = ["NO_TEXT", "Kind", "is_test", "kind_of", "why_not"]
+
+NO_TEXT: Final = "its name is not that of a text"
+"""Why a file is passed over that `kind_of` knows no kind for."""
 
 Kind: TypeAlias = Literal["docs", "code", "data"]
 

@@ -1,0 +1,349 @@
+"""Figures over one file: the statement is run, and its rows become sentences, a table and a chart."""
+
+# ruff: noqa: S608
+# names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from retinue.catalogue._prose import Piece, code
+from retinue.catalogue.data_analyst import sql
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
+from retinue.catalogue.data_analyst.shown import condition_words, measure_words, plural, shown, text_of
+from retinue.catalogue.data_analyst.wanted import Condition, Measure, Wanted
+from retinue.contract.table import Cell, Chart
+from retinue.tools.data import Data, Rows, Source
+
+__all__ = ["aggregate", "describe", "explain", "unit_of", "where"]
+
+_ROWS: Final = 1_000
+_LIST: Final = 10
+_NAMED: Final = 5
+_BARS: Final = 30
+_POINTS: Final = 500
+_LEAST_EXTREMES: Final = 3
+
+
+def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> None:
+    """Answer `wanted`, into `report`."""
+    matched, gaps = _facts(data, columns, wanted)
+    report.matched_rows = matched
+    report.about |= wanted.named
+    explain(wanted, report)
+    if wanted.rows and wanted.limit is None:
+        wanted = replace(wanted, limit=_LIST)
+    statement = sql.select(wanted, columns)
+    report.sql.append(sql.stated(statement, columns))
+    is_count = not wanted.groups and not wanted.rows and all(one.function == "count" for one in wanted.measures)
+    if not matched and not is_count:
+        _nothing(columns, wanted, report)
+        return
+    rows = data.query(statement, limit=_ROWS)
+    if wanted.rows:
+        _list(rows, columns, wanted, report, matched)
+    elif wanted.groups and not wanted.averaged:
+        _groups(data, rows, columns, wanted, report)
+    else:
+        _figures(rows, columns, wanted, report, matched)
+    _say_gaps(gaps, matched, report)
+    if rows.truncated:
+        report.warn(
+            "incomplete_context",
+            f"Only the first {len(rows.rows):,} rows of the answer are given.",
+            impact="Later rows are not shown.",
+            recovery="Ask for the top few, or put more rows together.",
+        )
+
+
+def describe(measure: Measure) -> tuple[str, list[Piece]]:
+    """A measure as a noun, and the pieces for its `{}`."""
+    return measure_words(measure), [] if measure.column is None else [code(measure.column)]
+
+
+def where(conditions: Sequence[Condition]) -> tuple[str, list[Piece]]:
+    """The conditions as the end of a sentence (" where … and …"), and the pieces for its `{}`."""
+    said = [condition_words(one) for one in conditions]
+    template = " and ".join(words for words, _ in said)
+    return (f" where {template}" if said else ""), [piece for _, pieces in said for piece in pieces]
+
+
+def explain(wanted: Wanted, report: Report) -> None:
+    """How the words were read, for `understood`."""
+    found: dict[str, list[str]] = {
+        "measure": [_read_as(one.words, *describe(one)) for one in wanted.measures]
+        if not wanted.rows
+        else ["the rows themselves"],
+        "group": [f"{one.words or one.column} → {one.label}" for one in wanted.groups],
+        "filter": [_read_as(one.words, *condition_words(one)) for one in (*wanted.conditions, *wanted.within)],
+        "having": [f"{one.words} → {one.measure.label} {one.operator} {one.value}" for one in wanted.having],
+    }
+    if wanted.order is not None:
+        by = wanted.order.by if isinstance(wanted.order.by, str) else wanted.measures[wanted.order.by].label
+        way = "largest first" if wanted.order.descending else "smallest first"
+        found["order"] = [f"{wanted.order.words or by} → {by}, {way}"]
+    report.understood |= {key: lines for key, lines in found.items() if lines}
+
+
+def _read_as(words: str, template: str, pieces: list[Piece]) -> str:
+    meaning = template.format(*(piece.plain() for piece in pieces))
+    return f"{words} → {meaning}" if words else meaning
+
+
+def _facts(data: Data, columns: Columns, wanted: Wanted) -> tuple[int, dict[str, int]]:
+    """How many rows fulfil the conditions, and in how many of them a measured column is empty."""
+    measured = list(dict.fromkeys(one.column for one in wanted.measures if one.column is not None))
+    counts = ", ".join(["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)])
+    row = data.query(f"SELECT {counts} FROM {columns.table} WHERE {sql.every(wanted.conditions, columns)}").rows[0]
+    numbers = [int(value) if isinstance(value, int | float) else 0 for value in row]
+    return numbers[0], dict(zip(measured, numbers[1:], strict=True))
+
+
+def _nothing(columns: Columns, wanted: Wanted, report: Report) -> None:
+    words, pieces = where(wanted.conditions)
+    path = columns.source.path
+    if not columns.source.rows:
+        report.say("rows", "{} holds no rows.", code(path), source=path)
+        report.reject(f"{path} holds no rows.", hint="Name a file with rows.")
+        return
+    report.say(
+        "rows",
+        f"No row fits: of {columns.source.rows:,} rows of {{}} there is none{words}.",
+        code(path),
+        *pieces,
+        source=path,
+    )
+    report.reject(
+        f"No row of {path} fits the conditions.",
+        hint="Ask with fewer conditions; `understood` says how they were read.",
+    )
+
+
+def _figures(rows: Rows, columns: Columns, wanted: Wanted, report: Report, matched: int) -> None:
+    """One row of figures: a sentence each."""
+    source = columns.source
+    row = rows.rows[0]
+    words, pieces = where(wanted.conditions)
+    for measure, name, value in zip(wanted.measures, rows.columns, row, strict=False):
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if number is not None:
+            report.metrics[name] = number
+        unit = unit_of(measure, columns)
+        said, said_pieces = describe(measure)
+        if wanted.averaged:
+            per = ", ".join(["{}"] * len(wanted.groups))
+            report.say(
+                name,
+                f"The mean {said} per {per} is {{}}{words}, over {{}} groups.",
+                *said_pieces,
+                *(code(group.label) for group in wanted.groups),
+                shown(value, unit),
+                *pieces,
+                shown(row[-1]),
+                source=source.path,
+            )
+        elif measure.function == "count" and measure.column is None:
+            report.say(
+                name,
+                f"{{}} of {{}}{_of_all(matched, source, wanted)}{words}.",
+                _rows_counted(value),
+                code(source.path),
+                *pieces,
+                source=source.path,
+            )
+        elif measure.function == "share" and wanted.within:
+            inner, inner_pieces = where(wanted.within)
+            base = f"{plural(matched, 'row')}{words}" if wanted.conditions else f"{plural(matched, 'row')} of {{}}"
+            base_pieces = pieces if wanted.conditions else [code(source.path)]
+            whole = "" if measure.column is None else "total of {} in the "
+            report.say(
+                name,
+                f"{{}} of the {whole}{base} {'is of' if whole else 'are'} those{inner}.",
+                shown(value, "%"),
+                *([code(measure.column)] if measure.column is not None else []),
+                *base_pieces,
+                *inner_pieces,
+                source=source.path,
+            )
+        else:
+            of_rows = f" in {plural(matched, 'row')} of {{}}"
+            report.say(
+                name,
+                f"The {said} is {{}}{of_rows}{words}.",
+                *said_pieces,
+                shown(value, unit),
+                code(source.path),
+                *pieces,
+                source=source.path,
+            )
+    report.show(table_of(rows, title=source.path, units=_units(rows, wanted, columns, offset=0)))
+
+
+def _rows_counted(value: Cell) -> str:
+    """A count with its noun."""
+    return plural(int(value), "row") if isinstance(value, int | float) else shown(value)
+
+
+def _of_all(matched: int, source: Source, wanted: Wanted) -> str:
+    return f" (of {source.rows:,})" if wanted.conditions and matched != source.rows else ""
+
+
+def unit_of(measure: Measure, columns: Columns) -> str | None:
+    """What a measure's figure counts, when that is known."""
+    if measure.function == "share":
+        return "%"
+    if measure.column is None or measure.function in ("count", "count_distinct"):
+        return None
+    return columns.named(measure.column).unit
+
+
+def _units(rows: Rows, wanted: Wanted, columns: Columns, *, offset: int) -> dict[str, str]:
+    names = rows.columns[offset : offset + len(wanted.measures)]
+    found = {name: unit_of(measure, columns) for name, measure in zip(names, wanted.measures, strict=False)}
+    return {name: unit for name, unit in found.items() if unit is not None}
+
+
+def _groups(data: Data, rows: Rows, columns: Columns, wanted: Wanted, report: Report) -> None:
+    """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
+    source, width = columns.source, len(wanted.groups)
+    words, pieces = where(wanted.conditions)
+    if not rows.rows:
+        _nothing(columns, wanted, report)
+        return
+    total = _group_count(data, rows, columns, wanted)
+    order = wanted.order
+    at = order.by if order is not None and isinstance(order.by, int) else 0
+    lead = wanted.measures[at]
+    said, said_pieces = describe(lead)
+    labels = [_label(row[:width]) for row in rows.rows]
+    unit = unit_of(lead, columns)
+    values = [row[width + at] for row in rows.rows]
+    named = ", ".join(["{}: {}"] * min(_NAMED, len(labels)))
+    listed = [
+        piece
+        for label, value in zip(labels[:_NAMED], values, strict=False)
+        for piece in (code(label), shown(value, unit))
+    ]
+    by = ", ".join(["{}"] * width)
+    kept = "" if len(labels) == total else f" ({len(labels)} of {total:,} groups)"
+    report.say(
+        lead.label,
+        f"The {said} by {by}{words}{kept}: {named}{', …' if len(labels) > _NAMED else ''}.",
+        *said_pieces,
+        *(code(group.label) for group in wanted.groups),
+        *pieces,
+        *listed,
+        source=source.path,
+    )
+    is_whole = len(labels) == total and not rows.truncated
+    if is_whole and not (order is not None and isinstance(order.by, int)):
+        _say_extremes(list(zip(labels, values, strict=True)), report, topic=lead.label, unit=unit, source=source)
+    for place, other in enumerate(wanted.measures[:_NAMED]):
+        if place != at and other.column is not None:
+            words_of, pieces_of = describe(other)
+            few = [
+                (code(label), shown(row[width + place], unit_of(other, columns)))
+                for label, row in zip(labels[:_NAMED], rows.rows, strict=False)
+            ]
+            report.say(
+                other.label,
+                f"The {words_of}: {', '.join(['{}: {}'] * len(few))}{', …' if len(labels) > len(few) else ''}.",
+                *pieces_of,
+                *(piece for pair in few for piece in pair),
+                source=source.path,
+            )
+    report.metrics |= {"groups": total}
+    title = f"{lead.label} by {', '.join(group.label for group in wanted.groups)}"
+    units = _units(rows, wanted, columns, offset=width)
+    chart = _chart(labels, values, wanted, title, unit)
+    report.show(table_of(rows, title=title, units=units, total=total), chart)
+    report.name_subjects([row[0] for row in rows.rows])
+
+
+def _say_extremes(
+    pairs: Sequence[tuple[str, Cell]], report: Report, *, topic: str, unit: str | None, source: Source
+) -> None:
+    """Where groups stand in the order of time, which is the highest and which the lowest is said."""
+    numbers = [(value, label) for label, value in pairs if isinstance(value, int | float)]
+    if len(numbers) < _LEAST_EXTREMES:
+        return
+    highest = max(numbers, key=lambda one: one[0])
+    lowest = min(numbers, key=lambda one: one[0])
+    if highest[0] != lowest[0]:
+        report.say(
+            f"extremes of {topic}",
+            "The highest is {} with {}, the lowest {} with {}.",
+            code(highest[1]),
+            shown(highest[0], unit),
+            code(lowest[1]),
+            shown(lowest[0], unit),
+            source=source.path,
+        )
+
+
+def _group_count(data: Data, rows: Rows, columns: Columns, wanted: Wanted) -> int:
+    if wanted.limit is None and not rows.truncated:
+        return len(rows.rows)
+    inner = sql.select(replace(wanted, limit=None, order=None), columns)
+    count = data.query(f"SELECT count(*) FROM ({inner})", limit=1).rows[0][0]
+    return count if isinstance(count, int) else len(rows.rows)
+
+
+def _label(cells: Sequence[Cell]) -> str:
+    return " / ".join(_day(text_of(cell)) for cell in cells)
+
+
+def _day(text: str) -> str:
+    """A moment at midnight is a day."""
+    return text.removesuffix("T00:00:00") if len(text) == len("2000-01-01T00:00:00") else text
+
+
+def _chart(labels: list[str], values: list[Cell], wanted: Wanted, title: str, unit: str | None) -> Chart | None:
+    line = (
+        len(wanted.groups) == 1
+        and (wanted.groups[0].unit is not None or wanted.groups[0].serial)
+        and wanted.order is None
+    )
+    most = _POINTS if line else _BARS
+    if not 2 <= len(labels) <= most:
+        return None
+    return chart_of(labels, values, title=title, line=line, unit=unit)
+
+
+def _list(rows: Rows, columns: Columns, wanted: Wanted, report: Report, matched: int) -> None:
+    """The rows themselves, in order."""
+    source = columns.source
+    words, pieces = where(wanted.conditions)
+    by = wanted.order.by if wanted.order is not None and isinstance(wanted.order.by, str) else None
+    if by is not None and by in rows.columns:
+        place = rows.columns.index(by)
+        way = "largest" if wanted.order is not None and wanted.order.descending else "smallest"
+        figures = [shown(row[place], columns.named(by).unit) for row in rows.rows[:_NAMED]]
+        more = ", …" if len(rows.rows) > len(figures) else ""
+        report.say(
+            by,
+            f"The {plural(len(rows.rows), 'row')} of {{}} with the {way} {{}}{words}: "
+            f"{', '.join(['{}'] * len(figures))}{more}.",
+            code(source.path),
+            code(by),
+            *pieces,
+            *figures,
+            source=source.path,
+        )
+    else:
+        report.say(
+            "rows",
+            f"{len(rows.rows):,} of {plural(matched, 'row')} of {{}}{words}.",
+            code(source.path),
+            *pieces,
+            source=source.path,
+        )
+    report.show(table_of(rows, title=source.path, total=matched))
+
+
+def _say_gaps(gaps: dict[str, int], matched: int, report: Report) -> None:
+    """In how many rows a measured column has no value; no figure counts them."""
+    for name, empty in gaps.items():
+        if empty and matched:
+            report.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; its figures leave them out.")

@@ -1,0 +1,306 @@
+"""The columns of an opened file as an analyst sees them: what can be counted, which values there are, what text hides.
+
+A column of numbers in which a word stands for "no value" (`NA`, `null`, `-`) is read as numbers, and that is said.
+"""
+
+# ruff: noqa: S608
+# names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+from retinue.catalogue.data_analyst.sql import literal
+from retinue.catalogue.data_analyst.wanted import Unit
+from retinue.contract.names import nearest
+from retinue.errors import UnknownName
+from retinue.tools.data import Data, Field, Source, identifier
+
+__all__ = ["Column", "ColumnKind", "Columns", "read_columns"]
+
+ColumnKind: TypeAlias = Literal["text", "number", "time", "boolean", "other"]
+
+_NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a")
+_NOTED: Final = re.compile(r"'([^']+)' is read as no value")
+_INSPECTED: Final = 200
+_BATCH: Final = 40
+_VALUES: Final = 2_000
+_UNIT: Final = re.compile(
+    r"(?:_|\b)(ms|msec|millis|milliseconds|s|sec|secs|seconds|minutes|mins|hours|days|bytes|kb|mb|gb|pct|percent"
+    r"|usd|eur|gbp|km|miles|kg|celsius|fahrenheit)$",
+    re.IGNORECASE,
+)
+_DAY: Final = 86_400
+_SPANS: Final[dict[Unit, int]] = {
+    "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
+}  # fmt: skip
+_UNITS: Final = {
+    "msec": "ms", "millis": "ms", "milliseconds": "ms", "sec": "s", "secs": "s", "seconds": "s", "mins": "minutes",
+    "pct": "%", "percent": "%", "usd": "USD", "eur": "EUR", "gbp": "GBP", "kb": "kB", "mb": "MB", "gb": "GB",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        kind: What can be done with it: numbers are measured, times put into buckets, texts grouped.
+        expression: How its values are written in SQL.
+        whole: Its numbers are integers.
+        empty_words: Words that stand for "no value" in it and are read so.
+    """
+
+    name: str
+    kind: ColumnKind
+    expression: str
+    whole: bool = False
+    empty_words: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str | None:
+        """What its numbers count, when its name says so."""
+        found = _UNIT.search(self.name) if self.kind == "number" and self.name.lower() != "s" else None
+        return None if found is None else _UNITS.get(found[1].lower(), found[1].lower())
+
+
+class Columns:
+    """The columns of one file.
+
+    Attributes:
+        source: The opened file.
+        table: Its quoted SQL name.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        source: Source,
+        columns: tuple[Column, ...],
+        *,
+        nothing: tuple[str, ...],
+        check: Callable[[], None],
+    ) -> None:
+        self.source = source
+        self.table = identifier(source.table)
+        self._data = data
+        self._check = check
+        self._nothing = nothing
+        self._by_name = {column.name: column for column in columns}
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> Column | None:
+        """The column called `name` exactly."""
+        return self._by_name.get(name)
+
+    def named(self, name: str, *, path: str = "") -> Column:
+        """The column that `name` spells, case and separators apart.
+
+        Raises:
+            UnknownName: There is none; the nearest are suggested.
+        """
+        found = self._by_name.get(name)
+        if found is not None:
+            return found
+        folded = name.casefold()
+        alike = [column for key, column in self._by_name.items() if key.casefold() == folded]
+        if len(alike) == 1:
+            return alike[0]
+        near = nearest(name, self._by_name) or tuple(self._by_name)[:5]
+        raise UnknownName(
+            f"`{self.source.path}` has no column {name!r}.",
+            hint=f"Name one of its {len(self)} columns: {', '.join(tuple(self._by_name)[:12])}.",
+            path=path,
+            suggestions=near,
+        )
+
+    @cached_property
+    def day(self) -> Column | None:
+        """The day of each row, where columns called year, month and day say it."""
+        parts = [next((one for one in self if one.name.casefold() == part), None) for part in ("year", "month", "day")]
+        known = [one for one in parts if one is not None and one.kind == "number" and one.whole]
+        if len(known) != len(parts):
+            return None
+        numbers = ", ".join(f"TRY_CAST({one.expression} AS BIGINT)" for one in known)
+        return Column("-".join(one.name for one in known), "time", f"try(make_date({numbers}))")
+
+    def expression(self, name: str) -> str:
+        """The values of the column called `name`, in SQL."""
+        if self.day is not None and name == self.day.name:
+            return self.day.expression
+        return self.named(name).expression
+
+    def quoted(self, name: str) -> str:
+        """Any label as an SQL name."""
+        return identifier(name.replace("\0", ""))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in the order of the file."""
+        return tuple(self._by_name)
+
+    @property
+    def numbers(self) -> tuple[Column, ...]:
+        """What can be measured."""
+        return tuple(column for column in self if column.kind == "number")
+
+    @property
+    def times(self) -> tuple[Column, ...]:
+        """What can be put into buckets of time."""
+        return tuple(column for column in self if column.kind == "time")
+
+    @property
+    def file(self) -> str | None:
+        """The file as DuckDB itself would read it; None for a log, whose lines must be parsed first."""
+        if self.source.kind == "log":
+            return None
+        path = literal(self.source.path)
+        if self.source.kind != "csv" or not self._nothing:
+            return path
+        return f"read_csv({path}, nullstr = ['', {', '.join(map(literal, self._nothing))}])"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How values were read that are not what they look like; a sentence for each column."""
+        return tuple(
+            f"In column {column.name!r}, {', '.join(map(repr, column.empty_words))} is read as no value."
+            for column in self
+            if column.empty_words
+        )
+
+    @cached_property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The texts in each column of texts that has at most 2,000 different ones."""
+        found: dict[str, tuple[str, ...]] = {}
+        for column in [one for one in self if one.kind == "text"][:_INSPECTED]:
+            self._check()
+            rows = self._data.query(
+                f"SELECT DISTINCT {column.expression} FROM {self.table} WHERE {column.expression} IS NOT NULL "
+                f"LIMIT {_VALUES + 1}",
+                limit=_VALUES + 1,
+            )
+            if len(rows.rows) <= _VALUES:
+                found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
+        return found
+
+    def unit_of_span(self, name: str) -> Unit:
+        """The stretch of time that makes of a column of times a few dozen buckets."""
+        time = self.expression(name)
+        rows = self._data.query(f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table}", limit=1)
+        seconds = rows.rows[0][0]
+        span = seconds if isinstance(seconds, int) else 0
+        fitting: list[Unit] = [unit for unit, most in _SPANS.items() if span <= most]
+        return fitting[0] if fitting else "year"
+
+    def distinct(self, name: str) -> int:
+        """How many different values a column has."""
+        rows = self._data.query(f"SELECT count(DISTINCT {self.expression(name)}) FROM {self.table}", limit=1)
+        count = rows.rows[0][0]
+        return count if isinstance(count, int) else 0
+
+    def holds(self, column: str, value: str) -> str | None:
+        """How `value` is written in a column of texts, case apart; None when it is not there."""
+        expression = self.expression(column)
+        rows = self._data.query(
+            f"SELECT {expression} FROM {self.table} WHERE lower({expression}) = lower(?) LIMIT 1", (value,), limit=1
+        )
+        return str(rows.rows[0][0]) if rows.rows else None
+
+
+def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Columns:
+    """The columns of an opened file; texts are looked into once."""
+    table = identifier(source.table)
+    usable = [one for one in source.fields if one.name and "\0" not in one.name]
+    texts = [one for one in usable if one.type == "text"][:_INSPECTED]
+    hidden = {} if source.kind == "log" else _numbers_in(data, table, texts)
+    nothing = _words_for_nothing(source, hidden)
+    emptied = _emptied_in(data, table, [one for one in texts if one.name not in hidden], nothing)
+    columns = tuple(_column(field, hidden.get(field.name), emptied.get(field.name, ())) for field in usable)
+    if source.kind == "log":
+        columns = tuple(replace(one, kind="other") if one.name == "line" else one for one in columns)
+    return Columns(data, source, columns, nothing=nothing, check=check)
+
+
+def _words_for_nothing(source: Source, hidden: dict[str, "_Hidden"]) -> tuple[str, ...]:
+    """The words that stand for "no value" among this file's numbers; among its texts they do so too."""
+    found = {word for one in hidden.values() for word in one.words}
+    found |= {word for note in source.notes for word in _NOTED.findall(note)}
+    return tuple(sorted(word for word in found if word.strip().lower() in _NO_VALUES))
+
+
+def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Which columns of texts hold such words."""
+    if not words or not texts:
+        return {}
+    listed = ", ".join(map(literal, words))
+    counts = ", ".join(f"count(*) FILTER (WHERE {identifier(one.name)} IN ({listed}))" for one in texts)
+    row = data.query(f"SELECT {counts} FROM {table}").rows[0]
+    return {one.name: words for one, count in zip(texts, row, strict=True) if count}
+
+
+def _column(field: Field, hidden: "_Hidden | None", emptied: tuple[str, ...]) -> Column:
+    name = identifier(field.name)
+    if hidden is not None:
+        kind = "BIGINT" if hidden.whole else "DOUBLE"
+        return Column(field.name, "number", f"TRY_CAST({name} AS {kind})", hidden.whole, hidden.words)
+    if field.type in ("integer", "number"):
+        return Column(field.name, "number", name, whole=field.type == "integer")
+    if field.type in ("timestamp", "date"):
+        zoned = "TIME ZONE" in field.sql_type.upper()
+        return Column(field.name, "time", f"({name} AT TIME ZONE 'UTC')" if zoned else name)
+    if field.type == "text":
+        value = name
+        for word in emptied:
+            value = f"nullif({value}, {literal(word)})"
+        return Column(field.name, "text", value, empty_words=emptied)
+    return Column(field.name, "boolean" if field.type == "boolean" else "other", name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    whole: bool
+    words: tuple[str, ...]
+
+
+def _numbers_in(data: Data, table: str, texts: list[Field]) -> dict[str, _Hidden]:
+    """Columns of texts that are numbers but for words that mean "no value"."""
+    found: dict[str, _Hidden] = {}
+    for begin in range(0, len(texts), _BATCH):
+        batch = texts[begin : begin + _BATCH]
+        facts = data.query(f"SELECT {', '.join(_facts(identifier(one.name)) for one in batch)} FROM {table}")
+        row = facts.rows[0]
+        for place, one in enumerate(batch):
+            numbers, whole, others, least, most, zeros = row[place * 6 : place * 6 + 6]
+            words = {str(word) for word in (least, most) if word is not None}
+            if (
+                not numbers
+                or zeros
+                or others != len(words)
+                or not {word.strip().lower() for word in words} <= set(_NO_VALUES)
+            ):
+                continue
+            if words:
+                found[one.name] = _Hidden(numbers == whole, tuple(sorted(words)))
+    return found
+
+
+def _facts(name: str) -> str:
+    """Numbers, whole numbers, different other texts with the first and last of them, and codes with leading zeros."""
+    number = f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND NOT isnan(TRY_CAST({name} AS DOUBLE))"
+    return (
+        f"count(*) FILTER (WHERE {number}), "
+        f"count(*) FILTER (WHERE {number} AND regexp_full_match(trim({name}), '[-+]?[0-9]{{1,18}}')), "
+        f"count(DISTINCT {name}) FILTER (WHERE NOT ({number}) AND {name} IS NOT NULL), "
+        f"min({name}) FILTER (WHERE NOT ({number})), max({name}) FILTER (WHERE NOT ({number})), "
+        f"count(*) FILTER (WHERE regexp_full_match({name}, '0[0-9]+'))"
+    )

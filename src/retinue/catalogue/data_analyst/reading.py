@@ -1,0 +1,265 @@
+"""A question in words as a `Wanted`, or as questions back: nothing that could not be matched is guessed."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from retinue.catalogue.data_analyst.asked import LEAVE_OUT, Asked
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.comparing import read_comparisons
+from retinue.catalogue.data_analyst.conditions import read_errors, read_missing
+from retinue.catalogue.data_analyst.grouping import read_groups, read_limit
+from retinue.catalogue.data_analyst.items import Item, items_of
+from retinue.catalogue.data_analyst.lexicon import Lexicon
+from retinue.catalogue.data_analyst.measuring import read_measures, read_percentiles
+from retinue.catalogue.data_analyst.moments import read_moments
+from retinue.catalogue.data_analyst.ordering import read_order
+from retinue.catalogue.data_analyst.values import read_values
+from retinue.catalogue.data_analyst.vocabulary import singular
+from retinue.catalogue.data_analyst.wanted import Condition, Group, Measure, Order, Wanted
+from retinue.contract.question import Question
+
+__all__ = ["Reading", "read"]
+
+_SPLIT: Final = re.compile(
+    r"\b(?:is|are|was|were|have|has|had|that|which|who|took|take|takes|arrived?|left|depart(?:ed)?|go|went)\b"
+)
+_ASIDES: Final = (",", ";")
+_MOST_GROUPS: Final = 3
+_SAYS_NOTHING: Final = ("stop", "which", "is", "and", "also")
+_TEN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a question came to.
+
+    Attributes:
+        percentiles: Those that are asked for by number.
+        unused: Words that went into nothing.
+        is_open: The words say nothing but which file: what it holds is the answer.
+    """
+
+    wanted: Wanted
+    percentiles: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    unused: tuple[str, ...] = ()
+    is_open: bool = False
+
+
+def read(
+    question: str, columns: Columns, *, files: tuple[str, ...] = (), answers: Mapping[str, str] | None = None
+) -> Reading:
+    """Read `question`.
+
+    Args:
+        question: In English, as people ask.
+        columns: Of the file that it is about.
+        files: Paths that the question may name.
+        answers: What was said to earlier questions, by their ids.
+    """
+    known = dict(answers or {})
+    lexicon = Lexicon(columns)
+    text = question
+    asked = _read_once(text, lexicon, columns, files, known)
+    while (told := next((one for one in asked.questions if one in known), None)) is not None:
+        text = _with_answer(text, asked.said.get(told, ""), known.pop(told))
+        asked = _read_once(text, lexicon, columns, files, known)
+    return _reading(asked, text)
+
+
+def _read_once(
+    text: str, lexicon: Lexicon, columns: Columns, files: tuple[str, ...], answers: Mapping[str, str]
+) -> Asked:
+    items, mended = items_of(text, lexicon, (columns.source.path, *files))
+    asked = Asked(items, lexicon, columns, answers=answers)
+    for written, right in mended:
+        asked.note(f"“{written}” is read as “{right}”.")
+    for reader in (
+        read_percentiles,
+        read_limit,
+        read_errors,
+        read_comparisons,
+        read_moments,
+        read_values,
+        read_missing,
+        read_groups,
+        read_measures,
+        read_order,
+    ):
+        reader(asked)
+    _rest(asked)
+    return asked
+
+
+def _with_answer(text: str, words: str, answer: str) -> str:
+    meant = " " if answer.strip().casefold() == LEAVE_OUT else f"`{answer.replace('`', '')}`"
+    replaced = re.sub(re.escape(words), lambda _: meant, text, count=1, flags=re.IGNORECASE)
+    return replaced if replaced != text or meant == " " else f"{text} {meant}"
+
+
+def _rest(asked: Asked) -> None:
+    """What is left: columns get a use, words are asked about or named as not used."""
+    for place in list(asked.places("column")):
+        _leftover_column(asked, asked.items[place])
+    for place in list(asked.places("and")):
+        if asked.items[place].payload == "or" and _joins_conditions(asked, place):
+            text = "“or” between conditions on different columns is not understood. Ask about each by itself."
+            asked.ask("or", text, ())
+    for place in list(asked.places("value", "word", "number")):
+        item = asked.items[place]
+        if (item.role == "value" and not item.values and item.quoted) or _matters(asked, place):
+            asked.ask_meaning(item)
+        else:
+            asked.notes.append(f"“{item.text}” was not used.")
+        item.used = True
+
+
+def _joins_conditions(asked: Asked, place: int) -> bool:
+    """Whether a condition stands right before an "or", and another behind it."""
+    before = asked.at(asked.before(place, "is", "column", "rows"))
+    after = asked.at(asked.after(place, "is", "column", "rows", "from", "to", "not", "compare", "between"))
+    kinds = ("value", "number", "date", "month", "weekday", "error", "null")
+    return before.role in kinds and after.role in kinds
+
+
+def _leftover_column(asked: Asked, item: Item) -> None:
+    if not any(asked.is_number(name) for name in item.columns):
+        _leftover_text(asked, item)
+    elif asked.percentiles and not any(one.function == "percentile" for one in asked.measures):
+        column = asked.pick(item, "number")
+        if column is not None:
+            asked.measures += [Measure("percentile", column.name, one, item.text) for one in asked.percentiles]
+    elif not asked.measures and not asked.share and not (asked.rows and asked.order):
+        _unmeasured(asked, item)
+    elif asked.rows and asked.order is not None and isinstance(asked.order.by, int):
+        column = asked.pick(item, "number")
+        if column is not None:
+            asked.order = Order(column.name, descending=asked.order.descending, words=asked.order.words)
+    elif asked.share and (column := asked.pick(item, "number")) is not None:
+        asked.measures.append(Measure("share", column.name, words=item.text))
+
+
+def _leftover_text(asked: Asked, item: Item) -> None:
+    """A column of texts that nothing was said of puts rows together, unless it is narrowed already."""
+    column = asked.pick(item, "text", "boolean") if len(asked.groups) < _MOST_GROUPS else None
+    if column is None or column.kind not in ("text", "boolean"):
+        return
+    if all(one.column != column.name for one in (*asked.groups, *asked.conditions)):
+        asked.groups.append(Group(column.name, words=item.text))
+
+
+def _unmeasured(asked: Asked, item: Item) -> None:
+    """A column of numbers of which nobody said what is wanted: what that was taken for is said."""
+    if asked.order is not None and not asked.groups:
+        asked.rows = True
+        column = asked.pick(item, "number")
+        if column is not None:
+            asked.order = Order(column.name, descending=asked.order.descending, words=asked.order.words)
+        return
+    column = asked.pick(item, "number")
+    if column is None:
+        return
+    asked.measures.append(Measure("mean", column.name, words=item.text))
+    if asked.order is not None:
+        asked.measures.append(Measure("sum", column.name, words=item.text))
+        asked.note(
+            f"Nothing was said of what to measure of `{column.name}`: mean and total are given, in order of the mean."
+        )
+    else:
+        asked.note(f"Nothing was said of what to measure of `{column.name}`: the mean is given.")
+
+
+def _matters(asked: Asked, place: int) -> bool:
+    """Whether a word may be a condition: it stands in the sentence of what was understood, and not behind an aside."""
+    item = asked.items[place]
+    if item.role == "number" or item.quoted or item.text[:1].isupper() or any(letter.isdigit() for letter in item.text):
+        return place > 0 or item.role == "number" or item.quoted
+    last_aside = max((at for at in range(place) if asked.items[at].text in _ASIDES), default=-1)
+    understood = [
+        one for one in asked.items[last_aside + 1 :] if one.role in ("column", "rows", "value", "measure", "super")
+    ]
+    return bool(understood)
+
+
+def _reading(asked: Asked, text: str) -> Reading:
+    unused = tuple(
+        one.removeprefix("“").removesuffix("” was not used.") for one in asked.notes if one.endswith("was not used.")
+    )
+    if asked.rows and asked.order is not None and isinstance(asked.order.by, int) and not asked.questions:
+        words = asked.order.words
+        column = asked.ask(words, f"The {words} by which column?", asked.number_names)
+        if column is not None:
+            asked.order = Order(column.name, descending=asked.order.descending, words=words)
+    if asked.share and not asked.questions:
+        wanted = _share(asked, text)
+    else:
+        wanted = Wanted(
+            measures=tuple(asked.measures) or _measures_of_groups(asked),
+            groups=tuple(asked.groups),
+            conditions=tuple(dict.fromkeys(asked.conditions)),
+            having=tuple(asked.having),
+            order=_order(asked),
+            limit=asked.limit if asked.limit is not None or not asked.rows else _few(asked),
+            rows=asked.rows,
+            averaged=asked.averaged and bool(asked.groups),
+        )
+    is_open = all(one.role in _SAYS_NOTHING for one in asked.items)
+    if wanted.having and not wanted.groups and not asked.questions:
+        words = wanted.having[0].words
+        asked.ask(
+            words, f"`{words}` of what is wanted: by which column are rows to be put together?", asked.columns.names
+        )
+    return Reading(
+        wanted, tuple(asked.percentiles), tuple(asked.notes), tuple(asked.questions.values()), unused, is_open
+    )
+
+
+def _measures_of_groups(asked: Asked) -> tuple[Measure, ...]:
+    """Where nothing else is measured: what the groups were chosen by, else how many rows there are."""
+    return tuple(dict.fromkeys(one.measure for one in asked.having)) or (Measure("count"),)
+
+
+def _few(asked: Asked) -> int:
+    """How many rows: one for "which flight", else the first ten."""
+    noun = next((one.words[-1] for one in asked.items if one.role == "rows" and one.words), "")
+    return 1 if noun and singular(noun) == noun else _TEN
+
+
+def _order(asked: Asked) -> Order | None:
+    order = asked.order
+    if order is None or not isinstance(order.by, int):
+        return order
+    return replace(order, by=min(order.by, max(len(asked.measures) - 1, 0)))
+
+
+def _share(asked: Asked, text: str) -> Wanted:
+    """Of which rows, and what must hold for one to count: what stands before the verb, and what behind it."""
+    low = text.casefold()
+    start = next((low.find(one.text.casefold()) for one in asked.items if one.role == "share"), 0)
+    verb = _SPLIT.search(low, max(start, 0) + 6)
+    split = verb.start() if verb is not None else -1
+
+    def stands(condition: Condition) -> int:
+        return low.find(condition.words.casefold().split(" ")[0]) if condition.words else len(low)
+
+    base = [one for one in asked.conditions if stands(one) < start or (verb is not None and stands(one) < split)]
+    within = [one for one in asked.conditions if one not in base]
+    if not within:
+        base, within = [], list(asked.conditions)
+    summed = [Measure("share", one.column, words=one.words) for one in asked.measures if one.function == "sum"]
+    measures = summed or [one for one in asked.measures if one.function == "share"]
+    if not measures and (within or asked.groups):
+        measures = [Measure("share", words="share")]
+    elif not measures:
+        asked.ask("share", "The share of what? Name a value, a comparison or a column.", ())
+    return Wanted(
+        measures=tuple(measures) or (Measure("count"),),
+        groups=tuple(asked.groups),
+        conditions=tuple(base),
+        within=tuple(within),
+        order=_order(asked),
+        limit=asked.limit,
+    )

@@ -1,0 +1,129 @@
+"""Small questions to a Python syntax tree: names behind aliases, children, texts. It knows nothing of tests."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias, cast
+
+from retinue.catalogue.pattern_discovery.facts import Import
+
+__all__ = ["Function", "Names", "descend", "first_line", "literal_strings", "source_of", "statements"]
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+_LONGEST: Final = 200
+
+
+class Names:
+    """What the names of a module stand for, by its imports.
+
+    Args:
+        imports: All of the module's imports.
+    """
+
+    def __init__(self, imports: Iterable[Import]) -> None:
+        found = list(imports)
+        self._targets = {one.bound: one.target for one in found if one.bound != "*"}
+        self._stars = tuple(one.target.removesuffix(".*") for one in found if one.bound == "*")
+
+    def resolve(self, node: ast.expr) -> str:
+        """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); empty when it is none.
+
+        A call is asked for its function, so `fixture(scope="module")` is `pytest.fixture` too.
+        """
+        parts: list[str] = []
+        while not isinstance(node, ast.Name):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            elif isinstance(node, ast.Call):
+                node = node.func
+            else:
+                return ""
+        parts.append(self._targets.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def starred(self, module: str) -> bool:
+        """Whether everything was imported from `module`."""
+        return module in self._stars
+
+
+def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a body does: also those under `if`, `try` and `with`, but in no function."""
+    waiting = list(body)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        match node:
+            case ast.If():
+                waiting += [*node.body, *node.orelse][::-1]
+            case ast.Try() | ast.TryStar():
+                handled = [one for handler in node.handlers for one in handler.body]
+                waiting += [*node.body, *handled, *node.orelse, *node.finalbody][::-1]
+            case ast.With() | ast.AsyncWith():
+                waiting += node.body[::-1]
+            case _:
+                pass
+
+
+def descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterator[ast.AST]:
+    """`roots` and everything below them, in source order, but for operators and what stands for "load" and "store".
+
+    Not `ast.walk`: most nodes are names and constants, and to look for something below each of them takes most of its
+    time.
+    """
+    waiting = list(reversed(roots))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        kind = node.__class__
+        if kind is ast.Name or kind is ast.Constant or (not into_functions and isinstance(node, _SCOPES)):
+            continue
+        fields = _below.get(kind)
+        if fields is None:
+            fields = _below[kind] = tuple(name for name in reversed(node._fields) if name not in _PLAIN)
+        for field in fields:
+            value = getattr(node, field, None)
+            if value.__class__ is list:
+                waiting += [one for one in cast("list[object]", value)[::-1] if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                waiting.append(value)
+
+
+_PLAIN: Final = frozenset(
+    {"arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "name", "op", "ops", "simple", "type_comment"}
+)
+"""Fields that hold text, numbers or operators."""
+
+_below: dict[type[ast.AST], tuple[str, ...]] = {}
+"""The fields of each kind of node that may hold others, the last first."""
+
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
+    """`node` as code on one line, cut with an ellipsis; empty for nothing."""
+    if node is None:
+        return ""
+    try:
+        line = " ".join(ast.unparse(node).split())
+    except RecursionError:
+        return "…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def first_line(node: Function | ast.ClassDef) -> str:
+    """The first paragraph of its docstring, on one line."""
+    text = (ast.get_docstring(node) or "").partition("\n\n")[0]
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def literal_strings(node: ast.expr | None) -> list[str]:
+    """The texts in a literal: of one text, or of a list or tuple; a text of names is parted at its commas."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [name for part in text.split(",") if (name := part.strip())]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return [one.value for one in elements if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        case _:
+            return []

@@ -1,0 +1,159 @@
+"""An answer on a terminal: tables as wide as the screen, bars in colour, sources that can be clicked.
+
+Only for somebody who looks: a pipe, a dumb terminal and whoever wants no colour get Markdown (see `answer`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from retinue.cli.output import console, plain, safe
+from retinue.contract.table import Cell, Chart, Column, Table
+from retinue.orchestration.present.blocks import Block, Sources
+from retinue.orchestration.present.markdown import as_markdown, unshown
+from retinue.orchestration.present.numbers import exact, grouped, head_of, is_counted
+from retinue.orchestration.present.text_chart import cells_of, chart_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+__all__ = ["draw_blocks", "target_of"]
+
+_ROWS: Final = 50
+_SOURCES: Final = 8
+_CELL: Final = 200
+_NARROWEST: Final = 12
+"""Columns of the screen below which a column of words is no longer read."""
+_BETWEEN: Final = 3
+
+
+def draw_blocks(blocks: Sequence[Block], *, root: Path | None = None) -> None:
+    """Draw an answer on stdout.
+
+    Args:
+        blocks: What to draw.
+        root: The workspace: sources that are files in it become links.
+    """
+    screen = console()
+    for place, drawn in enumerate(_drawn(blocks, screen, root)):
+        if place:
+            screen.print()
+        screen.print(drawn)
+
+
+def target_of(source: str, root: Path) -> str:
+    """The address (`file://…`) of the file that a source names; empty when it names none inside of `root`."""
+    path, _, line = source.rpartition(":")
+    name = path if path and line.isdigit() else source
+    try:
+        found = (root / name).resolve()
+        inside = found.is_relative_to(root.resolve()) and found.is_file()
+    except (OSError, ValueError, RuntimeError):  # no such name can exist
+        return ""
+    return found.as_uri() if inside else ""
+
+
+def _drawn(blocks: Iterable[Block], screen: "Console", root: Path | None) -> "Iterator[RenderableType]":
+    """Each block as something to print; what is words is put together, since Markdown spaces itself."""
+    words: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, Table | Chart | Sources) or (isinstance(block, Sources) and block.repeated):
+            words.append(block)
+            continue
+        if words:
+            yield _words(words)
+            words = []
+        match block:
+            case Table():
+                yield from _table(block, screen)
+            case Chart():
+                yield _chart(block, screen)
+            case Sources():
+                yield _sources(block, root)
+    if words:
+        yield _words(words)
+
+
+def _words(blocks: Sequence[Block]) -> "RenderableType":
+    from rich.markdown import Markdown
+
+    # Addresses are shown beside their words, not hidden behind them.
+    return Markdown(plain(as_markdown(blocks)), hyperlinks=False, code_theme="ansi_dark")
+
+
+# Tables.
+
+
+def _table(table: Table, screen: "Console") -> "Iterator[RenderableType]":
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    rows = table.rows[:_ROWS]
+    texts = [[_text(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in rows]
+    shown = _fitting(table.columns, texts, screen.width)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", safe_box=True)
+    if table.title.strip():
+        grid.title, grid.title_justify, grid.title_style = Text(safe(table.title)), "left", "bold"
+    for column in table.columns[:shown]:
+        number = column.kind == "number"
+        head = Text(safe(head_of(column)))
+        grid.add_column(head, justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for row in texts:
+        styles = ("cyan" if column.kind == "source" else "" for column in table.columns)
+        grid.add_row(*(Text(text, style=style) for text, style in zip(row[:shown], styles, strict=False)))
+    yield grid
+    more = unshown(table, rows=len(rows), columns=shown)
+    if hidden := table.columns[shown:]:
+        names = ", ".join(safe(column.name) for column in hidden[:_SOURCES])
+        more += f" ({names}{' …' if len(hidden) > _SOURCES else ''})"
+    said = [f"… {more}." if more else "", safe(table.note)]
+    if any(said):
+        yield Text(" ".join(filter(None, said)), style="dim")
+
+
+def _text(cell: Cell, column: Column) -> str:
+    text = safe(grouped(cell) if is_counted(column) else exact(cell))
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> int:
+    """How many of the columns the screen has room for; one at least."""
+    used = 0
+    for place, column in enumerate(columns):
+        widest = max([cells_of(safe(head_of(column))), *(cells_of(row[place]) for row in rows)])
+        used += (widest if column.kind in {"number", "time"} else min(widest, _NARROWEST)) + (_BETWEEN if place else 0)
+        if used > width and place:
+            return place
+    return len(columns)
+
+
+# Charts and sources.
+
+
+def _chart(chart: Chart, screen: "Console") -> "Text":
+    from rich.text import Text
+
+    in_ascii = not screen.encoding.lower().startswith("utf")
+    text = Text(no_wrap=True, overflow="ellipsis")
+    if chart.title.strip():
+        text.append(safe(chart.title), style="bold")
+    for line in chart_lines(chart, width=screen.width - 1, in_ascii=in_ascii):
+        text.append("\n" if text else "").append(line.before).append(line.marks, style="cyan").append(line.after)
+    return text
+
+
+def _sources(sources: Sources, root: Path | None) -> "Text":
+    from rich.style import Style
+    from rich.text import Text
+
+    text = Text("Sources: ", style="dim")
+    for place, source in enumerate(sources.places[:_SOURCES]):
+        target = target_of(source, root) if root is not None else ""
+        text.append(", " if place else "").append(
+            safe(source), style=Style(color="cyan", dim=False, link=target or None)
+        )
+    if len(sources.places) > _SOURCES:
+        text.append(f" and {len(sources.places) - _SOURCES} more")
+    return text

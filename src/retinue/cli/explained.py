@@ -1,0 +1,36 @@
+"""The reasons of a run put into its result: in its data, and below its text."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from retinue.orchestration.explain import Decided, explain
+from retinue.orchestration.present.explained import explanation_blocks
+from retinue.orchestration.present.markdown import as_markdown
+
+if TYPE_CHECKING:
+    from retinue.contract.event import Event
+    from retinue.contract.model import JsonMapping
+    from retinue.contract.plan import Plan
+    from retinue.contract.result import Result
+
+__all__ = ["decided_in", "explained"]
+
+
+def explained(result: "Result", plan: "Plan", decisions: Iterable[Decided]) -> "Result":
+    """`result` with why `plan` is as it is, and what was decided on the way."""
+    explanation = explain(plan, decisions, confidence=result.confidence)
+    text = "\n\n".join(filter(None, (result.content.strip(), as_markdown(explanation_blocks(explanation)))))
+    facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
+
+
+def decided_in(events: "Iterable[Event]") -> list[Decided]:
+    """The decisions among the recorded events of one run."""
+    from retinue.contract.event import Decision
+    from retinue.orchestration.order import RESERVED
+
+    return [
+        Decided.of(event.node.partition(RESERVED)[0], event.body)
+        for event in events
+        if isinstance(event.body, Decision)
+    ]

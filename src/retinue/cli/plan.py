@@ -1,0 +1,76 @@
+"""`retinue plan`: what would be done for a goal, without doing it."""
+
+from pathlib import Path
+
+import click
+
+from retinue.cli.complete import agent_names
+from retinue.cli.exits import Exit
+from retinue.cli.options import LEVELS, json_option, workspace_option
+
+__all__ = ["command"]
+
+
+@click.command("plan")
+@click.argument("goal", nargs=-1, required=True)
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=agent_names,
+    help="Use only this agent; repeatable.",
+)
+@click.option("--context", type=click.Choice(LEVELS), help="How much of a result the next agent is handed.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the plan into this file, as JSON that `retinue run --plan` takes.",
+)
+@json_option
+@workspace_option
+def command(
+    *,
+    goal: tuple[str, ...],
+    agents: tuple[str, ...],
+    context: str | None,
+    output: Path | None,
+    as_json: bool,
+    workspace: Path | None,
+) -> int:
+    """Say who would be asked what for GOAL, and why, without asking anybody.
+
+    Write the plan into a file, edit it, and run it. Exits 1 when nobody here does any part of the goal. With - the goal
+    is read from stdin.
+
+    \b
+      retinue plan "who changed the parser last, and what does it promise?"
+      retinue plan "count the commits of this year" --output plan.json && retinue run --plan plan.json
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.delivery import check_output, deliver
+    from retinue.cli.output import echo, echo_json, json_text, safe, tell
+    from retinue.cli.plan_tree import plan_text
+    from retinue.cli.plans import plan_of
+    from retinue.cli.project import open_project, tell_notes
+    from retinue.cli.typed import words_of
+
+    text = words_of(goal)
+    if output is not None:
+        check_output(output)
+    project = open_project(workspace)
+    chosen = agents or project.settings.get("run.agents")
+    project = project.with_only(chosen) if chosen else project
+    if not as_json:
+        tell_notes(project)
+    plan = plan_of(text, project, level=project.settings.get("run.context", context))
+    if output is not None:
+        deliver(f"{json_text(plan.to_json())}\n", output)
+    if as_json:
+        echo_json(plan.to_json())
+    else:
+        echo(plan_text(plan))
+    if output is not None and not as_json:
+        tell(f"written to {safe(output)}: edit it, and go on with `retinue run --plan {safe(output)}`")
+    return Exit.OK if plan.nodes else Exit.FAILED

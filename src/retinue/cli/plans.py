@@ -1,0 +1,136 @@
+"""Plans as commands get them: made of a goal, or read from a file that somebody may have edited."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from retinue.contract.json import MAX_BYTES
+from retinue.errors import AccessDenied, BudgetExceeded, InvalidDefinition, MissingFile, ParseError, RetinueError
+
+if TYPE_CHECKING:
+    from retinue.cli.project import Project
+    from retinue.contract.budget import Budget
+    from retinue.contract.finding import Finding
+    from retinue.contract.plan import Plan
+    from retinue.contract.task import ContextLevel
+
+__all__ = ["handing_on", "plan_in", "plan_of"]
+
+
+def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = None) -> "Plan":
+    """What would be done for `goal` in a folder, without doing it.
+
+    Raises:
+        InvalidInput: The goal is empty, too long, or holds control characters.
+    """
+    from retinue.engine.inprocess import InProcessEngine
+    from retinue.orchestration.orchestrator import Orchestrator
+    from retinue.tools.workspace import Workspace
+
+    # An engine that is never entered starts nothing.
+    orchestrator = Orchestrator(project.registry, InProcessEngine({}), Workspace(project.root))
+    return handing_on(orchestrator.plan(goal), level)
+
+
+def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":
+    """`plan` with `level` on all its edges; as it is when there is none."""
+    if level is None:
+        return plan
+    nodes = [node.model_copy(update={"context": dict.fromkeys(node.needs, level)}) for node in plan.nodes]
+    return plan.model_copy(update={"nodes": tuple(nodes)})
+
+
+def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -> "Plan":
+    """The plan in the file `source` (`-` is stdin), found to be one that the agents of a folder can walk.
+
+    All that is wrong with it is told before anything starts.
+
+    Args:
+        source: Where it is.
+        project: Who is there.
+        budget: How many delegations the run may have.
+        quiet: Only errors are told, and as one line.
+
+    Raises:
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+        InvalidDefinition: It is no plan, or not for these agents.
+        BudgetExceeded: It has more delegations than the run may have.
+    """
+    from retinue.orchestration.check import findings
+    from retinue.orchestration.edited import read_plan
+
+    try:
+        plan = read_plan(_read(source))
+    except RetinueError as error:
+        if not isinstance(error, InvalidDefinition | ParseError):
+            raise
+        # Text that cannot be read is no plan either, and ends the same way.
+        _refuse(_findings_in(error), source, quiet=quiet)
+    if not plan.nodes and not plan.dropped:
+        _refuse([_nothing_in_it()], source, quiet=quiet)
+    found = findings(plan, project.registry.definitions())
+    if any(finding.severity == "error" for finding in found):
+        _refuse(found, source, quiet=quiet)
+    if found and not quiet:
+        _tell(found, source)
+    if len(plan.nodes) > budget.nodes:
+        raise BudgetExceeded(
+            f"The plan has {len(plan.nodes):,} delegations, and a run may have {budget.nodes:,}.",
+            hint=f"Allow more with `--max-nodes {len(plan.nodes)}`, or plan less.",
+            path="/nodes",
+            detail={"bound": "nodes"},
+        )
+    return plan
+
+
+def _nothing_in_it() -> "Finding":
+    from retinue.contract.finding import Finding
+
+    fix = "Add one: an `id`, an `agent`, and what it is told."
+    return Finding(rule="plan/empty", message="The plan has no delegation.", path="/nodes", fix=fix)
+
+
+def _read(source: str) -> bytes:
+    if source == "-":
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        with Path(source).open("rb") as file:  # a pipe will do: `--plan <(jq … plan.json)`
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        hint = "Write one with `retinue plan … --output FILE`."
+        raise MissingFile(f"There is no file {source[:200]!r}.", hint=hint) from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise AccessDenied(f"{source[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
+
+
+def _findings_in(error: RetinueError) -> "list[Finding]":
+    from retinue.contract.finding import Finding
+
+    told: list[dict[str, Any]] = error.detail.get("findings") or []
+    line, column = error.detail.get("line"), error.detail.get("column")
+    alone = Finding(rule="plan/json", message=error.message, path=error.path, fix=error.hint, line=line, column=column)
+    return [Finding(**each) for each in told] or [alone]
+
+
+def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
+    """Say all that is wrong, and end with the exit code for what breaks its contract."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if not quiet:
+        _tell(findings, source)
+    shown = errors[0] if errors else findings[0]
+    more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
+    raise InvalidDefinition(
+        f"The plan cannot be run: {shown.message}{more}",
+        hint=(shown.fix if quiet and shown.fix else "Mend what is said of each place, and run it again."),
+        path=shown.path,
+        detail={"findings": [finding.to_json() for finding in findings]},
+    )
+
+
+def _tell(findings: "list[Finding]", source: str) -> None:
+    from retinue.cli.output import findings_text, tell
+
+    file = "stdin" if source == "-" else source
+    tell(findings_text(finding.model_copy(update={"file": file}) for finding in findings))

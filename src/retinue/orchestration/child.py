@@ -1,0 +1,113 @@
+"""Child runs as values: the order for one, why there is none, and what it came to as the result of its node (A25).
+
+When an agent answers with a plan, `walk` starts a run of that plan with the order from here, and hands what came back
+through `ascended`. Nothing is lost on the way up: artifacts, warnings, usage and faults come along.
+"""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from retinue.contract.budget import Budget
+from retinue.contract.fault import Fault
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Result
+from retinue.errors import BudgetExceeded, MissingFile
+from retinue.orchestration.ledger import total_usage
+from retinue.orchestration.order import Caller, Order
+
+__all__ = ["ascended", "child_order", "objection", "refused"]
+
+T = TypeVar("T")
+
+
+def objection(order: Order, node: Delegation, plan: Plan, granted: Budget | None) -> BudgetExceeded | None:
+    """Why the plan that `node` answered with is not walked, if so: which bound it breaks, and where.
+
+    Args:
+        order: The run of `node`.
+        node: Whose agent composes.
+        plan: What it answered with.
+        granted: What the child run could spend; None when nothing is left.
+    """
+    where, budget = order.place_of(node.id), order.budget
+    if order.depth + 1 > budget.depth:
+        chain = " → ".join(f"`{caller.agent}.{caller.skill}`" for caller in order.above[-5:])
+        asked = f" {chain} stand above it already." if chain else ""
+        return BudgetExceeded(
+            f"The plan of `{node.agent}` at `{where}` is not walked: delegations may stand {budget.depth} above each "
+            f"other, and this would be one more.{asked}",
+            hint="Raise `depth` of the budget, or let it plan less deep.",
+            detail={"bound": "depth", "allowed": budget.depth, "wanted": order.depth + 1, "node": where},
+        )
+    left = granted.nodes if granted else 0
+    if len(plan.nodes) > left:
+        return BudgetExceeded(
+            f"The plan of `{node.agent}` at `{where}` is not walked: it has {len(plan.nodes):,} delegations, and the "
+            f"budget has {left:,} left for it.",
+            hint="Raise `nodes` of the budget, or let it plan less.",
+            detail={"bound": "nodes", "allowed": left, "wanted": len(plan.nodes), "node": where},
+        )
+    return None
+
+
+def refused(result: Result, error: BudgetExceeded) -> Result:
+    """The answer of a composing agent whose plan is not walked; what it said beside the plan is kept."""
+    extras = {name: value for name, value in result.extras.items() if name != "plan"}
+    fault = Fault.from_error(error, operation=result.skill, failed_at="plan")
+    return result.model_copy(update={"lifecycle": "ended", "outcome": "error", "fault": fault, "extras": extras})
+
+
+def child_order(
+    order: Order, plan: Plan, caller: Caller, *, granted: Budget, deadline_ns: int | None, task: str
+) -> Order:
+    """The order for walking `plan` below `caller`, the node that answered with it."""
+    return Order(
+        plan=plan,
+        budget=granted,
+        answer="collected" if order.answer == "collected" else "reduced",
+        deadline_ns=deadline_ns,
+        depth=order.depth + 1,
+        above=(*order.above, caller),
+        today=order.today,
+        counter=order.counter,
+        parent=task,
+    )
+
+
+def ascended(node: Delegation, before: Result | None, child: Result) -> Result:
+    """What a child run came to, as the result of its node.
+
+    Args:
+        node: Whose agent answered with the plan.
+        before: That answer: what it said beside the plan holds on.
+        child: The result of the run.
+    """
+    if before is None:
+        return child.model_copy(update={"agent": node.agent, "skill": node.skill})
+    both = (before, child)
+    whole = child.model_copy(
+        update={
+            "task_id": before.task_id,
+            "agent": node.agent,
+            "skill": node.skill,
+            "versions": before.versions,
+            "usage": total_usage(list(both)),
+            "artifacts": _union(one.artifacts for one in both),
+            "warnings": _union(one.warnings for one in both),
+            "files_read": _union(one.files_read for one in both),
+            "files_written": _union(one.files_written for one in both),
+            "attempts": before.attempts,
+            "retries": before.retries,
+        }
+    )
+    there = {artifact.path for artifact in whole.artifacts} | set(whole.files_written)
+    missing = [expected.path for expected in node.expects if expected.path not in there]
+    if not whole.useful or not missing:
+        return whole
+    message = f"The expected file {missing[0]!r} was written by none of its delegations."
+    error = MissingFile(message, hint="Let one of them write it.", path=missing[0], detail={"missing": missing})
+    return whole.model_copy(update={"outcome": "error", "fault": Fault.from_error(error, operation=node.skill)})
+
+
+def _union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for group in groups for one in group))

@@ -1,0 +1,213 @@
+"""The files that delegations must leave behind: told apart before the start, looked for when a branch has ended (H24).
+
+A missing file is a failure of its branch, a missing section a warning. Who writes into whose file meanwhile is the
+business of `written`.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, cast
+
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
+from retinue.contract.plan import Delegation, Expected, Plan, order
+from retinue.contract.result import Artifact, Result, Warned
+from retinue.contract.sanitize import workspace_path
+from retinue.errors import AccessDenied, MissingFile, OutputInvalid, RetinueError
+from retinue.tools.workspace import ArtifactFacts, Workspace
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = ["Above", "overlapping", "verified"]
+
+_READ: Final = 4 * 2**20
+"""Headings are looked for in so many bytes of a report."""
+
+_NUMBER: Final = re.compile(r"^[\d.)]+\s+")
+_VISITS: Final = 1_000_000
+"""So many steps from node to node are taken to tell whether one follows another; what stays open counts as a no."""
+
+
+class Above:
+    """Tells whether one node of a plan stands above another: whether that one needs it, by however many steps."""
+
+    def __init__(self, nodes: Sequence[Delegation]) -> None:
+        self._needs = {node.id: node.needs for node in nodes}
+        self._visits = _VISITS
+
+    def __call__(self, upper: str, lower: str) -> bool:
+        """Whether `lower` needs `upper`."""
+        seen, waiting = {lower}, [lower]
+        for node in waiting:  # grows while it is walked
+            self._visits -= 1
+            if upper in self._needs[node]:
+                return True
+            if self._visits < 0:
+                return False
+            fresh = [need for need in dict.fromkeys(self._needs[node]) if need not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        return False
+
+
+def overlapping(plan: Plan) -> list[Finding]:
+    """A finding for every two branches of `plan` that expect to write one file.
+
+    A node that needs the other may go on with its file. Names that differ only in case are one file on some systems.
+    """
+    writers: dict[str, list[str]] = defaultdict(list)
+    for node in plan.nodes:
+        for path in dict.fromkeys(_folded(expected.path) for expected in node.expects):
+            writers[path].append(node.id)
+    shared = {path: ids for path, ids in writers.items() if len(ids) > 1}
+    return list(_overlaps(plan, shared)) if shared else []
+
+
+def _overlaps(plan: Plan, shared: Mapping[str, list[str]]) -> Iterator[Finding]:
+    above = Above(plan.nodes)
+    rank = {name: place for place, name in enumerate(order(plan.nodes))}
+    place = {node.id: at for at, node in enumerate(plan.nodes)}
+    for path, ids in shared.items():
+        line = sorted(ids, key=rank.__getitem__)
+        for first, second in pairwise(line):
+            if not above(first, second):
+                said = next(one.path for one in plan.nodes[place[second]].expects if _folded(one.path) == path)
+                yield Finding(
+                    rule="plan/file",
+                    message=f"`{first}` and `{second}` both write {said!r}.",
+                    path=f"/nodes/{place[second]}/expects",
+                    fix="Give each a file of its own, or let one need the other.",
+                )
+
+
+def verified(result: Result, expects: tuple[Expected, ...], workspace: Workspace | None) -> Result:
+    """`result` with what is true of the files that were expected of it. Reads files: run it in a thread.
+
+    Files that are there become artifacts with their measured size and hash. A result that brought nothing stays as it
+    is, unless it failed because it did not write what it should: then that is its fault.
+    """
+    if not result.useful:
+        return _blamed(result, expects)
+    artifacts = {artifact.path: artifact for artifact in result.artifacts}
+    warnings: list[Warned] = []
+    errors: list[RetinueError] = []
+    for expected in expects:
+        try:
+            facts = _measured(expected, workspace)
+        except RetinueError as error:
+            errors.append(error)
+            continue
+        artifacts[facts.path] = _artifact(artifacts.get(facts.path), expected, facts)
+        warnings += _sections_missing(expected, workspace)
+    checked = result.model_copy(
+        update={"artifacts": tuple(artifacts.values()), "warnings": (*result.warnings, *warnings)}
+    )
+    return _failed(checked, errors) if errors else checked
+
+
+def _measured(expected: Expected, workspace: Workspace | None) -> ArtifactFacts:
+    if workspace is None:
+        raise MissingFile(f"There is no workspace in which {expected.path!r} could be.", path=expected.path)
+    try:
+        facts = workspace.check_artifact(workspace_path(expected.path))
+    except AccessDenied:
+        raise
+    except RetinueError as error:
+        raise MissingFile(
+            f"The expected file {expected.path!r} was not written: {error.message.rstrip('.')}.", path=expected.path
+        ) from error
+    if facts.size < expected.min_bytes:
+        raise OutputInvalid(
+            f"The expected file {expected.path!r} has {facts.size:,} bytes, and not the {expected.min_bytes:,} asked.",
+            path=expected.path,
+        )
+    return facts
+
+
+def _artifact(said: Artifact | None, expected: Expected, facts: ArtifactFacts) -> Artifact:
+    """The artifact as its worker describes it, with what was measured."""
+    measured = {"path": facts.path, "size": facts.size, "sha256": facts.sha256, "media_type": facts.media_type}
+    if said is not None:
+        return said.model_copy(update=measured)
+    return Artifact(**measured, title=expected.title or None)  # pyright: ignore[reportArgumentType] - by their names
+
+
+def _sections_missing(expected: Expected, workspace: Workspace | None) -> list[Warned]:
+    if not expected.sections or workspace is None:
+        return []
+    with workspace.open(workspace_path(expected.path)) as file:
+        text = file.read(_READ).decode("utf-8", "replace")
+    there = set(_headings(text))
+    missing = [section for section in expected.sections if _plain(section) not in there]
+    if not missing:
+        return []
+    names = ", ".join(map(repr, missing))
+    return [
+        Warned(
+            type="missing_data",
+            message=f"The file {expected.path!r} lacks the section{'s' if len(missing) > 1 else ''} {names}.",
+            impact="What should stand there is not known.",
+            recovery="Read the file, and ask for it again where it matters.",
+        )
+    ]
+
+
+def _failed(result: Result, errors: list[RetinueError]) -> Result:
+    first = errors[0]
+    fault = Fault.from_error(
+        type(first)(
+            " ".join(error.message for error in errors),
+            hint="Look at what it did instead; ask again, or ask an agent that writes files.",
+            path=first.path,
+            detail={"missing": [error.path for error in errors]},
+        ),
+        operation=result.skill,
+        failed_at="output",
+    )
+    return result.model_copy(update={"outcome": "error", "fault": fault})
+
+
+def _blamed(result: Result, expects: tuple[Expected, ...]) -> Result:
+    """The boundary refused the answer because a file is not there: say which, and that it is missing."""
+    fault = result.fault
+    if fault is None or fault.code != "output_invalid":
+        return result
+    claims = [one for one in cast("list[JsonMapping]", fault.detail.get("findings", [])) if one["rule"] == "claim/file"]
+    said = " ".join(str(claim["message"]) for claim in claims)
+    missing = [expected.path for expected in expects if f"{expected.path[:200]!r} was not written" in said]
+    if not missing:
+        return result
+    error = MissingFile(
+        f"The expected file {missing[0]!r} was not written.",
+        hint=fault.hint,
+        path=missing[0],
+        detail={**fault.detail, "missing": missing},
+    )
+    return result.model_copy(update={"fault": Fault.from_error(error, operation=result.skill, failed_at="output")})
+
+
+def _headings(text: str) -> Iterator[str]:
+    """The headings of a Markdown text; what stands in a code fence is none."""
+    fence = ""
+    for line in text.splitlines():
+        bare = line.strip()
+        mark = bare[:3]
+        if mark in {"```", "~~~"} and (not fence or mark == fence):
+            fence = "" if fence else mark
+        elif not fence and bare.startswith("#"):
+            yield _plain(bare.strip("#"))
+
+
+def _folded(path: str) -> str:
+    try:
+        return workspace_path(path).casefold()
+    except RetinueError:
+        return path.casefold()  # refused by name in `check`
+
+
+def _plain(heading: str) -> str:
+    """A heading without number, marks and case."""
+    return _NUMBER.sub("", heading.strip("*_` ")).strip("*_`: ").casefold()

@@ -1,0 +1,100 @@
+"""Why a plan is as it is, and what was decided on the way, as data (P15, C29).
+
+A pure reading of what the plan and the record say already. Nothing is judged here a second time: a reason that nobody
+noted when the choice was made is absent, not made up afterwards. How it is drawn is for `present.explained`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from retinue.contract.confidence import label_of
+from retinue.contract.event import Decision
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Binding, Candidate, Delegation, Plan
+
+__all__ = ["Decided", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of a run.
+
+    Attributes:
+        node: Whom it was about, `n1/n2` for a node of a child run; empty for the run.
+        facts: What it rests on.
+    """
+
+    node: str
+    move: str
+    reason: str
+    facts: JsonMapping = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, node: str, decision: Decision) -> "Decided":
+        """A decision as it was recorded."""
+        return cls(node, decision.move, decision.reason, decision.facts)
+
+
+def explain(plan: Plan, decisions: Iterable[Decided] = (), *, confidence: float | None = None) -> JsonMapping:
+    """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.
+
+    `clauses` and `dropped` are the plan's; `decisions` the run's, in order, but for those that only repeat the plan.
+
+    Args:
+        plan: What was to be done.
+        decisions: What was decided while it was.
+        confidence: How sure the answer is, when somebody computed it.
+    """
+    facts: JsonMapping = {}
+    if confidence is not None:  # a number that nobody computed has no label either
+        facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
+    said = [one for one in decisions if one.move not in {"choose", "drop"}]
+    return facts | {
+        "clauses": [_clause(node) for node in plan.nodes],
+        "dropped": [
+            {"clause": one.clause, "reason": one.reason, "nearest": [_candidate(near) for near in one.nearest]}
+            for one in plan.dropped
+        ],
+        "decisions": [
+            {"node": one.node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
+            for one in said
+        ],
+    }
+
+
+def _clause(node: Delegation) -> JsonMapping:
+    chosen = node.chosen
+    considered = [{**_candidate(chosen), "verdict": "chosen"}] if chosen is not None else []
+    for other in node.alternatives:
+        verdict = "kept in case it fails"
+        if chosen is not None:
+            verdict = f"fits less well by {max(chosen.share - other.share, 0):.2f}; {verdict}"
+            if other.share > chosen.share:
+                verdict = "shares more words and less of what tells them apart; kept in case it fails"
+        considered.append({**_candidate(other), "verdict": verdict})
+    return {
+        "node": node.id,
+        "clause": node.instruction,
+        "agent": node.agent,
+        "skill": node.skill or "",
+        "needs": list(node.needs),
+        "candidates": considered,
+        "parameters": [_binding(one) for one in node.bindings] or _given(node),
+        "questions": [question.text for question in node.questions],
+    }
+
+
+def _candidate(candidate: Candidate) -> JsonMapping:
+    facts: JsonMapping = {"agent": candidate.agent, "skill": candidate.skill, "share": candidate.share}
+    return facts | ({"reason": candidate.reason} if candidate.reason else {})
+
+
+def _binding(binding: Binding) -> JsonMapping:
+    facts: JsonMapping = {"parameter": binding.parameter, "value": binding.value, "how": binding.how}
+    return facts | ({"words": binding.words} if binding.words else {})
+
+
+def _given(node: Delegation) -> list[JsonMapping]:
+    """Parameters of a plan made by hand, which says nothing of where they come from."""
+    return [{"parameter": name, "value": value, "how": "given"} for name, value in node.parameters.items()]

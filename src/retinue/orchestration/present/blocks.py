@@ -1,0 +1,132 @@
+"""An answer as a row of typed blocks: the one form that Markdown, HTML and a terminal are all drawn from.
+
+Pure: it reads the data of a run's result (see `synthesise`) and draws nothing. Text in a block is either `tame`
+Markdown or a plain line; both are foreign, and each medium escapes them in its own way.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.table import Chart, Table
+from retinue.orchestration.present.figures import Figures, figures_in
+from retinue.orchestration.present.tamed import as_sentences, tame
+
+__all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the section below is about: a plain line.
+
+    Attributes:
+        agent: Who says it, when it is known.
+    """
+
+    text: str
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Tamed Markdown: paragraphs, lists, code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Places that the section above rests on.
+
+    Attributes:
+        repeated: The same list stands above already.
+    """
+
+    places: tuple[str, ...]
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a listing: what it is about, who did it, and a sentence with code in backticks."""
+
+    about: str
+    said: str
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is not in the answer: `not_answered`, `failures`, or `questions`."""
+
+    kind: Literal["not_answered", "failures", "questions"]
+    items: tuple[Item, ...]
+
+
+Block: TypeAlias = Heading | Prose | Table | Chart | Sources | Listing
+
+
+def blocks_of(data: object) -> tuple[Block, ...]:
+    """The blocks of the data of a run's result, in reading order; none when it is not the data of an answer."""
+    if not isinstance(data, dict):
+        return ()
+    members = cast("JsonMapping", data)
+    return (*_sections(_list(members, "answer")), *_missing(members))
+
+
+def _sections(sections: list[JsonMapping]) -> Iterator[Block]:
+    shown: set[tuple[str, ...]] = set()
+    for section in sections:
+        if len(sections) > 1:
+            yield Heading(_said(section, "title"), _said(section, "agent"))
+        if text := _said(section, "text").strip():
+            yield Prose(text)
+        figures = figures_in(section)
+        yield from _paired(figures)
+        left_out: object = section.get("left_out")
+        if isinstance(left_out, list) and left_out:
+            yield Prose(tame(" ".join(str(one) for one in cast("list[object]", left_out))))
+        places: object = section.get("sources")
+        sources = tuple(map(str, cast("list[object]", places))) if isinstance(places, list) else ()
+        if sources:
+            yield Sources(sources, repeated=sources in shown)
+            shown.add(sources)
+
+
+def _paired(figures: Figures) -> Iterator[Chart | Table]:
+    """Each chart, with the table of the same title below it, which then needs no title of its own."""
+    rest = list(figures.tables)
+    for chart in figures.charts:
+        yield chart
+        own = next((table for table in rest if table.title == chart.title), None)
+        if own is not None:
+            rest.remove(own)
+            yield own.model_copy(update={"title": ""})
+    yield from rest
+
+
+def _missing(data: JsonMapping) -> Iterator[Listing]:
+    unanswered = [Item(_said(one, "clause"), _said(one, "reason")) for one in _list(data, "not_answered")]
+    failures = [
+        Item(_said(one, "title"), as_sentences(_said(one, "message"), _said(one, "hint")), _said(one, "agent"))
+        for one in _list(data, "failures")
+    ]
+    questions = [Item("", _said(one, "text")) for one in _list(data, "questions")]
+    if unanswered:
+        yield Listing("not_answered", tuple(unanswered))
+    if failures:
+        yield Listing("failures", tuple(failures))
+    if questions:
+        yield Listing("questions", tuple(questions))
+
+
+def _list(data: JsonMapping, name: str) -> list[JsonMapping]:
+    found: object = data.get(name)
+    listed = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("JsonMapping", one) for one in listed if isinstance(one, dict)]
+
+
+def _said(one: Mapping[str, object], name: str) -> str:
+    found = one.get(name)
+    return found if isinstance(found, str) else ""

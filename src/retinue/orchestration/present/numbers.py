@@ -1,0 +1,84 @@
+"""Numbers and times as people read them. What is measured elsewhere is only worded here, never rounded away in data."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from retinue.contract.table import Column
+
+__all__ = ["beside", "drawable", "duration", "exact", "grouped", "head_of", "is_counted", "short"]
+
+_STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_MOST: Final = 1e300
+_BESIDE: Final = 18
+_NAMES_ONLY: Final = re.compile(r"(?:\b|_)(?:year|id|key|code|port|zip|status|line|version|number|no)\Z", re.IGNORECASE)
+"""Columns whose numbers name something: nobody writes the year 2,013."""
+
+
+def exact(value: object) -> str:
+    """A cell's value as it is: `1234567`, `0.3`, `yes`; nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return ("no", "yes")[value]
+    # Fifteen digits are all that survive a binary fraction: 0.1 + 0.2 is 0.3 to whoever reads it.
+    return format(value, ".15g") if isinstance(value, float) else str(value)
+
+
+def grouped(value: object) -> str:
+    """For eyes: as `exact`, with commas between the thousands of a number and at most three places behind the point."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return exact(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    value = round(value, 3) if abs(value) >= 1 else float(format(value, ".4g"))
+    whole, dot, rest = exact(value).partition(".")
+    return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else exact(value)
+
+
+def head_of(column: "Column") -> str:
+    """The name of a column, with its unit unless the name says it already."""
+    unit = column.unit or ""
+    return f"{column.name} ({unit})" if unit and unit not in column.name.split() else column.name
+
+
+def is_counted(column: "Column") -> bool:
+    """Whether the numbers in a column count or measure something, so that commas help to read them."""
+    return column.kind == "number" and _NAMES_ONLY.search(column.name.strip()) is None
+
+
+def drawable(value: float) -> float:
+    """A number of any size as one that lengths can be worked out with: beyond 1e300 all look alike."""
+    try:
+        return min(max(float(value), -_MOST), _MOST)
+    except OverflowError:
+        return _MOST if value > 0 else -_MOST
+
+
+def beside(value: float) -> str:
+    """A number beside its bar: as `grouped`, or as `short` when that would take the room of the bar."""
+    said = grouped(value)
+    return said if len(said) <= _BESIDE else short(drawable(value))
+
+
+def short(value: float) -> str:
+    """A number where there is little room, as on an axis: `950`, `1.2k`, `3.4M`, `0.05`."""
+    size = abs(value)
+    for step, letter in _STEPS:
+        if size >= step:
+            return f"{value / step:.3g}{letter}" if size < step * 1000 else f"{value:.3g}"
+    return f"{value:.3g}"
+
+
+def duration(nanoseconds: int) -> str:
+    """A time as people say it: `40 ms`, `1.2 s`, `3 min 05 s`, `2 h 07 min`."""
+    seconds = nanoseconds / 1e9
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min"

@@ -1,0 +1,158 @@
+"""One result out of a child run's many: the aggregate that a composing agent's node brings (A24, H22, H24).
+
+The parts are counted, not judged: every delegation of the plan has a row in the overview, whether or not it brought
+something, and what it brought stands below it as its agent said it. `data` has the shape of any agent's answer, so
+that it can be drawn, cited and handed on like one.
+"""
+
+from typing import TYPE_CHECKING, Final, cast
+
+from retinue.agents.boundary.content import render_content
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Result
+from retinue.contract.table import Cell, Column, Table
+from retinue.orchestration.condense import full_text, metadata_of, summarise
+from retinue.orchestration.order import Order
+from retinue.orchestration.present.sources import sources_in
+from retinue.orchestration.synthesise import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["placed_fault", "reduced"]
+
+_SUBJECTS: Final = 50
+_CITED: Final = 5
+_TITLE: Final = 120
+_FOUND: Final = {"success": "yes", "partial": "in part"}
+
+
+def reduced(order: Order, ended: Ended, merged: Result) -> Result:
+    """`merged`, the answer of a child run, as one agent's result.
+
+    Args:
+        order: What the run was told.
+        ended: What its nodes came to.
+        merged: The answer that `synthesise` made of them.
+    """
+    said = cast("JsonMapping", merged.data)
+    pairs = ended.pairs()
+    answer = _counted([result for _, result in pairs])
+    parts = [_part(order, node, result) for node, result in pairs if result.useful]
+    data: JsonMapping = {
+        "answer": answer,
+        "findings": [_placed(order, finding) for finding in cast("list[JsonMapping]", said["findings"])],
+        "notes": [f"{_title(node)}: {_why_not(result)}" for node, result in pairs if not result.useful],
+        "subjects": [_title(node) for node, _ in pairs][:_SUBJECTS],
+        "parts": parts,
+        "failures": [_placed(order, failure) for failure in cast("list[JsonMapping]", said["failures"])],
+        "not_answered": said["not_answered"],
+        "metadata": [metadata for _, result in pairs if result.useful and (metadata := metadata_of(result))],
+        "tables": [_overview(order.plan, pairs).to_json(), *_of_all(pairs, "tables")],
+        "charts": _of_all(pairs, "charts"),
+    }
+    kept = {name: value for name, value in data.items() if value not in ([], None)}
+    return merged.model_copy(update={"data": kept, "content": _content(answer, parts)})
+
+
+def placed_fault(order: Order, ended: Ended, fault: Fault | None) -> Fault | None:
+    """`fault` with the node it belongs to, seen from the whole: the deepest that is known."""
+    if fault is None or not order.above or "node" in fault.detail:
+        return fault
+    node = next((node for node, result in ended.pairs() if result.fault == fault), None)
+    where = order.above[-1].node if node is None else order.place_of(node.id)
+    return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
+
+
+def _counted(results: list[Result]) -> str:
+    """How many parts there are, and how many of them are answered."""
+    whole = sum(result.outcome == "success" for result in results)
+    in_part = sum(result.outcome == "partial" for result in results)
+    said = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
+    return f"{said}, {in_part} more in part." if in_part else f"{said}."
+
+
+def _part(order: Order, node: Delegation, result: Result) -> JsonMapping:
+    """What one delegation brought, as its agent said it."""
+    return {
+        "node": order.place_of(node.id),
+        "title": _title(node),
+        "agent": result.agent,
+        "skill": result.skill or node.skill or "",
+        "outcome": result.outcome,
+        "text": result.content if result.content.strip() else render_content(result.data),
+        "sources": list(sources_in(result.data)),
+    }
+
+
+def _placed(order: Order, item: JsonMapping) -> JsonMapping:
+    """A part with where it stands in the whole."""
+    return {**item, "node": order.place_of(str(item["node"]))} if "node" in item else item
+
+
+def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
+    """One row a delegation: as many as were asked, found or not."""
+    title = summarise(plan.goal).text
+    columns = (
+        Column(name="subject"),
+        Column(name="found"),
+        Column(name="first sentence"),
+        Column(name="source", kind="source"),
+    )
+    return Table(
+        title=title[:1].upper() + title[1:],
+        columns=columns,
+        rows=tuple((_title(node), _FOUND.get(result.outcome or "", "no"), *_gist(result)) for node, result in pairs),
+    )
+
+
+def _gist(result: Result) -> tuple[Cell, Cell]:
+    """The first thing that a result says, and its place."""
+    if not result.useful:
+        return _why_not(result), None
+    if result.outcome == "partial" and result.warnings:
+        return summarise(result.warnings[0].message).text, None  # what it found may be something else
+    data: Mapping[str, object] = cast("Mapping[str, object]", result.data) if isinstance(result.data, dict) else {}
+    listed = data.get("findings")
+    first: object = cast("list[object]", listed)[0] if isinstance(listed, list) and listed else None
+    if isinstance(first, dict):
+        finding = cast("Mapping[str, object]", first)
+        content, source = finding.get("content"), finding.get("source")
+        if isinstance(content, str) and content.strip():
+            return summarise(content).text, source if isinstance(source, str) else None
+    answer = data.get("answer")
+    return summarise(answer if isinstance(answer, str) else full_text(result)).text, None
+
+
+def _why_not(result: Result) -> str:
+    if result.fault is not None:
+        return summarise(result.fault.message).text
+    return "It waits for an answer." if result.questions else "It brought nothing."
+
+
+def _of_all(pairs: list[tuple[Delegation, Result]], name: str) -> list[object]:
+    """The tables or charts of all parts, as their agents gave them."""
+    found: list[object] = []
+    for _, result in pairs:
+        listed: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
+        if result.useful and isinstance(listed, list):
+            found += cast("list[object]", listed)
+    return found
+
+
+def _content(answer: str, parts: list[JsonMapping]) -> str:
+    """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
+    written = [answer]
+    for part in parts:
+        sources = cast("list[str]", part["sources"])
+        cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
+        written.append(f"### {part['title']}\n\n{part['text']}{cited}")
+    return "\n\n".join(written)
+
+
+def _title(node: Delegation) -> str:
+    """What a delegation is about: its target, else what it is asked."""
+    title = " ".join((node.target or node.instruction or f"{node.agent} {node.skill or ''}").split())
+    return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"

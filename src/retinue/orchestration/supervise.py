@@ -1,0 +1,126 @@
+"""The supervisor's plan as a value: one worker a topic, all at once, each with a file of its own, then a barrier (H22).
+
+A pure builder: it decides nothing about who is asked. The walk holds the protocol: it looks for every expected file,
+counts what came against what was asked, and asks for at least the quorum (H24, H25).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from retinue.contract.names import fold
+from retinue.contract.plan import Delegation, Expected, Plan
+from retinue.contract.sanitize import workspace_path
+from retinue.contract.task import Limits
+from retinue.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = ["SECTIONS", "supervise"]
+
+SECTIONS: Final = ("Overview", "Findings", "Recommendations")
+"""What a research report has (H23)."""
+
+_TOPIC: Final = "{topic}"
+_SLUG: Final = 48
+
+
+def supervise(
+    topics: Sequence[str],
+    *,
+    agent: str,
+    skill: str,
+    instruction: str = _TOPIC,
+    parameters: Mapping[str, object] | None = None,
+    folder: str | None = None,
+    sections: Sequence[str] = SECTIONS,
+    min_bytes: int = 1,
+    quorum: float = 0.5,
+    limits: Limits | None = None,
+    then: Delegation | None = None,
+    goal: str = "",
+) -> Plan:
+    """A plan that puts the same request about each of `topics` to one skill.
+
+        plan = supervise(
+            ["caching", "retries"], agent="writer", skill="report",
+            instruction="Research {topic}.", folder="reports",
+        )  # expects reports/001_caching.md and reports/002_retries.md
+
+    Args:
+        topics: What the workers are about, one each.
+        agent: Who works.
+        skill: Which of its skills.
+        instruction: What each is asked; `{topic}` stands for its topic.
+        parameters: What each is given; `{topic}` is replaced in the texts among them, at any depth.
+        folder: Where each leaves a report, relative to the workspace: `NNN_topic.md`, no two alike. None expects none.
+        sections: Headings that a report must have; a missing one is a warning.
+        min_bytes: The least size of a report.
+        quorum: The share of workers that must bring something: fewer fail the plan, fewer than all are a warning.
+        limits: The bounds of each worker.
+        then: A delegation that needs them all; it is handed their metadata, unless its `context` says otherwise.
+        goal: What the whole is for.
+
+    Raises:
+        InvalidInput: There are no topics, one is empty or stands twice, or the quorum is no share.
+        AccessDenied: The folder lies outside the workspace.
+    """
+    _see_topics(topics)
+    if not 0 < quorum <= 1:
+        raise InvalidInput(
+            f"A quorum of {quorum!r} is no share.", hint="Give one above 0 and at most 1.", path="/quorum"
+        )
+    place = None if folder is None else workspace_path(folder)
+    width = max(3, len(str(len(topics))))
+
+    def report(path: str, topic: str) -> Expected:
+        return Expected(path=path, title=topic, sections=tuple(sections), min_bytes=min_bytes)
+
+    workers: list[Delegation] = []
+    for number, topic in enumerate(topics, start=1):
+        name = f"{number:0{width}}_{fold(topic.replace('/', ' '))[:_SLUG].strip('_') or 'topic'}"
+        workers.append(
+            Delegation(
+                id=name,
+                agent=agent,
+                skill=skill,
+                instruction=instruction.replace(_TOPIC, topic),
+                target=topic,
+                parameters=cast("JsonMapping", _about(topic, dict(parameters or {}))),
+                expects=() if place is None else (report(f"{place}/{name}.md", topic),),
+                limits=limits or Limits(),
+            )
+        )
+    if then is None:
+        return Plan(goal=goal, nodes=tuple(workers), join="quorum", quorum=quorum)
+    return Plan(goal=goal, nodes=(*workers, _after(then, workers, quorum)))
+
+
+def _see_topics(topics: Sequence[str]) -> None:
+    plain = [" ".join(topic.split()).casefold() for topic in topics]
+    empty = [f"topic {place} is empty" for place, topic in enumerate(plain) if not topic]
+    twice = [f"{topics[place]!r} stands twice" for place, topic in enumerate(plain) if topic in plain[:place]]
+    wrong = [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]
+    if wrong:
+        raise InvalidInput(
+            f"These topics cannot be given out: {'; '.join(wrong[:5])}.",
+            hint="Give at least one topic, each once, in words.",
+            path="/topics",
+        )
+
+
+def _about(topic: str, value: object) -> Any:
+    """`value` with the topic in the place of its mark."""
+    if isinstance(value, str):
+        return value.replace(_TOPIC, topic)
+    if isinstance(value, dict):
+        return {name: _about(topic, item) for name, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_about(topic, item) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def _after(then: Delegation, workers: list[Delegation], quorum: float) -> Delegation:
+    needs = tuple(dict.fromkeys((*then.needs, *(worker.id for worker in workers))))
+    context = {worker.id: "metadata" for worker in workers} | then.context
+    return then.model_copy(update={"needs": needs, "context": context, "join": "quorum", "quorum": quorum})

@@ -1,0 +1,22 @@
+"""Tables out of data files, and answers to SQL about them, through DuckDB with everything outside closed.
+
+`database` is the door: a `Data` opens files and answers queries. Each kind of file has a module that reads it (`csv`,
+`json`, `parquet`, `logs`). It draws nothing, and it never writes a file.
+"""
+
+from retinue.tools.data.database import Data
+from retinue.tools.data.names import DATA_SUFFIXES, identifier, kind_of
+from retinue.tools.data.records import Field, FieldType, Kind, Rows, SkippedLine, Source
+
+__all__ = [
+    "DATA_SUFFIXES",
+    "Data",
+    "Field",
+    "FieldType",
+    "Kind",
+    "Rows",
+    "SkippedLine",
+    "Source",
+    "identifier",
+    "kind_of",
+]

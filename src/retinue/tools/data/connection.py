@@ -1,0 +1,222 @@
+"""The one door to DuckDB: a database in memory that can reach nothing, stopped when its caller's time is up.
+
+It knows SQL and errors, and nothing of files or workspaces. DuckDB is imported when a connection is made, not before.
+"""
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, RetinueError, Unavailable
+from retinue.tools.data.names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Connection", "literal"]
+
+_EVERY_S: Final = 0.02
+_AGAIN_S: Final = 0.005
+
+
+def literal(text: str) -> str:
+    """`text` as a quoted SQL value."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class Connection:
+    """A database in memory that may read one folder and write nothing.
+
+    Raises:
+        NotInstalled: DuckDB is not installed.
+    """
+
+    def __init__(self, folder: str, *, check: Callable[[], None] | None, memory_mb: int, threads: int) -> None:
+        try:
+            import duckdb  # noqa: PLC0415 - optional, and 30 ms
+        except ImportError as error:
+            raise NotInstalled(
+                "The package `duckdb` is not installed, and data files are read by it.",
+                hint="install `retinue[data]`",
+            ) from error
+        self._duckdb = duckdb
+        self._folder = folder
+        self._check = check
+        self._memory_mb = memory_mb
+        self._inner = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": f"{memory_mb}MiB"})
+        for name, value in _settings(folder):
+            self._inner.execute(f"SET {name} = {value}")
+
+    def close(self) -> None:
+        """Let go of the database and everything in it."""
+        self._inner.close()
+
+    def check(self) -> None:
+        """Go on, or raise what the caller's check raises."""
+        if self._check is not None:
+            self._check()
+
+    def clear(self, *, keep: Sequence[str]) -> None:
+        """Drop every table but those named in `keep` (unquoted): what a reading that failed has left."""
+        with suppress(self._duckdb.Error):  # the failure that led here is what the caller must hear of
+            for (name,) in self.run("SELECT table_name FROM duckdb_tables()"):
+                if name not in keep:
+                    self.run(f"DROP TABLE IF EXISTS {identifier(name)}")
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement of ours. Call it within `watched`."""
+        return self._inner.execute(sql, list(parameters) or None).fetchall()
+
+    def one(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        """The single row of a statement of ours."""
+        return self.run(sql, parameters)[0]
+
+    def fits(self, sql: str) -> bool:
+        """Run a statement of ours, which fails when a value does not fit the type it was taken for."""
+        try:
+            self._inner.execute(sql)
+        except (self._duckdb.ConversionException, self._duckdb.InvalidInputException, self._duckdb.OutOfRangeException):
+            return False
+        return True
+
+    @contextmanager
+    def reading(self, sql: str, parameters: Sequence[object]) -> Generator["duckdb.DuckDBPyRelation"]:
+        """What a caller's SELECT would give, in a transaction that cannot write.
+
+        Raises:
+            InvalidInput: It is not one statement, or not a SELECT, or DuckDB refuses it.
+        """
+        statement = self._only_select(sql)
+        self._inner.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield self._inner.sql(statement, params=list(parameters) or None)
+        finally:
+            self._inner.execute("ROLLBACK")
+
+    @contextmanager
+    def watched(self, subject: str) -> Generator[None]:
+        """Stop what runs in here when the caller's check raises, and turn DuckDB's errors into ours.
+
+        Raises:
+            InvalidInput: DuckDB refuses; `subject` begins the sentence that says so.
+            BudgetExceeded: The memory granted does not do.
+            AccessDenied: It would have looked outside.
+            RetinueError: Whatever the check raised.
+        """
+        raised: list[BaseException] = []
+        try:
+            with self._watching(raised):
+                yield
+        except self._duckdb.Error as error:
+            if raised:
+                raise raised[0] from None
+            raise self._translated(error, subject) from error
+        except MemoryError as error:
+            raise self._too_little_memory(subject) from error
+        if raised:
+            raise raised[0]
+
+    @contextmanager
+    def _watching(self, raised: list[BaseException]) -> Generator[None]:
+        check = self._check
+        if check is None:
+            yield
+            return
+        check()
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_EVERY_S):
+                try:
+                    check()
+                except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
+                    raised.append(error)
+                    break
+            # An interrupt between two statements is lost, so it is repeated until the work has ended.
+            while not ended.wait(_AGAIN_S):
+                self._inner.interrupt()
+
+        watcher = threading.Thread(target=watch, name="retinue-data-watch", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+    def _only_select(self, sql: str) -> "duckdb.Statement":
+        if "\0" in sql:
+            raise InvalidInput("The query holds a NUL character.", hint="leave it out")
+        statements = self._inner.extract_statements(sql.strip().rstrip(";"))
+        if len(statements) != 1:
+            raise InvalidInput(
+                f"The query holds {len(statements)} statements, and exactly one is run.", hint="give one SELECT"
+            )
+        if statements[0].type != self._duckdb.StatementType.SELECT:
+            raise InvalidInput(
+                f"A statement of the kind {statements[0].type.name} is not run.",
+                hint="give one SELECT; data is only read",
+            )
+        return statements[0]
+
+    def _translated(self, error: "duckdb.Error", subject: str) -> RetinueError:
+        if isinstance(error, self._duckdb.OutOfMemoryException):
+            return self._too_little_memory(subject)
+        if isinstance(error, self._duckdb.InterruptException):
+            return Canceled(f"{subject} was interrupted.")
+        said = _first_line(str(error).replace(self._folder, "…"))
+        if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
+            return Unavailable(f"{subject} broke the database: {said}", hint="leave that file out, and begin anew")
+        if isinstance(error, self._duckdb.PermissionException):
+            return AccessDenied(f"{subject} reaches outside: {said}", hint="ask only for the tables that were opened")
+        return InvalidInput(
+            f"{subject} is refused: {said}", hint=_hint(str(error)), suggestions=_suggestions(str(error))
+        )
+
+    def _too_little_memory(self, subject: str) -> BudgetExceeded:
+        return BudgetExceeded(
+            f"{subject} needs more than the {self._memory_mb} MiB of memory that are granted.",
+            hint="ask for fewer columns or rows, or grant more memory",
+            detail={"memory_mb": self._memory_mb},
+        )
+
+
+def _settings(folder: str) -> list[tuple[str, str]]:
+    """What is closed, in the order it must be: once the configuration is locked, nothing can be set."""
+    return [
+        ("allowed_directories", f"[{literal(folder)}]"),
+        ("temp_directory", "''"),
+        ("max_temp_directory_size", "'0B'"),
+        ("autoinstall_known_extensions", "false"),
+        ("autoload_known_extensions", "false"),
+        ("allow_community_extensions", "false"),
+        ("allow_persistent_secrets", "false"),
+        ("python_enable_replacements", "false"),
+        ("enable_external_file_cache", "false"),
+        ("preserve_insertion_order", "true"),
+        ("TimeZone", "'UTC'"),
+        ("enable_external_access", "false"),
+        ("lock_configuration", "true"),
+    ]
+
+
+def _first_line(said: str) -> str:
+    """The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped."""
+    line = said.partition("\n")[0]
+    kind, _, rest = line.partition(" Error: ")
+    return (rest if rest and len(kind) < 40 else line)[:300]
+
+
+def _suggestions(said: str) -> tuple[str, ...]:
+    """The names that DuckDB itself offers instead of a wrong one."""
+    for start in ("Did you mean ", "Candidate bindings: "):
+        _, found, rest = said.partition(start)
+        if found:
+            return tuple(part for part in rest.partition("\n")[0].split('"')[1::2] if part)[:5]
+    return ()
+
+
+def _hint(said: str) -> str:
+    names = _suggestions(said)
+    return f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"

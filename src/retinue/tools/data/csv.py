@@ -1,0 +1,256 @@
+"""Reads comma-, semicolon-, tab- and bar-separated files.
+
+The separator and the header are found in the first 128 KiB. A row with more or fewer cells than the header is left out
+and reported with its line, unless most rows are shorter: then their last cells are empty. Columns without a name, or
+with one that is taken, get one, and that is noted.
+"""
+
+# ruff: noqa: S608
+# SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from retinue.errors import InvalidInput
+from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.guess import Guess, guess
+from retinue.tools.data.lines import SKIPPED_SHOWN, Loaded, clipped
+from retinue.tools.data.names import identifier
+from retinue.tools.data.records import SkippedLine
+from retinue.tools.data.snapshot import CHUNK
+from retinue.tools.data.text import Text
+from retinue.tools.data.typed import notes_of, settled
+
+__all__ = ["Layout", "layout_of", "load"]
+
+# As many characters as a field of Python's reader may have, so that no head can be refused.
+_HEAD: Final = 131_072
+_SEPARATORS: Final = (",", ";", "\t", "|")
+_SAMPLE_ROWS: Final = 2000
+_SAMPLE_CELLS: Final = 200_000
+_WIDEST: Final = 1000
+_LONGEST_NAME: Final = 200
+_LONGEST_LINE: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file is laid out.
+
+    Attributes:
+        separator: What stands between two cells.
+        names: One a column, all different as SQL compares them.
+        rows: Some rows, each as wide as `names`.
+        begins: How many rows stand before the first row of data, blank ones and the header counted.
+        notes: What was supplied that the file does not say.
+        skipped: Lines before the header that are no table.
+        short_rows: What is done with rows of fewer cells than there are names.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    begins: int
+    notes: tuple[str, ...]
+    skipped: tuple[SkippedLine, ...]
+    short_rows: Literal["skipped", "filled"]
+
+
+def load(connection: Connection, text: Text, table: str, *, spare: Path) -> Loaded:
+    """Make the table `table` (quoted) of a separated file; `spare` may be written to.
+
+    Raises:
+        InvalidInput: It holds no columns.
+    """
+    path = text.file(spare)
+    layout = layout_of(_head(path))
+    names = layout.names[:_WIDEST]
+    guesses = {name: guess([row[place] for row in layout.rows if row[place]]) for place, name in enumerate(names)}
+    scan = _scan(path, layout)
+    # Nearly always the sample was right, and one pass over the file does.
+    if not connection.fits(_typed_copy(table, guesses, scan)):
+        _forget_rejects(connection)
+        whole = identifier("whole file")
+        connection.run(f"CREATE TABLE {whole} AS SELECT {', '.join(map(identifier, names))} FROM {scan}")
+        guesses = settled(connection, whole, guesses)
+        connection.run(_typed_copy(table, guesses, whole))
+        connection.run(f"DROP TABLE {whole}")
+    skipped, total = _rejects(connection, layout, path)
+    notes = (*text.notes, *layout.notes, *notes_of(guesses))
+    if len(layout.names) > _WIDEST:
+        notes = (*notes, f"The file has {len(layout.names):,} columns; the first {_WIDEST:,} were read.")
+    return Loaded(text.encoding, notes, skipped, total)
+
+
+def layout_of(head: str) -> Layout:
+    """The layout of a file that begins with `head`.
+
+    Raises:
+        InvalidInput: Nothing but empty lines is there.
+    """
+    readings = {separator: _read(head, separator) for separator in _SEPARATORS}
+    separator = max(_SEPARATORS, key=lambda one: _regularity(readings[one]))
+    lines = readings[separator]
+    if not lines:
+        raise InvalidInput("The file holds nothing but empty lines.", hint="name a file with data in it")
+    width = _width(lines)
+    head_is_wider = len(lines[0].cells) > width > 1 and _has_header([lines[0].cells]) and all(lines[0].cells)
+    if head_is_wider:
+        width = len(lines[0].cells)
+        lines = [replace(line, cells=line.cells + ("",) * (width - len(line.cells))) for line in lines]
+    first = next(place for place, line in enumerate(lines) if len(line.cells) == width)
+    skipped = tuple(
+        SkippedLine(line.number, "stands before the header", clipped(separator.join(line.cells)))
+        for line in lines[:first]
+    )
+    rows = [line.cells for line in lines[first:] if len(line.cells) == width]
+    has_header = _has_header(rows)
+    names, notes = _named(rows[0]) if has_header else _numbered(width)
+    if head_is_wider:
+        notes += ("Most rows are shorter than the header; their last cells are taken for empty.",)
+    begins = lines[first].row + has_header
+    return Layout(
+        separator, names, tuple(rows[has_header:]), begins, notes, skipped, "filled" if head_is_wider else "skipped"
+    )
+
+
+def _head(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        head = file.read(_HEAD)
+        if not file.read(1):
+            return head
+    # What is cut in the middle of a line says nothing; a single line longer than that is taken as it is.
+    return head[: head.rfind("\n") + 1] or head
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row that is not blank: how many rows, blank ones too, stand before it, and the number of its first line."""
+
+    row: int
+    number: int
+    cells: tuple[str, ...]
+
+
+def _read(head: str, separator: str) -> list[_Line]:
+    reader = csv.reader(head.splitlines(keepends=True), delimiter=separator)
+    found: list[_Line] = []
+    number, cells = 1, 0
+    for place, row in enumerate(reader):
+        if any(cell.strip() for cell in row):
+            found.append(_Line(place, number, tuple(row)))
+        number = reader.line_num + 1
+        cells += len(row)
+        if len(found) >= _SAMPLE_ROWS or cells >= _SAMPLE_CELLS:
+            break
+    return found
+
+
+def _regularity(lines: Sequence[_Line]) -> tuple[float, int]:
+    """How well a separator explains the rows: the share of equally wide ones, then their width."""
+    width = _width(lines)
+    return (sum(len(line.cells) == width for line in lines) / len(lines), width) if width > 1 else (0.0, 0)
+
+
+def _width(lines: Sequence[_Line]) -> int:
+    """The usual number of cells; of two equally usual ones the first."""
+    return Counter(len(line.cells) for line in lines).most_common(1)[0][0] if lines else 0
+
+
+def _has_header(rows: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the first row names the columns: none of its cells is a value such as those below it.
+
+    Years are let through beside other names, since tables have them as columns.
+    """
+    first = rows[0]
+    typed = [cell for cell in first if cell and guess([cell]).type != "text"]
+    if not typed:
+        return True
+    return len(typed) < len(first) and len(rows) > 1 and all(_is_year(cell) for cell in typed) and len(set(typed)) > 1
+
+
+def _is_year(cell: str) -> bool:
+    return len(cell) == 4 and cell.isdecimal() and 1800 <= int(cell) <= 2200
+
+
+def _numbered(width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = tuple(f"column_{place}" for place in range(1, width + 1))
+    return names, ("The file has no header; its columns are numbered.",)
+
+
+def _named(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A name for each column, and notes on those that the file does not give."""
+    names: list[str] = []
+    taken: set[str] = set()
+    supplied: list[str] = []
+    for place, cell in enumerate(header, start=1):
+        wanted = cell.strip()[:_LONGEST_NAME].replace("\0", "") or f"column_{place}"
+        name, count = wanted, 1
+        while name.lower() in taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        taken.add(name.lower())
+        names.append(name)
+        if name != cell.strip():
+            supplied.append(name)
+    if supplied:
+        shown = ", ".join(repr(name) for name in supplied[:5])
+        more = " and so on" if len(supplied) > 5 else ""
+        return tuple(names), (f"Columns without a name of their own ({len(supplied):,}) are called {shown}{more}.",)
+    return tuple(names), ()
+
+
+def _scan(path: Path, layout: Layout) -> str:
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in layout.names)
+    filled = ", null_padding=true, parallel=false" if layout.short_rows == "filled" else ""
+    return (
+        f"read_csv({literal(str(path))}, auto_detect=false, header=false, skip={layout.begins},"
+        f" columns={{{columns}}}, delim={literal(layout.separator)}, quote='\"', escape='\"', new_line='\\n',"
+        f" store_rejects=true, max_line_size={_LONGEST_LINE}{filled})"
+    )
+
+
+def _typed_copy(table: str, guesses: dict[str, Guess], source: str) -> str:
+    columns = ", ".join(f"{one.value(identifier(name))} AS {identifier(name)}" for name, one in guesses.items())
+    return f"CREATE TABLE {table} AS SELECT {columns} FROM {source}"
+
+
+def _rejects(connection: Connection, layout: Layout, path: Path) -> tuple[tuple[SkippedLine, ...], int]:
+    """The lines that are no rows, once a line, and how many there are."""
+    # A quote that is not closed takes lines with it; they are counted too.
+    (total,) = connection.one(
+        "SELECT coalesce(sum(lines), 0)::BIGINT FROM (SELECT max(1 + length(rtrim(csv_line, chr(10)))"
+        " - length(replace(rtrim(csv_line, chr(10)), chr(10), ''))) AS lines FROM reject_errors GROUP BY line)"
+    )
+    found = connection.run(
+        "SELECT min(line_byte_position) - 1, min(error_message), any_value(csv_line) FROM reject_errors"
+        f" GROUP BY line ORDER BY 1 LIMIT {SKIPPED_SHOWN}"
+    )
+    _forget_rejects(connection)
+    lines = _lines_at(path, [place for place, _, _ in found])
+    rejected = (
+        SkippedLine(line, clipped(reason), clipped(text or ""))
+        for line, (_, reason, text) in zip(lines, found, strict=True)
+    )
+    return (*layout.skipped, *rejected)[:SKIPPED_SHOWN], total + len(layout.skipped)
+
+
+def _lines_at(path: Path, places: Sequence[int]) -> list[int]:
+    """The numbers of the lines that begin at these bytes, in ascending order; DuckDB counts rows, not lines."""
+    numbers: list[int] = []
+    line = 1
+    with path.open("rb") as file:
+        for place in places:
+            while (left := place - file.tell()) > 0 and (chunk := file.read(min(left, CHUNK))):
+                line += chunk.count(b"\n")
+            numbers.append(line)
+    return numbers
+
+
+def _forget_rejects(connection: Connection) -> None:
+    connection.run("DROP TABLE IF EXISTS reject_errors")
+    connection.run("DROP TABLE IF EXISTS reject_scans")

@@ -1,0 +1,166 @@
+"""The files of a workspace as tables that can be asked in SQL."""
+
+# ruff: noqa: S608
+# SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, assert_never
+
+from retinue.contract.table import Cell
+from retinue.errors import InvalidInput
+from retinue.tools.data import csv, json, logs, parquet
+from retinue.tools.data.answers import answer, type_of
+from retinue.tools.data.connection import Connection
+from retinue.tools.data.lines import Loaded
+from retinue.tools.data.names import DATA_SUFFIXES, identifier, is_packed, kind_of, table_name
+from retinue.tools.data.records import Field, Kind, Rows, Source
+from retinue.tools.data.snapshot import Snapshot, take
+from retinue.tools.data.text import Text
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Data"]
+
+
+class Data:
+    """A database in memory, closed to everything but the files that `open` puts into it.
+
+    Nothing is written but copies of the opened files, to a folder of its own that is gone after `close`. Use it from
+    one thread, as a context manager.
+
+    Args:
+        workspace: Whose files may be opened.
+        check: Asked every few milliseconds while something runs, also from another thread; what it raises ends the
+            work, and is raised.
+        memory_mb: How many MiB the tables and queries may take, and how much of a file is read at most.
+        threads: How many threads DuckDB works with.
+
+    Raises:
+        NotInstalled: DuckDB is not installed.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        check: Callable[[], None] | None = None,
+        memory_mb: int = 1024,
+        threads: int = 2,
+    ) -> None:
+        self._workspace = workspace
+        self._max_bytes = memory_mb << 20
+        self._sources: dict[str, Source] = {}
+        self._scratch = tempfile.TemporaryDirectory(prefix="retinue-data-")
+        self._folder = Path(self._scratch.name)
+        try:
+            self._connection = Connection(str(self._folder), check=check, memory_mb=memory_mb, threads=threads)
+        except BaseException:
+            self._scratch.cleanup()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all tables, and of the folder."""
+        self._connection.close()
+        self._scratch.cleanup()
+
+    def open(self, path: str) -> Source:
+        """Make a data file of the workspace a table, as it stands now. A file that is opened already is not read again.
+
+        Raises:
+            InvalidInput: The name is no data file's, or the content is none of that kind.
+            ParseError: A JSON document cannot be read; `detail` has the line and column.
+            MissingFile: It is not there; `suggestions` has similar names.
+            AccessDenied: It may not be read.
+            BudgetExceeded: It does not fit into the memory granted.
+            Unavailable: It was changed while it was read.
+        """
+        kind = kind_of(path)
+        if kind is None:
+            raise InvalidInput(
+                f"{path!r} is not a data file by its name.", hint=f"name a file that ends in {', '.join(DATA_SUFFIXES)}"
+            )
+        place = self._workspace.relative(path)
+        if place in self._sources:
+            return self._sources[place]
+        table = table_name(path, taken=[one.table for one in self._sources.values()])
+        copy, spare = self._folder / "copy", self._folder / "spare"
+        try:
+            with self._connection.watched(f"{path!r} as {kind}"):
+                snapshot = take(
+                    self._workspace,
+                    path,
+                    copy,
+                    packing="gzip" if is_packed(path) else "none",
+                    max_bytes=self._max_bytes,
+                    check=self._connection.check,
+                )
+                source = self._source(path, table, kind, snapshot, self._loaded(kind, snapshot, table, spare))
+        except BaseException:
+            self._connection.clear(keep=[one.table for one in self._sources.values()])
+            raise
+        finally:
+            copy.unlink(missing_ok=True)
+            spare.unlink(missing_ok=True)
+        self._sources[place] = source
+        return source
+
+    def query(self, sql: str, parameters: Sequence[Cell] = (), *, limit: int = 10_000) -> Rows:
+        """The rows of one SELECT over the tables that were opened.
+
+        Args:
+            sql: The statement; `?` stands for a parameter.
+            parameters: The values of the parameters, in order.
+            limit: How many rows are given at most.
+
+        Raises:
+            InvalidInput: It is not one SELECT, or DuckDB refuses it; `suggestions` has similar names.
+            AccessDenied: It would read a file or address.
+            BudgetExceeded: It needs more memory than was granted.
+        """
+        if limit < 0:
+            raise InvalidInput(f"A limit of {limit} rows is none.", hint="give 0 or more")
+        with self._connection.watched("The query"), self._connection.reading(sql, parameters) as relation:
+            return answer(relation, limit=limit, sql=sql)
+
+    def _loaded(self, kind: Kind, snapshot: Snapshot, table: str, spare: Path) -> Loaded:
+        connection, name = self._connection, identifier(table)
+        if kind == "parquet":
+            return parquet.load(connection, snapshot, name)
+        text = Text(snapshot, check=connection.check)
+        match kind:
+            case "csv":
+                return csv.load(connection, text, name, spare=spare)
+            case "json":
+                return json.load(connection, text, name)
+            case "jsonl":
+                return json.load_lines(connection, text, name)
+            case "log":
+                return logs.load(connection, text, name, changed=snapshot.changed)
+            case _:
+                assert_never(kind)
+
+    def _source(self, path: str, table: str, kind: Kind, snapshot: Snapshot, loaded: Loaded) -> Source:
+        (rows,) = self._connection.one(f"SELECT count(*) FROM {identifier(table)}")
+        described = self._connection.run(f"DESCRIBE {identifier(table)}")
+        return Source(
+            path=path,
+            table=table,
+            kind=kind,
+            fields=tuple(Field(name, type_of(sql_type), sql_type) for name, sql_type, *_ in described),
+            rows=rows,
+            bytes=snapshot.size,
+            encoding=loaded.encoding,
+            skipped=loaded.skipped,
+            skipped_total=loaded.skipped_total,
+            notes=loaded.notes,
+        )

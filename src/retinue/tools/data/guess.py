@@ -1,0 +1,214 @@
+"""What the texts of a column are, judged by some of them; and the SQL that holds all of them to it.
+
+Nothing is invented: a text is a number only if the number says everything the text says, so codes with leading zeros,
+`+49…` and numbers of more digits than fit stay text, and so does a date whose day and month cannot be told apart. The
+judgement is over a sample; `Guess.value` fails on the first text that does not fit it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from retinue.tools.data.records import FieldType
+
+__all__ = ["MARKERS", "Guess", "guess"]
+
+MARKERS: Final = frozenset({"NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "\\N", "-", "?"})
+"""What other programs write for "no value". One of them in a column that else fits a type is read so, with a note."""
+
+_INTEGER: Final = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})?(?:\.\d+|(?<=\d)\.?)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_COMMA: Final = re.compile(r"-?(?:0|[1-9]\d{0,14}|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?", re.ASCII)
+_NO_THOUSANDS: Final = re.compile(r".*,(?:\d{1,2}|\d{4,})", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?", re.ASCII)
+_ZONED: Final = re.compile(_STAMP.pattern + r" ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.ASCII)
+_TIME: Final = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?", re.ASCII)
+_WRITTEN_DATE: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}", re.ASCII)
+_MOST: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A type for a column.
+
+    Attributes:
+        type: What its values are.
+        form: For a date its `strptime` format, when that is not ISO; `comma` for decimal commas; `zone` for times with
+            an offset; `none` when no value was seen.
+        marker: The text that stands for "no value" beside the empty cell.
+        padded: Whether spaces stand around the values.
+        note: Why it is text although something else seemed near.
+    """
+
+    type: FieldType
+    form: str = ""
+    marker: str | None = None
+    padded: bool = False
+    note: str = ""
+
+    def value(self, name: str) -> str:
+        """The SQL of the typed value of the column `name` (quoted); it raises where a text does not fit."""
+        if self.type == "text":
+            return f"CASE WHEN {name} IS NULL THEN {name} ELSE error('misfit') END" if self.form == "none" else name
+        typed = f"WHEN {self._fits(name)} THEN {self._typed(name)} ELSE error('misfit') END"
+        return f"CASE WHEN {self._absent(name)} THEN NULL {typed}"
+
+    def misfit(self, name: str) -> str:
+        """The SQL of whether a text does not fit."""
+        return f"NOT coalesce({self._absent(name)} OR {self._fits(name)}, false)"
+
+    def wider(self, first: str, last: str) -> "Guess | None":
+        """What to try next when texts from `first` to `last` do not fit; None when nothing but text is left."""
+        if self.marker is None and first == last and first.strip() in MARKERS:
+            return replace(self, marker=first)
+        if self.type == "integer":
+            return replace(self, type="number")
+        if self.type == "date" and not self.form:
+            return replace(self, type="timestamp")
+        return None
+
+    def _absent(self, name: str) -> str:
+        if self.marker is None:
+            return f"{name} IS NULL"
+        quoted = self.marker.replace("'", "''")
+        return f"({name} IS NULL OR {name} = '{quoted}')"
+
+    def _text(self, name: str) -> str:
+        return f"trim({name})" if self.padded else name
+
+    def _typed(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+        text = self._text(name)
+        match self.type:
+            case "integer":
+                return f"TRY_CAST({text} AS BIGINT)"
+            case "number":
+                plain = f"replace(replace({text}, '.', ''), ',', '.')" if self.form == "comma" else text
+                return f"TRY_CAST({plain} AS DOUBLE)"
+            case "boolean":
+                return f"(lower({text}) = 'true')"
+            case "date":
+                return (
+                    f"CAST(try_strptime({text}, '{self.form}') AS DATE)" if self.form else f"TRY_CAST({text} AS DATE)"
+                )
+            case "timestamp":
+                zoned = f"CAST(TRY_CAST({text} AS TIMESTAMPTZ) AS TIMESTAMP)"
+                return zoned if self.form == "zone" else f"TRY_CAST({text} AS TIMESTAMP)"
+            case "time":
+                return f"TRY_CAST({text} AS TIME)"
+            case "text" | "list" | "other":
+                return "NULL"
+            case _:
+                assert_never(self.type)
+
+    def _fits(self, name: str) -> str:  # noqa: PLR0911 - a type, a line
+        text, typed = self._text(name), self._typed(name)
+        match self.type:
+            case "integer":
+                return f"{text} = CAST({typed} AS VARCHAR)"
+            case "number" if self.form == "comma":
+                return f"regexp_full_match({text}, '{_COMMA.pattern}')"
+            case "number":
+                # Compared as text: a zero before other digits, or a plus, would not come back as it was written.
+                return (
+                    f"abs({typed}) < 1e15 AND NOT ({text} BETWEEN '00' AND '09~' OR {text} BETWEEN '-00' AND '-09~'"
+                    f" OR {text} BETWEEN '+' AND '+~' OR contains({text}, '_'))"
+                )
+            case "boolean":
+                return f"lower({text}) IN ('true', 'false')"
+            case "date" if not self.form:
+                return f"{typed} IS NOT NULL AND strlen({text}) = 10"
+            case "timestamp":
+                has_zone = f"regexp_matches({text}, '(Z|:\\d\\d(\\.\\d+)? ?[+-]\\d\\d(:?\\d\\d)?)$')"
+                if self.form == "zone":
+                    return f"{typed} IS NOT NULL AND {has_zone}"
+                # The usual form is seen by its length, which is cheaper than a pattern.
+                return f"{typed} IS NOT NULL AND (strlen({text}) = 19 AND {text}[17] = ':' OR NOT {has_zone})"
+            case "date" | "time":
+                return f"{typed} IS NOT NULL"
+            case "text" | "list" | "other":
+                return "false"
+            case _:
+                assert_never(self.type)
+
+
+def guess(values: Sequence[str]) -> Guess:
+    """What `values`, none of them empty, are."""
+    if not values:
+        return Guess("text", form="none")
+    padded = any(value != value.strip() for value in values)
+    plain = [value.strip() for value in values] if padded else list(values)
+    markers = MARKERS.intersection(plain)
+    marker = None
+    if len(markers) == 1:
+        marker = next(iter(markers))
+        plain = [value for value in plain if value != marker]
+        if not plain:
+            return Guess("text")
+    found = _type_of(plain)
+    if found.type == "text":
+        return found if found.note else replace(found, note=_almost(plain))
+    return replace(found, marker=_as_written(marker, values), padded=padded)
+
+
+def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a line
+    def all_fit(pattern: re.Pattern[str]) -> bool:
+        return all(pattern.fullmatch(value) for value in values)
+
+    if all_fit(_INTEGER):
+        return Guess("integer")
+    if all_fit(_NUMBER):
+        return Guess("number")
+    if all_fit(_COMMA):
+        if any(_NO_THOUSANDS.fullmatch(value) for value in values):
+            return Guess("number", form="comma")
+        return Guess("text", note="its commas or points may part thousands or decimals")
+    if all(value.lower() in ("true", "false") for value in values):
+        return Guess("boolean")
+    if all_fit(_DATE):
+        return Guess("date")
+    if all_fit(_STAMP):
+        return Guess("timestamp")
+    if all_fit(_ZONED):
+        return Guess("timestamp", form="zone")
+    if all_fit(_TIME):
+        return Guess("time")
+    return _written_date(values)
+
+
+def _written_date(values: Sequence[str]) -> Guess:
+    """A date such as `31.12.2024`, if it can be told which is the day."""
+    matches = [_WRITTEN_DATE.fullmatch(value) for value in values]
+    parts = [(int(match[1]), match[2], int(match[3])) for match in matches if match]
+    signs = {sign for _, sign, _ in parts}
+    if len(parts) < len(values) or len(signs) != 1:
+        return Guess("text")
+    sign = signs.pop()
+    day_first = all(month <= 12 for _, _, month in parts)
+    month_first = all(month <= 12 for month, _, _ in parts)
+    if day_first and month_first:
+        return Guess("text", note="its dates do not tell the day from the month")
+    if day_first:
+        return Guess("date", form=f"%d{sign}%m{sign}%Y")
+    if month_first:
+        return Guess("date", form=f"%m{sign}%d{sign}%Y")
+    return Guess("text", note="its dates are not all written in the same order")
+
+
+def _almost(values: Sequence[str]) -> str:
+    """Why a column that is mostly numbers is none."""
+    numbers = [value for value in values if _NUMBER.fullmatch(value)]
+    if all(re.fullmatch(r"\+?-?[\d.]+", value, re.ASCII) for value in values) and any(
+        value[0] == "0" for value in values
+    ):
+        return "some of its digits begin with a zero that a number would lose"
+    if len(values) > len(numbers) >= _MOST * len(values):
+        odd = next(value for value in values if not _NUMBER.fullmatch(value))
+        return f"it holds numbers, but also {odd[:40]!r}"
+    return ""
+
+
+def _as_written(marker: str | None, values: Sequence[str]) -> str | None:
+    """`marker` with the spaces that stand around it, which SQL compares too."""
+    return marker if marker is None else next(value for value in values if value.strip() == marker)

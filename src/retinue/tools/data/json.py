@@ -1,0 +1,234 @@
+"""Reads JSON: an array of objects, one object, or an object a line.
+
+Each key of the outermost objects becomes a column; nested objects and lists stay what they are, as STRUCT and LIST. A
+key that holds values of several kinds becomes text. Texts that are dates or times all through become such. JSON that is
+no table (a number, an array of numbers) is refused, and so is one nested deeper than 128.
+"""
+
+# ruff: noqa: S608
+# SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, cast
+
+from retinue.errors import InvalidInput, ParseError
+from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.guess import guess
+from retinue.tools.data.lines import BLANK, SKIPPED_SHOWN, Loaded, clipped, skipped_lines, table_of_lines
+from retinue.tools.data.names import identifier
+from retinue.tools.data.records import SkippedLine
+from retinue.tools.data.text import Text
+from retinue.tools.data.typed import notes_of, settled, values_of
+
+__all__ = ["columns_from", "drop_deep", "is_object", "load", "load_lines"]
+
+_TIMES: Final = ("date", "timestamp", "time")
+_WIDEST: Final = 1000
+_DEEPEST: Final = 120
+_ELEMENTS: Final = identifier("elements of the file")
+_NO_ROWS: Final = "give an array of objects, or one object a line"
+
+
+def load_lines(connection: Connection, text: Text, table: str) -> Loaded:
+    """Make the table `table` (quoted) of a file with an object a line. A line that holds none is reported.
+
+    Raises:
+        InvalidInput: No line holds an object.
+    """
+    with table_of_lines(connection, text) as lines:
+        connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
+        skipped, total = _drop_others(connection, lines, reason="is not a JSON object")
+        notes = columns_from(connection, lines, table)
+    return Loaded(text.encoding, (*text.notes, *notes), skipped, total)
+
+
+def load(connection: Connection, text: Text, table: str) -> Loaded:
+    """Make the table `table` (quoted) of a JSON document, or of lines that each are one.
+
+    Raises:
+        InvalidInput: It is no table.
+        ParseError: It is no JSON.
+    """
+    whole = "".join(text.pieces())
+    if not connection.one("SELECT json_valid(?)", (whole,))[0]:
+        first_line = whole.lstrip().partition("\n")[0]
+        if connection.one(f"SELECT {is_object('$1::VARCHAR')}", (first_line,))[0]:
+            return load_lines(connection, text, table)
+        raise _unreadable(whole)
+    path, notes = _place_of_rows(connection, whole)
+    connection.run(
+        f"CREATE TABLE {_ELEMENTS} AS SELECT row_number() OVER () AS line, text FROM (SELECT unnest("
+        "CASE json_type($1, $2) WHEN 'ARRAY' THEN from_json(json_extract($1, $2), '[\"JSON\"]')"
+        " ELSE [json_extract($1, $2)] END)::VARCHAR AS text)",
+        (whole, path),
+    )
+    skipped, total = _drop_others(connection, _ELEMENTS, reason="is not an object; the line is its place in the array")
+    notes += columns_from(connection, _ELEMENTS, table)
+    connection.run(f"DROP TABLE {_ELEMENTS}")
+    return Loaded(text.encoding, (*text.notes, *notes), skipped, total)
+
+
+def columns_from(connection: Connection, source: str, table: str, *, beside: Sequence[str] = ()) -> tuple[str, ...]:
+    """Make `table` of the objects in the column `text` of `source`, a column a key, and say what was odd about it.
+
+    Args:
+        connection: Where both tables are.
+        source: A table of lines, by its quoted name; each text is a JSON object.
+        table: The quoted name of the table to make.
+        beside: Columns of `source` that stand in `table` too, before the keys.
+
+    Raises:
+        InvalidInput: There is not a single object.
+    """
+    (structure,) = connection.one(f"SELECT json_group_structure(text::JSON) FROM {source}")
+    keys: object = json.loads(structure or "{}")
+    if not isinstance(keys, dict) or not keys:
+        raise InvalidInput("There is no object with a key in it, so there are no rows.", hint=_NO_ROWS)
+    keys = cast("dict[str, object]", keys)
+    named, notes = _named(keys, beside)
+    shapes = {key: "VARCHAR" if _is_odd(keys[key]) else _shape(keys[key]) for key in named}
+    # Nearly always a BIGINT holds all integers of a column; a HUGEINT holds whatever DuckDB took for one.
+    if not connection.fits(_copy(source, table, shapes, named, beside, integer="BIGINT")):
+        connection.run(_copy(source, table, shapes, named, beside, integer="HUGEINT"))
+    odd = [name for key, name in named.items() if _is_odd(keys[key])]
+    notes += tuple(f"Column {name!r} holds objects whose keys SQL cannot tell apart; it is text." for name in odd)
+    mixed = [name for key, name in named.items() if keys[key] == "JSON"]
+    notes += tuple(f"Column {name!r} holds values of several kinds; it is text." for name in mixed)
+    return (*notes, *_with_times(connection, table, [name for key, name in named.items() if keys[key] == "VARCHAR"]))
+
+
+def _place_of_rows(connection: Connection, whole: str) -> tuple[str, tuple[str, ...]]:
+    """Where in a document the rows are, as a JSON Pointer, and what to say about it."""
+    (kind,) = connection.one("SELECT json_type(?)", (whole,))
+    if kind == "ARRAY":
+        return "", ()
+    if kind != "OBJECT":
+        raise InvalidInput("The JSON document is a single value, so there are no rows.", hint=_NO_ROWS)
+    (keys,) = connection.one("SELECT json_keys(?)", (whole,))
+    pointers = {key: "/" + key.replace("~", "~0").replace("/", "~1") for key in keys[:_WIDEST]}
+    lists = [
+        key
+        for key, place in pointers.items()
+        if connection.one("SELECT json_type($1, $2 || '/0') = 'OBJECT'", (whole, place))[0]
+    ]
+    if len(lists) == 1:
+        return pointers[lists[0]], (f"The rows are those of the list {lists[0]!r} in the document.",)
+    return "", ()
+
+
+def _drop_others(connection: Connection, source: str, *, reason: str) -> tuple[tuple[SkippedLine, ...], int]:
+    """Leave only the objects in a table of lines; gives what was not one, or was nested too deeply to be read."""
+    skipped, total = skipped_lines(connection, source, where=f"NOT {is_object('text')}", reason=reason)
+    if total:
+        connection.run(f"DELETE FROM {source} WHERE NOT {is_object('text')}")
+    if numbers := drop_deep(connection, source):
+        deep = tuple(SkippedLine(line, "is nested too deeply", text) for line, text in numbers)
+        skipped = tuple(sorted((*skipped, *deep), key=lambda one: one.line)[:SKIPPED_SHOWN])
+        total += len(deep)
+    return skipped, total
+
+
+def drop_deep(connection: Connection, source: str) -> list[tuple[int, str]]:
+    """Take the objects out of a table of lines that DuckDB must not see: it breaks off for good at 128 levels.
+
+    Gives their lines and how they begin. What has few brackets is not even looked at.
+    """
+    brackets = "length(text) - length(translate(text, '[{', ''))"
+    suspects = connection.run(f"SELECT line, text FROM {source} WHERE {brackets} >= {_DEEPEST}")
+    found = [(line, clipped(text)) for line, text in suspects if _depth(text) >= _DEEPEST]
+    if found:
+        connection.run(f"DELETE FROM {source} WHERE line IN ({', '.join(str(line) for line, _ in found)})")
+    return found
+
+
+def is_object(text: str) -> str:
+    """The SQL of whether a text is a JSON object."""
+    return f"CASE WHEN json_valid({text}) THEN json_type({text}) = 'OBJECT' ELSE false END"
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at most at once."""
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[{\]}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _named(keys: Iterable[str], beside: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The column of each key. Keys that differ by case alone cannot be told apart in SQL, so only the first is read."""
+    named: dict[str, str] = {}
+    left_out: list[str] = []
+    seen: set[str] = set()
+    for key in keys:
+        if not key or "\0" in key or key.lower() in seen or len(named) >= _WIDEST:
+            left_out.append(key)
+            continue
+        seen.add(key.lower())
+        named[key] = f"{key}_2" if key.lower() in beside else key
+    if not left_out:
+        return named, ()
+    shown = ", ".join(repr(key[:40]) for key in left_out[:5])
+    return named, (f"{len(left_out):,} keys were not read (unnamed, alike but for case, or too many): {shown}.",)
+
+
+def _shape(structure: object) -> object:
+    """What `from_json` shall make of a part that DuckDB described by `structure`; what is of no one kind is text."""
+    if isinstance(structure, list):
+        return [_shape(inner) for inner in cast("list[object]", structure)]
+    if isinstance(structure, dict):
+        return {key: _shape(inner) for key, inner in cast("dict[str, object]", structure).items()}
+    return "VARCHAR" if structure in ("JSON", "NULL") else structure
+
+
+def _is_odd(structure: object) -> bool:
+    """Whether there is a key somewhere that is empty, or differs from its neighbour by case alone."""
+    if isinstance(structure, list):
+        return any(_is_odd(inner) for inner in cast("list[object]", structure))
+    if isinstance(structure, dict):
+        inside = cast("dict[str, object]", structure)
+        return len(_named(inside, ())[0]) < len(inside) or any(_is_odd(inner) for inner in inside.values())
+    return False
+
+
+def _copy(
+    source: str, table: str, shapes: dict[str, object], named: dict[str, str], beside: Sequence[str], *, integer: str
+) -> str:
+    """The SQL that makes `table`. Unsigned numbers would not survive a subtraction, so none are left."""
+    columns = [identifier(column) for column in beside]
+    for key, name in named.items():
+        value = f"found.{identifier(key)}"
+        columns.append(f"{f'CAST({value} AS {integer})' if shapes[key] == 'UBIGINT' else value} AS {identifier(name)}")
+    shape = literal(json.dumps(shapes, ensure_ascii=False))
+    found = f"SELECT *, from_json(text, {shape}) AS found FROM {source}"
+    return f"CREATE TABLE {table} AS SELECT {', '.join(columns)} FROM ({found})"
+
+
+def _with_times(connection: Connection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Give the columns of `table` that hold dates and times all through these types."""
+    guesses = {name: guess(values_of(connection, table, name)) for name in texts}
+    guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and one.marker is None}
+    if not guesses:
+        return ()
+    found = {name: one for name, one in settled(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES}
+    for name, one in found.items():
+        column = identifier(name)
+        (sql_type,) = connection.one(f"SELECT any_value(typeof({one.value(column)})) FROM {table}")
+        connection.run(f"ALTER TABLE {table} ALTER {column} TYPE {sql_type} USING {one.value(column)}")
+    return notes_of(found)
+
+
+def _unreadable(whole: str) -> InvalidInput | ParseError:
+    try:
+        json.loads(whole)
+    except json.JSONDecodeError as error:
+        return ParseError(
+            f"The file is no JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
+            hint="mend it there; for one object a line, name it .jsonl",
+            detail={"line": error.lineno, "column": error.colno},
+        )
+    except RecursionError:
+        return InvalidInput("The JSON is nested too deeply.", hint=_NO_ROWS)
+    return InvalidInput("The file is no JSON that can be read.", hint=_NO_ROWS)

@@ -1,0 +1,195 @@
+"""Reads logs: every line that is not blank stands in the table, whether or not it could be taken apart.
+
+`line` is the number of a line and `text` the whole of it; `at` is its time as a timestamp, in UTC where the log says
+how far it is from that. Which other columns there are depends on the format (see `formats`), which is found from a
+sample. A line that does not fit keeps its text and has no values beside it; in a format whose entries may take several
+lines (a traceback, a wrapped message) it belongs to the entry before it, as `continued` more lines in `text`. Of a line
+over 64 KiB only the beginning is taken apart.
+"""
+
+# ruff: noqa: S608
+# SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from retinue.tools.data.connection import Connection, literal
+from retinue.tools.data.formats import FORMATS, PLAIN, Format
+from retinue.tools.data.json import columns_from, drop_deep, is_object
+from retinue.tools.data.lines import BLANK, Loaded, table_of_lines
+from retinue.tools.data.names import identifier
+from retinue.tools.data.text import Text
+
+__all__ = ["load"]
+
+_SAMPLE: Final = 200
+_LEAST_JSON: Final = 0.5
+_PARSED: Final = identifier("parsed lines")
+_OBJECTS: Final = identifier("lines with objects")
+_KEYS: Final = {
+    "at": ("at", "time", "timestamp", "@timestamp", "ts", "datetime", "date", "asctime", "t"),
+    "level": ("level", "lvl", "severity", "levelname", "log.level", "loglevel"),
+    "message": ("message", "msg", "event", "body"),
+}
+_AT: Final = identifier("at")
+_LONGEST: Final = 65_536
+_NO_TIMES: Final = "No time stamps were recognised, so `at` is empty."
+
+
+def load(connection: Connection, text: Text, table: str, *, changed: datetime) -> Loaded:
+    """Make the table `table` (quoted) of a log.
+
+    Args:
+        connection: Where to make it.
+        text: The log.
+        table: Its quoted name.
+        changed: When the file was changed last, for a format whose stamps name no year.
+    """
+    with table_of_lines(connection, text) as lines:
+        connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
+        form = _form_of(connection, lines)
+        if form is None:
+            notes = _from_objects(connection, lines, table)
+        else:
+            notes = _from_lines(connection, lines, table, form, changed)
+    return Loaded(text.encoding, (*text.notes, *notes))
+
+
+def _form_of(connection: Connection, lines: str) -> Format | None:
+    """The format that most lines of a sample fit; None when they are JSON objects."""
+    fits = [f"regexp_matches(text, {literal(form.pattern)})" for form in FORMATS]
+    (total,) = connection.one(f"SELECT count(*) FROM {lines}")
+    step = max(1, total // _SAMPLE)
+    sample = (
+        f"SELECT left(text, 4000) AS text FROM (SELECT text, row_number() OVER () AS place FROM {lines})"
+        f" WHERE place <= {_SAMPLE} OR place % {step} = 0"
+    )
+    asked = ", ".join(f"count(*) FILTER (WHERE {one})" for one in (is_object("text"), *fits))
+    seen, objects, *counts = connection.one(f"SELECT count(*), {asked} FROM ({sample})")
+    if seen and objects >= _LEAST_JSON * seen:
+        return None
+    good = [(count, form) for form, count in zip(FORMATS, counts, strict=True) if count and count >= form.least * seen]
+    # A format of single lines says more of each than one that takes every other line for a continuation.
+    of_lines = [one for one in good if one[1].entry == "line"]
+    return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN))[1]
+
+
+def _from_lines(connection: Connection, lines: str, table: str, form: Format, changed: datetime) -> tuple[str, ...]:
+    groups = ", ".join(literal(group) for group in form.groups)
+    inner = "".join(f", {sql} AS {name}" for name, sql in form.inner.items())
+    columns = ", ".join(f"{_dated(sql, changed)} AS {identifier(name)}" for name, sql in form.columns.items())
+    head = f"CASE WHEN strlen(text) > {_LONGEST} THEN left(text, {_LONGEST}) ELSE text END"
+    known = f"f.{form.groups[0]} <> '' AS fits, {_zone(form)} AS zoned"
+    connection.run(
+        f"CREATE TABLE {_PARSED} AS SELECT line, {known}, {columns}, text"
+        f" FROM (SELECT *{inner} FROM"
+        f" (SELECT line, text, regexp_extract({head}, {literal(form.pattern)}, [{groups}]) AS f FROM {lines}))"
+    )
+    empty = _empty(connection, form)
+    kept = ", ".join(identifier(name) for name in _in_order(form) if name not in empty)
+    (entries, misfits, first, zoned) = connection.one(
+        f"SELECT count(*) FILTER (WHERE fits), count(*) FILTER (WHERE NOT fits), min(line) FILTER (WHERE fits), "
+        f" count(*) FILTER (WHERE fits AND zoned) FROM {_PARSED}"
+    )
+    if form.entry == "block":
+        connection.run(_blocks(table, kept))
+        (before,) = connection.one(f"SELECT count(*) FROM {table} WHERE line < $1", (first or 0,))
+        notes = _misfit_notes(before, misfits - before)
+    else:
+        connection.run(f"CREATE TABLE {table} AS SELECT line, {kept}, text FROM {_PARSED}")
+        notes = _misfit_notes(misfits, 0)
+    connection.run(f"DROP TABLE {_PARSED}")
+    return (*notes, _time_note(form, changed, zoned=zoned, entries=entries))
+
+
+def _zone(form: Format) -> str:
+    return "f.zone <> ''" if "zone" in form.groups else str(form.zone == "utc").lower()
+
+
+def _dated(sql: str, changed: datetime) -> str:
+    """The SQL of a column with the year that the stamps do not name: the last one in which they are not to come."""
+    if "{changed}" not in sql:
+        return sql
+    return sql.format(year=changed.year, year_before=changed.year - 1, changed=changed.isoformat(sep=" "))
+
+
+def _empty(connection: Connection, form: Format) -> set[str]:
+    """The optional columns in which no line has a value."""
+    if not form.optional:
+        return set()
+    counts = connection.one(
+        f"SELECT {', '.join(f'count({identifier(name)})' for name in form.optional)} FROM {_PARSED}"
+    )
+    return {name for name, count in zip(form.optional, counts, strict=True) if not count}
+
+
+def _in_order(form: Format) -> Sequence[str]:
+    """The columns, the time first."""
+    return ("at", *(name for name in form.columns if name != "at"))
+
+
+def _blocks(table: str, kept: str) -> str:
+    """The SQL that joins lines which fit no format to the entry before them."""
+    return (
+        f"CREATE TABLE {table} AS WITH placed AS (SELECT *, max(CASE WHEN fits THEN line END) OVER (ORDER BY line ROWS"
+        f" UNBOUNDED PRECEDING) AS entry FROM {_PARSED}),"
+        " more AS (SELECT entry, count(*) AS continued, string_agg(text, chr(10) ORDER BY line) AS more FROM placed"
+        " WHERE NOT fits AND entry IS NOT NULL GROUP BY entry)"
+        f" SELECT line, {kept}, coalesce(more.continued, 0) AS continued, concat_ws(chr(10), text, more.more) AS text"
+        " FROM placed LEFT JOIN more ON placed.line = more.entry WHERE fits OR placed.entry IS NULL ORDER BY line"
+    )
+
+
+def _misfit_notes(unread: int, continued: int) -> tuple[str, ...]:
+    notes: list[str] = []
+    if unread:
+        notes.append(f"Lines that fit no known format, and have their text only: {unread:,}.")
+    if continued:
+        notes.append(f"Lines without a beginning of their own, which belong to the entry before them: {continued:,}.")
+    return tuple(notes)
+
+
+def _time_note(form: Format, changed: datetime, *, zoned: int, entries: int) -> str:
+    if zoned:
+        return "Times are given in UTC" + ("." if zoned == entries else "; those without a zone as they stand.")
+    if form.zone == "no year":
+        until = f"the last before the file was changed in {changed:%B %Y}"
+        return f"The time stamps name no year and no zone; they are taken for {until}."
+    return _NO_TIMES if form.zone == "none" else "The time stamps name no zone; they are given as they stand."
+
+
+def _from_objects(connection: Connection, lines: str, table: str) -> tuple[str, ...]:
+    """A log of JSON objects: a column a key, with the names that the other formats have for time, level and message."""
+    connection.run(f"CREATE TABLE {_OBJECTS} AS SELECT * FROM {lines} WHERE {is_object('text')}")
+    drop_deep(connection, _OBJECTS)
+    notes = columns_from(connection, _OBJECTS, table, beside=("line", "text"))
+    connection.run(f"DROP TABLE {_OBJECTS}")
+    others = f"FROM {lines} WHERE line NOT IN (SELECT line FROM {table})"
+    (unread,) = connection.one(f"SELECT count(*) {others}")
+    connection.run(f"INSERT INTO {table} (line, text) SELECT line, text {others}")
+    types = {name: sql_type for name, sql_type, *_ in connection.run(f"DESCRIBE {table}")}
+    for target, keys in _KEYS.items():
+        found = next((key for key in keys if key in types and _can_be(target, types[key])), None)
+        if found is not None and found != target and target not in types:
+            connection.run(f"ALTER TABLE {table} RENAME {identifier(found)} TO {identifier(target)}")
+            types[target] = types.pop(found)
+    return (*notes, *_misfit_notes(unread, 0), *_moments(connection, table, types.get("at")))
+
+
+def _can_be(target: str, sql_type: str) -> bool:
+    return sql_type in ("TIMESTAMP", "BIGINT", "DOUBLE") if target == "at" else sql_type == "VARCHAR"
+
+
+def _moments(connection: Connection, table: str, sql_type: str | None) -> tuple[str, ...]:
+    """Make `at` a timestamp if it is there, else add it; gives what to say about it."""
+    if sql_type is None:
+        connection.run(f"ALTER TABLE {table} ADD COLUMN {_AT} TIMESTAMP")
+        return (_NO_TIMES,)
+    if sql_type not in ("BIGINT", "DOUBLE"):
+        return ()
+    # Today is 1.8e9 in seconds; each finer unit has three digits more.
+    sizes = "WHEN c > 1e17 THEN c / 1e3 WHEN c > 1e14 THEN c WHEN c > 1e11 THEN c * 1e3 ELSE c * 1e6"
+    microseconds = f"CAST(round(CASE {sizes} END) AS BIGINT)".replace("c ", f"{_AT} ")
+    connection.run(f"ALTER TABLE {table} ALTER {_AT} TYPE TIMESTAMP USING make_timestamp({microseconds})")
+    return ("Times were counted since 1970 and are given in UTC.",)

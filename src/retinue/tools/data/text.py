@@ -1,0 +1,134 @@
+"""The text of a snapshot: in which encoding it stands, and its lines in whole pieces.
+
+Lines end at LF or CRLF (at CR in a file that has no other line end) and come out with LF. What is neither UTF-8 nor
+marked as UTF-16 or UTF-32 is read line by line, so that a file which several programs wrote keeps its good lines; the
+others are read as Latin-1, and counted.
+"""
+
+import codecs
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from retinue.errors import InvalidInput
+from retinue.tools.data.snapshot import Snapshot
+from retinue.tools.encoding import encoding_of
+
+__all__ = ["Text"]
+
+_SNIFFED: Final = 8192
+_LEAST_TEXT: Final = 0.98
+# The controls that no text holds: all but tab, line ends, bell, backspace, form feed and escape.
+_NO_TEXT: Final = bytes({*range(32)} - {*range(7, 14), 27})
+
+
+class Text:
+    """The text of `snapshot`. `encoding` and `notes` are complete once it has been read to its end.
+
+    Raises:
+        InvalidInput: It is empty, or no text.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, check: Callable[[], None]) -> None:
+        self._snapshot = snapshot
+        self._check = check
+        self._nuls = 0
+        self._latin_lines = 0
+        self._utf8_lines = 0
+        head = next(self._snapshot.chunks(check), b"")[:_SNIFFED]
+        self._marked = encoding_of(head)
+        if not head:
+            raise InvalidInput(f"{snapshot.name!r} is empty.", hint="name a file with data in it")
+        if self._marked is None and len(head.translate(None, _NO_TEXT)) < len(head) * _LEAST_TEXT:
+            raise InvalidInput(f"{snapshot.name!r} is a binary file.", hint="name a text file, or a Parquet file")
+        self._ends_in_carriage_returns = b"\r" in head and b"\n" not in head
+
+    @property
+    def encoding(self) -> str:
+        """How it was read: a codec of the standard library, or two where lines differ."""
+        if not self._latin_lines:
+            return self._marked or "utf-8"
+        return "utf-8, latin-1" if self._utf8_lines else "latin-1"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd about it."""
+        found: list[str] = []
+        if self._latin_lines:
+            found.append(f"Lines that are not UTF-8 and were read as Latin-1: {self._latin_lines:,}.")
+        if self._nuls:
+            found.append(f"NUL characters, read as `\N{REPLACEMENT CHARACTER}`: {self._nuls:,}.")
+        if self._snapshot.grew:
+            found.append("The file grew while it was read; it counts as it stood when it was opened.")
+        return tuple(found)
+
+    def pieces(self) -> Iterator[str]:
+        """The text, each piece a number of whole lines; only the last may lack its line end."""
+        parts: list[bytes] = []
+        for chunk in self._utf8_chunks():
+            cut = chunk.rfind(b"\n") + 1
+            if not cut:
+                parts.append(chunk)
+                continue
+            yield self._decoded(b"".join((*parts, chunk[:cut])))
+            parts = [chunk[cut:]]
+        if rest := b"".join(parts):
+            yield self._decoded(rest)
+
+    def file(self, other: Path) -> Path:
+        """A file that holds the text as UTF-8 with LF: the snapshot itself where it does, else `other`, written now."""
+        if self._is_plain():
+            return self._snapshot.path
+        with other.open("w", encoding="utf-8", newline="") as copy:
+            for piece in self.pieces():
+                copy.write(piece)
+        return other
+
+    def _is_plain(self) -> bool:
+        if self._marked is not None:
+            return False
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for chunk in self._snapshot.chunks(self._check):
+                if b"\r" in chunk or b"\0" in chunk:
+                    return False
+                if not chunk.isascii() or decoder.getstate()[0]:
+                    decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def _utf8_chunks(self) -> Iterator[bytes]:
+        """The bytes as UTF-8 without a mark, as far as they claim to be text of one encoding."""
+        chunks = self._snapshot.chunks(self._check)
+        if self._marked not in (None, "utf-8-sig"):
+            decoder = codecs.getincrementaldecoder(self._marked)(errors="replace")
+            chunks = (decoder.decode(chunk).encode("utf-8") for chunk in chunks)
+        elif self._marked:
+            first = next(chunks)
+            yield first.removeprefix(codecs.BOM_UTF8)
+        if self._ends_in_carriage_returns:
+            chunks = (chunk.replace(b"\r", b"\n") for chunk in chunks)
+        yield from chunks
+
+    def _decoded(self, lines: bytes) -> str:
+        try:
+            text = lines.decode("utf-8")
+        except UnicodeDecodeError:
+            text = "".join(self._decoded_line(line) for line in lines.splitlines(keepends=True))
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        if "\0" in text:
+            self._nuls += text.count("\0")
+            text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return text
+
+    def _decoded_line(self, line: bytes) -> str:
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            self._latin_lines += 1
+            return line.decode("latin-1")
+        self._utf8_lines += not line.isascii()
+        return text

@@ -1,0 +1,259 @@
+"""Questions in words over flights and a longer log, each against SQL that was written by hand (G20)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retinue.contract.result import Result
+from tests.catalogue.conftest import Ask
+
+duckdb = pytest.importorskip("duckdb")
+
+AskIn = Callable[[Path], Ask]
+
+CARRIERS, ORIGINS, DESTINATIONS = ("UA", "AA", "DL", "US"), ("JFK", "EWR"), ("LAX", "BOS", "SFO")
+
+
+def flights() -> str:
+    """A table whose numbers follow from the row's place; some cells are `NA`."""
+    lines = ["year,month,day,dep_time,dep_delay,arr_delay,carrier,tailnum,origin,dest,air_time,distance,hour,time_hour"]
+    for n in range(240):
+        month, day, hour = n % 12 + 1, n % 28 + 1, n % 24
+        delay = "NA" if n % 17 == 0 else str(n * 7 % 130 - 10)
+        tail = "NA" if n % 31 == 0 else f"N{n % 40}"
+        at = datetime(2013, month, day, hour, tzinfo=UTC) + timedelta(hours=5)
+        lines.append(
+            f"2013,{month},{day},{hour * 100},{delay},{n * 3 % 200 - 50},{CARRIERS[n % 4]},{tail},{ORIGINS[n % 2]},"
+            f"{DESTINATIONS[n % 3]},{n % 300 + 20},{n * 11 % 2500 + 100},{hour},{at:%Y-%m-%dT%H:%M:%SZ}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("flights")
+    (root / "flights.csv").write_text(flights(), encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def ask(folder: Path, ask_in: AskIn) -> Ask:
+    return ask_in(folder)
+
+
+def rows(result: Result) -> list[list[Any]]:
+    assert result.fault is None, result.fault
+    assert result.questions == (), result.questions
+    return result.data["tables"][0]["rows"]
+
+
+def by_hand(folder: Path, statement: str) -> list[list[Any]]:
+    """What DuckDB says by itself, times as texts."""
+    with duckdb.connect() as connection:
+        table = f"read_csv('{folder / 'flights.csv'}', nullstr = ['', 'NA'])"
+        found = connection.execute(statement.replace("flights", table)).fetchall()
+    return [[cell.isoformat() if hasattr(cell, "isoformat") else cell for cell in row] for row in found]
+
+
+def alike(found: list[list[Any]], expected: list[list[Any]]) -> bool:
+    """The same rows; a day is the same as its midnight."""
+    plain = [[cell.removesuffix("T00:00:00") if isinstance(cell, str) else cell for cell in row] for row in found]
+    wanted = [[cell.removesuffix("T00:00:00") if isinstance(cell, str) else cell for cell in row] for row in expected]
+    return len(plain) == len(wanted) and all(
+        len(one) == len(other)
+        and all(a == (b if isinstance(b, str) else pytest.approx(b)) for a, b in zip(one, other, strict=True))
+        for one, other in zip(plain, wanted, strict=True)
+    )
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("how many flights from JFK to LAX", "SELECT count(*) FROM flights WHERE origin = 'JFK' AND dest = 'LAX'"),
+        ("how many flights to JFK", "SELECT 0"),
+        ("flights by US carriers", "SELECT count(*) FROM flights WHERE carrier = 'US'"),
+        ("how many flights in march or april", "SELECT count(*) FROM flights WHERE month IN (3, 4)"),
+        ("how many flights not in March", "SELECT count(*) FROM flights WHERE month <> 3"),
+        ("flights from November to February", "SELECT count(*) FROM flights WHERE month IN (11, 12, 1, 2)"),
+        ("flights between May and July", "SELECT count(*) FROM flights WHERE month BETWEEN 5 AND 7"),
+        ("flights after October", "SELECT count(*) FROM flights WHERE month > 10"),
+        ("how many flights before March", "SELECT count(*) FROM flights WHERE month < 3"),
+        ("how many flights in 2013", "SELECT count(*) FROM flights WHERE year = 2013"),
+        ("how many flights in March 2013", "SELECT count(*) FROM flights WHERE month = 3"),
+        ("how many flights on 5 May 2013", "SELECT count(*) FROM flights WHERE month = 5 AND day = 5"),
+        ("how many flights on May 5th, 2013", "SELECT count(*) FROM flights WHERE month = 5 AND day = 5"),
+        ("how many flights since 2013-07-01", "SELECT count(*) FROM flights WHERE month >= 7"),
+        ("how many flights until 2013-07-10", "SELECT count(*) FROM flights WHERE make_date(year, month, day) <= '2013-07-10'"),
+        ("how many flights between 2013-02-01 and 2013-03-05", "SELECT count(*) FROM flights WHERE make_date(year, month, day) BETWEEN '2013-02-01' AND '2013-03-05'"),
+        ("flights on mondays and fridays", "SELECT count(*) FROM flights WHERE isodow(make_date(year, month, day)) IN (1, 5)"),
+        ("how many flights are not on weekends", "SELECT count(*) FROM flights WHERE isodow(make_date(year, month, day)) NOT IN (6, 7)"),
+        ("flights with month 3 or 4", "SELECT count(*) FROM flights WHERE month IN (3, 4)"),
+        ("flights with hour = 7", "SELECT count(*) FROM flights WHERE hour = 7"),
+        ("flights with hour not equal to 7", "SELECT count(*) FROM flights WHERE hour <> 7"),
+        ("flights with hour != 7", "SELECT count(*) FROM flights WHERE hour <> 7"),
+        ("flights with more than 1,000 miles", "SELECT count(*) FROM flights WHERE distance > 1000"),
+        ("distance of at least 1k, how many flights", "SELECT count(*) FROM flights WHERE distance >= 1000"),
+        ("how many flights where the arr delay was no more than 0", "SELECT count(*) FROM flights WHERE arr_delay <= 0"),
+        ("how many flights without a departure delay", "SELECT count(*) FROM flights WHERE dep_delay IS NULL"),
+        ("number of flights with missing tail number", "SELECT count(*) FROM flights WHERE tailnum IS NULL"),
+        ("number of flights where dep_delay is not missing", "SELECT count(*) FROM flights WHERE dep_delay IS NOT NULL"),
+        ("how many different months", "SELECT count(DISTINCT month), count(*) FROM flights"),
+        ("how many distinct destinations and origins", "SELECT count(DISTINCT dest), count(DISTINCT origin), count(*) FROM flights"),
+        ("min, max and mean of air time", "SELECT min(air_time), max(air_time), avg(air_time), count(*) FROM flights"),
+        ("average departure delay and arrival delay", "SELECT avg(dep_delay), avg(arr_delay), count(*) FROM flights"),
+        ("average departure delay and total distance", "SELECT avg(dep_delay), sum(distance), count(*) FROM flights"),
+        ("average departure delay and total distance per carrier", "SELECT carrier, avg(dep_delay), sum(distance), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("what is the standard deviation of distance", "SELECT stddev_samp(distance), count(*) FROM flights"),
+        ("departure delay on average per origin", "SELECT origin, avg(dep_delay), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC"),
+        ("average distance grouped by origin and dest", "SELECT origin, dest, avg(distance), count(*) FROM flights GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"),
+        ("number of flights per hour", "SELECT hour, count(*) FROM flights GROUP BY 1 ORDER BY 1"),
+        ("flights per week", "SELECT date_trunc('week', make_date(year, month, day)), count(*) FROM flights GROUP BY 1 ORDER BY 1"),
+        ("flights by weekday", "SELECT isodow(make_date(year, month, day)), count(*) FROM flights GROUP BY 1 ORDER BY 1"),
+        ("busiest hour", "SELECT hour, count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("which 2 months had the highest total departure delay", "SELECT month, sum(dep_delay), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 2"),
+        ("the carrier with the lowest average arrival delay", "SELECT carrier, avg(arr_delay), count(*) FROM flights GROUP BY 1 ORDER BY 2, 1"),
+        ("which carrier has the longest air time", "SELECT carrier, avg(air_time), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("carriers with an average arr_delay above 43.1", "SELECT carrier, avg(arr_delay), count(*) FROM flights GROUP BY 1 HAVING avg(arr_delay) > 43.1 ORDER BY 2 DESC, 1"),
+        ("total distance by carrier sorted by carrier ascending", "SELECT carrier, sum(distance), count(*) FROM flights GROUP BY 1 ORDER BY 1"),
+        ("total distance by carrier, ordered by distance ascending", "SELECT carrier, sum(distance), count(*) FROM flights GROUP BY 1 ORDER BY 2"),
+        ("share of total distance per carrier", "SELECT carrier, 100.0 * sum(distance) / (SELECT sum(distance) FROM flights), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("what share of total distance was flown by UA", "SELECT 100.0 * sum(distance) FILTER (WHERE carrier = 'UA') / sum(distance), count(*) FROM flights"),
+        ("what percentage of flights are by UA", "SELECT 25.0, count(*) FROM flights"),
+        ("share of flights with missing dep_delay per origin", "SELECT origin, 100.0 * count(*) FILTER (WHERE dep_delay IS NULL) / count(*), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("median and p90 of distance", "SELECT quantile_cont(distance, 0.9), count(*) FROM flights"),
+        ("top 3 carriers by distance", "SELECT carrier, avg(distance), sum(distance), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3"),
+        ("which origin has the most destinations", "SELECT origin, count(DISTINCT dest), count(*) FROM flights GROUP BY 1 ORDER BY 2 DESC, 1"),
+        ("trend of flights over time", "SELECT date_trunc('month', make_date(year, month, day)), count(*) FROM flights GROUP BY 1 ORDER BY 1"),
+        ("how many flights did not go from EWR or to LAX", None),
+        ("how many flights with UA or JFK", None),
+        ("flights between 8 and 10", None),
+        ("flights more than 60", None),
+        ("how many flights were delayed more than 60 minutes", None),
+        ("the largest flights", None),
+        ("correlation between distance and air time", None),
+        ("the average of carrier", None),
+    ],
+)  # fmt: skip
+def test_words_give_what_sql_gives_or_are_asked_about(
+    folder: Path, ask: Ask, question: str, statement: str | None
+) -> None:
+    result = ask("data_analyst", "aggregate", question=question)
+    if statement is None:
+        assert result.lifecycle == "input_required"
+        assert result.data["tables"] == []
+    else:
+        assert alike(rows(result), by_hand(folder, statement))
+
+
+def test_the_slowest_paths_and_a_burst_are_found_in_a_log(tmp_path: Path, ask_in: AskIn) -> None:
+    start, lines = datetime(2024, 5, 6, tzinfo=UTC), list[str]()
+    for n in range(600):
+        at = start + timedelta(seconds=30 * n if n < 500 else 30 * 500 + n / 10)
+        path, seconds = (("/slow", 2.5), ("/quick", 0.01))[n % 2]
+        status = 500 if n % 50 == 0 else 200
+        lines.append(
+            f'10.0.0.{n % 9} - - [{at:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1" {status} 10 "-" "M" {seconds:.3f}'
+        )
+    (tmp_path / "access.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ask = ask_in(tmp_path)
+    result = ask("data_analyst", "log_parse", question="what happened?")
+    said = {one["topic"]: one for one in result.data["findings"]}
+    assert result.data["subjects"] == ["/slow", "/quick"]
+    assert "`/slow` with 2.5 s" in said["slowest paths"]["content"]
+    assert said["errors by path"]["content"] == "Most errors are at `/slow` (12)."
+    assert "100 entries in one minute" in said["burst"]["content"] or "60 entries" in said["burst"]["content"]
+    assert any(chart["kind"] == "line" for chart in result.data["charts"])
+    only = ask("data_analyst", "log_parse", question="", where=[{"column": "path", "op": "=", "value": "/slow"}])
+    assert only.data["metrics"]["entries"] == 300
+    none = ask("data_analyst", "log_parse", question="", where=[{"column": "path", "op": "=", "value": "/none"}])
+    assert none.outcome == "rejected"
+
+
+def test_a_log_without_times_is_a_log(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "plain.log").write_text("ERROR one\nINFO two\nERROR one\n", encoding="utf-8")
+    result = ask_in(tmp_path)("data_analyst", "log_parse", question="what is in plain.log")
+    assert result.useful
+    assert "without time stamps" in result.data["findings"][0]["content"]
+
+
+def test_a_table_is_no_log(ask: Ask) -> None:
+    result = ask("data_analyst", "log_parse", question="", files=["flights.csv"])
+    assert result.fault is not None
+    assert (result.fault.code, result.fault.path) == ("invalid_input", "/parameters/files")
+
+
+def test_a_comparison_of_one_thing_is_asked_about(ask: Ask) -> None:
+    result = ask("data_analyst", "compare", question="compare the average distance of UA flights")
+    assert result.lifecycle == "input_required"
+    assert rows(ask("data_analyst", "compare", question="compare the average distance per origin"))[0][0] in ORIGINS
+    assert ask("data_analyst", "compare", question="compare UA and XX flights").lifecycle == "input_required"
+
+
+def test_a_side_without_rows_is_said(ask: Ask) -> None:
+    result = ask("data_analyst", "compare", question="compare flights in 2013 and 2014")
+    assert result.outcome == "rejected"
+    assert "No row has `year 2014`" in result.data["answer"]
+
+
+def test_files_without_a_key_are_compared_by_their_figures(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "a.csv").write_text("team,goals,old\nred,1,1\nred,3,1\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("team,goals\nred,4\nred,6\n", encoding="utf-8")
+    ask = ask_in(tmp_path)
+    result = ask("data_analyst", "compare", question="compare the total goals in a.csv and b.csv")
+    assert rows(result) == [["rows", 2, 2, 0, 0.0], ["total goals", 4, 10, 6, 150.0]]
+    assert any("`key` names such columns" in note for note in result.data["notes"])
+    wrong = ask("data_analyst", "compare", question="", files=["a.csv", "b.csv"], key=["old"])
+    assert wrong.fault is not None
+    assert wrong.fault.path == "/parameters/key"
+
+
+def test_of_several_files_only_the_first_is_read_and_that_is_said(tmp_path: Path, ask_in: AskIn) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("x\n1\n", encoding="utf-8")
+    result = ask_in(tmp_path)("data_analyst", "aggregate", question="how many rows", files=["a.csv", "b.csv"])
+    assert result.outcome == "partial"
+    assert result.files_read == ("a.csv",)
+    assert "b.csv" in result.warnings[0].message
+
+
+def test_an_unknown_skill_and_an_unknown_column_name_what_there_is(ask: Ask) -> None:
+    result = ask("data_analyst", "sum_up", question="")
+    assert result.fault is not None
+    assert "aggregate" in result.fault.suggestions
+    typed = ask("data_analyst", "aggregate", question="", files=["flights.csv"], group_by=[{"column": "carier"}])
+    assert typed.fault is not None
+    assert typed.fault.suggestions == ("carrier",)
+
+
+def test_time_that_is_up_stops_the_work(ask: Ask) -> None:
+    ticks = iter(range(0, 10**14, 10**9))
+    result = ask(
+        "data_analyst",
+        "profile",
+        question="",
+        files=["flights.csv"],
+        deadline_s=2.0,
+        clock=lambda: 1_710_072_000 * 10**9 + next(ticks),
+    )
+    assert result.fault is not None
+    assert result.fault.code == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("where", "statement"),
+    [
+        ([{"column": "carrier", "op": "!=", "value": "UA"}], "carrier <> 'UA'"),
+        ([{"column": "carrier", "op": "not_in", "value": ["UA", "AA"]}], "carrier NOT IN ('UA', 'AA')"),
+        ([{"column": "tailnum", "op": "contains", "value": "n1"}], "tailnum LIKE 'N1%'"),
+        ([{"column": "tailnum", "op": "not_contains", "value": "%"}], "TRUE"),
+        ([{"column": "dep_delay", "op": "is_null"}], "dep_delay IS NULL"),
+        ([{"column": "dep_delay", "op": "not_null"}, {"column": "hour", "op": "<=", "value": 3}], "dep_delay IS NOT NULL AND hour <= 3"),
+    ],
+)  # fmt: skip
+def test_typed_conditions_are_those_of_sql(folder: Path, ask: Ask, where: list[dict[str, Any]], statement: str) -> None:
+    found = rows(ask("data_analyst", "aggregate", question="", files=["flights.csv"], where=where))
+    assert found == by_hand(folder, f"SELECT count(*) FROM flights WHERE {statement}")

@@ -1,0 +1,65 @@
+"""Bounds are called what they are called on the command line; what agents say stays theirs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from retinue.cli.typed import parameters_of, words_of
+from retinue.cli.wording import said_here
+from retinue.contract.fault import Fault
+from retinue.contract.result import Attempt, Result, Warned
+from tests.cli.conftest import Give
+
+LATE = Fault(
+    code="timeout",
+    message="`a` did not end within 1 s (`run.deadline_ns`).",
+    hint="Allow more time by `run.deadline_ns`, or ask for less.",
+    suggestions=("Raise `run.deadline_ns`.", "Ask for a part of it."),
+)
+
+
+@pytest.mark.row("C21")
+def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
+    failure = {"code": "timeout", "message": LATE.message, "hint": LATE.hint, "node": "n1"}
+    said = said_here(
+        Result(
+            task_id="t",
+            agent="a",
+            outcome="error",
+            fault=LATE,
+            attempts=(Attempt(number=1, duration_ns=1, fault=LATE), Attempt(number=2, duration_ns=1)),
+            data={"failures": [failure, 3], "answer": []},
+            content=f"- A: {LATE.message} {LATE.hint}\n- quoted: `run.deadline_ns`",
+            warnings=(Warned(type="missing_data", message=f"A: {LATE.message}", recovery=LATE.hint),),
+        )
+    )
+    assert said.fault is not None
+    assert said.fault.message == "`a` did not end within 1 s (`--timeout`)."
+    assert said.fault.suggestions == ("Raise `--timeout`.", "Ask for a part of it.")
+    assert said.attempts[0].fault == said.fault
+    assert said.data["failures"][0]["hint"] == "Allow more time by `--timeout`, or ask for less."
+    assert said.data["failures"][1] == 3
+    assert said.content.endswith("- quoted: `run.deadline_ns`")  # somebody's words about it
+    assert said.content.count("--timeout") == 2
+    assert said.warnings[0].message == "A: `a` did not end within 1 s (`--timeout`)."
+
+
+def test_a_result_without_such_a_bound_is_left_alone() -> None:
+    result = Result(task_id="t", agent="a", outcome="success", data={"failures": []}, content="`run.deadline_ns`")
+    assert said_here(result) is result
+
+
+def test_a_budget_says_which_options_raise_it(retinue: Give, team: Path) -> None:
+    said = retinue("run", "--json", "--max-nodes", "1", "sing a loud song and print a newspaper")
+    assert said.code == 7
+    assert "Raise `--max-nodes`" in said.data["data"]["failures"][0]["hint"]
+
+
+def test_words_are_what_was_typed_whatever_the_locale_made_of_them() -> None:
+    typed = os.fsdecode("José".encode())
+    assert words_of((typed, "x")) == "José x"
+    assert parameters_of((f"name={typed}",), None) == ({"name": "José"}, {})
+    assert parameters_of((), f'{{"name": "{typed}"}}') == ({}, {"name": "José"})
+    for wrong in (os.fsdecode(b"caf\xe9"), "\ud800"):  # no UTF-8: whoever reads it says so
+        assert words_of((wrong,)) == wrong

@@ -1,0 +1,65 @@
+"""Numbers as people read them."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.contract.table import Column
+from retinue.orchestration.present.numbers import drawable, duration, exact, grouped, head_of, is_counted, short
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "with_commas"),
+    [
+        (None, "", ""),
+        (True, "yes", "yes"),
+        (1234567, "1234567", "1,234,567"),
+        (-1234, "-1234", "-1,234"),
+        (0.1 + 0.2, "0.3", "0.3"),
+        (1234567.25, "1234567.25", "1,234,567.25"),
+        (-0.5, "-0.5", "-0.5"),
+        (454.961561206387, "454.961561206387", "454.962"),
+        (-1234.5678, "-1234.5678", "-1,234.568"),
+        (0.000123456, "0.000123456", "0.0001235"),
+        (1e300, "1e+300", "1e+300"),
+        ("1234", "1234", "1234"),
+    ],
+)
+def test_a_cell_is_exact_or_grouped(value: object, plain: str, with_commas: str) -> None:
+    assert (exact(value), grouped(value)) == (plain, with_commas)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0, "0"), (950, "950"), (1200, "1.2k"), (3_400_000, "3.4M"), (0.05, "0.05"), (-2500, "-2.5k"), (1e300, "1e+300")],
+)
+def test_a_tick_is_short(value: float, said: str) -> None:
+    assert short(value) == said
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "said"),
+    [(4e7, "40 ms"), (1.2e9, "1.2 s"), (185e9, "3 min 05 s"), (7620e9, "2 h 07 min")],
+)
+def test_a_time_is_said_as_people_say_it(nanoseconds: float, said: str) -> None:
+    assert duration(int(nanoseconds)) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [("commits", True), ("year", False), ("user_id", False), ("HTTP status", False), ("paid", True)],
+)
+def test_numbers_that_name_something_get_no_commas(name: str, counted: bool) -> None:
+    assert is_counted(Column(name=name, kind="number")) is counted
+    assert not is_counted(Column(name=name))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "head"), [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("x", None, "x")]
+)
+def test_a_unit_is_said_once(name: str, unit: str | None, head: str) -> None:
+    assert head_of(Column(name=name, unit=unit)) == head
+
+
+@given(st.integers() | st.floats(allow_nan=False))
+def test_any_number_can_be_drawn(value: float) -> None:
+    assert -1e300 <= drawable(value) <= 1e300
