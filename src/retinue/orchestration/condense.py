@@ -99,9 +99,11 @@ def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Summary:
     return Summary(line[:end].rstrip(), truncated=True)
 
 
-def hand_on(result: Result, level: ContextLevel, counter: TokenCounter) -> Handed:
-    """What of `result` an edge of this `level` carries."""
+def hand_on(result: Result, level: ContextLevel, counter: TokenCounter | None) -> Handed:
+    """What of `result` an edge of this `level` carries; without a counter nothing is measured."""
     inputs = _inputs(result, level)
+    if counter is None:
+        return Handed(inputs, full=0, handed_on=0)
     return Handed(
         inputs,
         full=counter.count(full_text(result)),

@@ -103,14 +103,16 @@ class Requests:
         )
 
     def _inputs(self, node: Delegation) -> JsonMapping:
-        """What the needs of `node` hand on to it, measured."""
+        """What the needs of `node` hand on to it; measured when the answer is to say so (C20)."""
         inputs: JsonMapping = {}
+        measure = None if self._order.answer == "collected" else self.counter
         for need in dict.fromkeys(node.needs):
             result = self.results.get(need)
             if result is None or not result.useful:
                 continue
-            handed = hand_on(result, node.context.get(need, "summary"), self.counter)
-            self.savings.add(full=handed.full, handed_on=handed.handed_on)
+            handed = hand_on(result, node.context.get(need, "summary"), measure)
+            if measure is not None:
+                self.savings.add(full=handed.full, handed_on=handed.handed_on)
             if handed.inputs is not None:
                 inputs[need] = handed.inputs
         return inputs
