@@ -14,7 +14,7 @@ def fault(code: FaultCode = "network_error", **facts: object) -> Fault:
     return Fault(code=code, message="It went wrong.", **facts)  # pyright: ignore[reportArgumentType] - facts of a test
 
 
-@pytest.mark.row("C6")
+@pytest.mark.row("C6", "P9")
 @pytest.mark.parametrize(
     ("code", "action", "retries"),
     [
@@ -43,7 +43,7 @@ def test_an_invalid_output_is_corrected_twice_and_then_no_more() -> None:
     assert moves[2] == Stop("3 of 3 attempts are used up", exhausted=True)
 
 
-@pytest.mark.row("K33")
+@pytest.mark.row("K33", "P10")
 def test_waits_double_from_one_second() -> None:
     moves = [POLICY.next_move(fault(), retries=retries, limit=4) for retries in range(5)]
     assert moves == [

@@ -94,7 +94,7 @@ def test_a_file_that_is_there_but_was_not_claimed_counts(tmp_path: Path):
     assert [(artifact.path, artifact.title) for artifact in result.artifacts] == [("a.md", "Of A")]
 
 
-@pytest.mark.row("H24")
+@pytest.mark.row("H24", "H23")
 def test_a_missing_file_fails_its_branch_and_a_missing_section_is_a_warning(tmp_path: Path):
     sections = ("Overview", "Findings", "recommendations")
     plan = Plan(
