@@ -76,7 +76,7 @@ _NO_PLANS: dict[str, tuple[str | bytes, str, str]] = {
     "deep": ('{"extras": ' + "[" * 100_000, "", "nested"),
     "half a pair": (r'{"goal": "\ud800"}', "/goal", "surrogate"),
     "not UTF-8": (b'{"goal": "caf\xe9"}', "", "0xe9"),
-    "UTF-16": ('{"goal": "a"}'.encode("utf-16"), "", "0xff"),
+    "UTF-16": ('{"goal": "a"}'.encode("utf-16"), "", "UTF-16"),
     "byte order mark": ("\ufeff{}", "", "byte order mark"),
     "null": ("null", "", "An object belongs here"),
     "list": ("[]", "", "An object belongs here"),
@@ -121,16 +121,16 @@ def test_what_is_no_plan_for_these_agents_is_refused_with_its_place(home: Path, 
 
 
 def test_a_person_is_told_every_mistake_of_a_plan_with_its_place_and_what_to_do(home: Path, trusting: Path) -> None:
-    nodes = [song("a", "gone"), song("b", "c"), song("c", "b"), song("d", "d"), song("d")]
+    nodes = [song("a", "gone"), song("b", "c"), song("c", "b"), song("d"), song("d")]
     done = given(home, trusting, plan(*nodes))
     refused(done, 6, "`gone`, which is not there", "`b` needs `c` needs `b`", "`d` stands twice")
-    assert done.stderr.count("plan.json /nodes/") == done.stderr.count("    fix: ") == 4
+    assert done.stderr.count("plan.json /nodes/") == done.stderr.count("    fix: ") == 3
     assert listed(home, trusting) == []
 
 
 def test_a_long_list_of_mistakes_has_an_end(home: Path, trusting: Path) -> None:
     done = given(home, trusting, plan(*({"id": f"n{each}", "agent": "nobody"} for each in range(5_000))))
-    refused(done, 6, "1,000" if "1,000" in done.stderr else "1000")
+    refused(done, 6, "And 1000 more", "Only the first 1000 findings are told")
     assert len(done.stderr) < 500_000
 
 
@@ -301,7 +301,7 @@ def test_a_plan_file_with_an_evil_name_is_told_harmlessly(home: Path, band: Path
     ("agent", "said"),
     [
         ("mirror", "`mirror.mirror` → `mirror.mirror`"),
-        ("there", "`there.there` → `back.back` → `there.there`"),
+        ("there", "asks again exactly what is being answered: `back.back` → `there.there` → `back.back`"),
         ("circler", "`a` needs `b` needs `a`"),
         ("dangler", "`gone`, which is not there"),
         ("inventor", "nobody"),
@@ -318,10 +318,15 @@ def test_a_plan_of_an_agent_that_cannot_be_walked_is_its_own_failure(
 
 
 def test_an_agent_that_goes_on_asking_itself_for_something_else_ends_at_the_depth(home: Path, trusting: Path) -> None:
-    done = run(home, trusting, "run", "dig a hole")
-    assert done.returncode == 7
-    assert "n1/hole/hole/hole/hole/hole" in done.stdout + done.stderr
-    assert all(f"song: dig a hole{'!' * depth}" in done.stdout for depth in range(5)), "what was sung is kept"
+    done = run(home, trusting, "run", "dig a hole", "--json")
+    answered(done)
+    result = json.loads(done.stdout)
+    assert result["outcome"] == "partial"
+    for depth in range(5):
+        assert "song: dig a hole" + r"\!" * depth + "\n" in result["content"], "what was sung is kept"
+    (warning,) = [each for each in result["warnings"] if "n1/hole/hole/hole/hole/hole" in each["message"]]
+    assert "delegations may stand 5 above each other" in warning["message"]
+    assert warning["recovery"]
 
 
 def test_an_agent_that_plans_more_than_is_left_is_over_the_budget(home: Path, trusting: Path) -> None:
@@ -345,7 +350,7 @@ def test_two_branches_that_wrote_one_file_are_found_afterwards(home: Path, trust
 @pytest.mark.parametrize("form", ["md", "html", "json"])
 def test_an_answer_is_not_begun_where_it_cannot_be_kept(home: Path, trusting: Path, form: str) -> None:
     (home / "file").write_text("in the way")
-    places = [".", "no-such-folder/answer", str(home / "file" / "answer"), "/proc/answer", ""]
+    places = [".", "no-such-folder/answer", str(home / "file" / "answer"), ""]
     for place in places:
         done = run(home, trusting, "run", "sing a loud song", "--format", form, "--output", place)
         refused(done, 2)

@@ -77,7 +77,7 @@ def command(
     from retinue.cli.typed import words_of
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
-    text = words_of(goal) if goal else ""
+    text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
     project = open_project(workspace)
     chosen = agents or project.settings.get("run.agents")
@@ -89,7 +89,7 @@ def command(
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)
     recorded = project.settings.get("run.journal") and not no_journal
-    begin = _begin(text, plan, settled, level=level, budget=budget)
+    begin = _begin(text or "", plan, settled, level=level, budget=budget)
     ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
     ended = _explained(ended) if explain else ended
     return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))
@@ -108,14 +108,14 @@ def _see_what_is_asked(goal: tuple[str, ...], source: str | None) -> None:
 
 
 def _read(
-    source: str, goal: str, project: "Project", budget: "Budget", level: "ContextLevel | None", *, quiet: bool
+    source: str, goal: str | None, project: "Project", budget: "Budget", level: "ContextLevel | None", *, quiet: bool
 ) -> "Plan":
     """The plan in a file, with the goal and the level of context that were said beside it."""
     from retinue.cli.plans import handing_on, plan_in
     from retinue.orchestration.planner import check_goal
 
     plan = handing_on(plan_in(source, project, budget, quiet=quiet), level)
-    return plan.model_copy(update={"goal": check_goal(goal)}) if goal else plan
+    return plan if goal is None else plan.model_copy(update={"goal": check_goal(goal)})
 
 
 def _explained(ended: "Ended") -> "Ended":

@@ -178,11 +178,13 @@ def order(nodes: tuple[Delegation, ...]) -> list[str]:
 def _misnamed(nodes: tuple[Delegation, ...], place: dict[str, int]) -> Iterator[Finding]:
     for position, node in enumerate(nodes):
         if place[node.id] != position:
-            yield Finding(rule="plan/id", message=f"`{node.id}` stands twice.", path=f"/nodes/{position}/id")
+            message = f"`{node.id}` stands twice."
+            yield Finding(rule="plan/id", message=message, path=f"/nodes/{position}/id", fix="Give it another id.")
         for need in node.needs:
             if need not in place:
                 message = f"`{node.id}` needs `{need}`, which is not there."
-                yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs")
+                fix = f"Add a node `{need}`, or take it out of `needs`."
+                yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs", fix=fix)
 
 
 def _circles(stuck: list[str], needs: dict[str, list[str]], place: dict[str, int]) -> Iterator[Finding]:
@@ -200,4 +202,6 @@ def _circles(stuck: list[str], needs: dict[str, list[str]], place: dict[str, int
             middle = [f"… {len(circle) - 10} more …"] if len(circle) > 10 else []
             names = [f"`{name}`" for name in circle]
             spelled = " needs ".join([*names[:5], *middle, *names[-5:]] if middle else names)
-            yield Finding(rule="plan/circle", message=f"{spelled}.", path=f"/nodes/{place[node]}/needs")
+            path = f"/nodes/{place[node]}/needs"
+            fix = "Take one of these out of `needs`, so that some node can start first."
+            yield Finding(rule="plan/circle", message=f"{spelled}.", path=path, fix=fix)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.plan import Binding, Delegation, Plan
+from retinue.contract.plan import Binding, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
 from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.asking import Request, telling_words
@@ -84,6 +84,8 @@ class Planner:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
         text = check_goal(goal)
+        if not any(character.isalnum() for character in text):
+            return Plan(goal=text, dropped=(Dropped(clause=text, reason="There is no word in it."),))
         cut = self._cutter.cut(text, around=around)
         return Plan(goal=text, nodes=self._nodes(cut.requests, text, around), dropped=cut.dropped)
 

@@ -49,8 +49,8 @@ def checked(path: str | os.PathLike[str]) -> str:
     """`path` as text, if it can be a path at all (K16, C12).
 
     Raises:
-        InvalidInput: It is empty, over 4,096 characters, or holds NUL, CR, LF, another control character or a lone
-            surrogate (a name in an encoding other than UTF-8).
+        InvalidInput: It is empty, over 4,096 characters, or holds NUL, CR, LF, another control character, a lone
+            surrogate (a name in an encoding other than UTF-8) or a character that this locale has not.
     """
     text = os.fspath(path)
     if not text:
@@ -63,6 +63,13 @@ def checked(path: str | os.PathLike[str]) -> str:
         )
     if _SURROGATE.search(text):
         raise InvalidInput(f"the path {clipped(text)!r} is not valid Unicode", hint="rename the file to UTF-8")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"the path {clipped(text)!r} cannot be opened in this locale, which is not UTF-8",
+            hint="start again with `PYTHONUTF8=1` in the environment",
+        ) from None
     return text
 
 

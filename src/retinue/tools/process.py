@@ -119,9 +119,9 @@ def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: in
     # No new session: Ctrl-C in the terminal must reach the child as well.
     try:
         return subprocess.Popen(  # noqa: S603 - argument vector, no shell
-            argv,
+            [_bytes(word) for word in argv],
             cwd=cwd,
-            env=dict(env),
+            env={_bytes(name): _bytes(value) for name, value in env.items()},
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -134,6 +134,11 @@ def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: in
         ) from error
     except PermissionError as error:
         raise AccessDenied(f"the program {argv[0]!r} may not be run in {cwd!r}", hint="check its mode bits") from error
+
+
+def _bytes(text: str) -> bytes:
+    # The locale's own encoding may lack the character, and what programs say is read as UTF-8 as well.
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _pump(

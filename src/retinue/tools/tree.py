@@ -158,7 +158,7 @@ def _entry(workspace: Workspace, raw: bytes) -> FileEntry | Skipped | None:
     except UnicodeDecodeError:
         return Skipped(paths.quoted(raw), "its name is not UTF-8")
     except InvalidInput:
-        return Skipped(paths.quoted(raw), "its name holds control characters, or is too long")
+        return Skipped(paths.quoted(raw), "its name holds control characters, is too long, or is none in this locale")
     return _looked_at(workspace, path) if workspace.covers(tuple(path.split("/"))) else None
 
 
