@@ -198,8 +198,8 @@ def summary(result: "Result", *, run: str = "") -> str:
 
 def _parts(result: "Result") -> Iterator[str]:
     agents = {str(each.get("agent")) for name in ("answer", "failures") for each in _listed(result, name)}
-    if agents:
-        yield counted(len(agents), "agent")
+    if agents - {RUN_AGENT}:
+        yield counted(len(agents - {RUN_AGENT}), "agent")
     if result.duration_ns is not None:
         yield duration(result.duration_ns)
     if result.usage is not None:

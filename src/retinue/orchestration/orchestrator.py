@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.light_schema import light_schema_of
@@ -24,15 +24,16 @@ from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import Engine, Scope, Workflow
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
-from retinue.orchestration.bind import bind
 from retinue.orchestration.check import Check
 from retinue.orchestration.context import Surface
 from retinue.orchestration.order import RUN_PLAN, Order
-from retinue.orchestration.planner import Planner
-from retinue.orchestration.reading import Surroundings
 from retinue.orchestration.walk import Walk
 from retinue.orchestration.whereabouts import exists_in, find_in
 from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.orchestration.planner import Planner
+    from retinue.orchestration.reading import Surroundings
 
 __all__ = ["Orchestrator", "workflows"]
 
@@ -87,7 +88,7 @@ class Orchestrator:
     registry: Registry
     engine: Engine
     workspace: Workspace | None = None
-    planner: Planner | None = None
+    planner: "Planner | None" = None
     today: date | None = None
     counter: str = DEFAULT
 
@@ -97,6 +98,8 @@ class Orchestrator:
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
+        from retinue.orchestration.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
+
         planner = self.planner or Planner(self.registry.definitions())
         return planner.plan(goal, around=self._around())
 
@@ -183,6 +186,8 @@ class Orchestrator:
                 id="n1", agent=definition.name, major=definition.major, limits=limits or Limits(), skill=skill
             )
             return Plan(goal=instruction, nodes=(node,))
+        from retinue.orchestration.bind import bind  # noqa: PLC0415 - nor does it need to read words
+
         bound = bind(
             found,
             instruction,
@@ -205,7 +210,9 @@ class Orchestrator:
         )
         return Plan(goal=instruction, nodes=(node,))
 
-    def _around(self) -> Surroundings:
+    def _around(self) -> "Surroundings":
+        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - as above
+
         return Surroundings(today=self._day(), exists=exists_in(self.workspace), find=find_in(self.workspace))
 
     def _day(self) -> date:

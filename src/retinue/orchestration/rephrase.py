@@ -13,7 +13,6 @@ from typing import Final, TypeGuard
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Binding, Candidate, Delegation
-from retinue.orchestration.router import Router
 
 __all__ = ["Broader", "broader", "generic_task", "lost_words", "parameter_at_fault"]
 
@@ -91,5 +90,7 @@ def generic_task(definition: Definition, words: str, tried: Collection[tuple[str
     others = tuple(skill for skill in definition.skills if (definition.name, skill.name) not in tried)
     if not any(not skill.unavailable for skill in others):
         return "has no other skill"
+    from retinue.orchestration.router import Router  # noqa: PLC0415 - only a request that failed needs it
+
     routing = Router([definition.model_copy(update={"skills": others})]).route(words, limit=1)
     return f"does nothing like it: {routing.reason}" if routing.abstained else routing.candidates[0]

@@ -17,10 +17,8 @@ from retinue.contract.result import Result
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Context, OutputWish, Task
 from retinue.contract.tokens import counter
-from retinue.orchestration.bind import bind
 from retinue.orchestration.condense import Savings, hand_on
 from retinue.orchestration.order import Order
-from retinue.orchestration.reading import Surroundings
 from retinue.orchestration.synthesise import RUN_AGENT
 
 __all__ = ["Progress", "Requests", "addressed", "answer_in"]
@@ -144,6 +142,9 @@ class Requests:
 
     def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
         """`node` as a request to `candidate`; None when something would have to be asked first."""
+        from retinue.orchestration.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
+        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - as above
+
         skill = self.skill_of(candidate)
         if skill is None:
             return None
