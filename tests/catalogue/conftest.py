@@ -40,16 +40,17 @@ class Ask:
         now: datetime = TODAY,
         deadline_s: float | None = None,
         clock: Callable[[], int] | None = None,
+        told: Context | None = None,
         **parameters: Any,
     ) -> Result:
         at_ns = int(now.timestamp()) * 1_000_000_000
-        context = LocalContext(
+        run = LocalContext(
             workspace=Workspace(self.root),
             outside=Outside(clock=clock or (lambda: at_ns)),
             deadline_ns=None if deadline_s is None else at_ns + int(deadline_s * 1e9),
         )
-        task = Task(id="t", agent=agent, skill=skill, parameters=parameters, context=Context(memory=memory))
-        return asyncio.run(self.boundary.call(task, context))
+        task = Task(id="t", agent=agent, skill=skill, parameters=parameters, context=told or Context(memory=memory))
+        return asyncio.run(self.boundary.call(task, run))
 
     def history(self, question: str = "", **parameters: Any) -> Result:
         return self("git_state_analyzer", "commit_analysis", question=question, **parameters)

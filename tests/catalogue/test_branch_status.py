@@ -254,3 +254,25 @@ def test_odd_file_names_and_subjects_stay_on_their_line(make_repository: MakeRep
         assert "\u202e" not in result.content
         assert "\x1b" not in result.data["answer"]
     assert ask_in(repository.root).branch().content.count("\n") <= 6
+
+
+def test_a_question_about_the_work_tree_names_no_commit(repository: Repository, ask: Ask) -> None:
+    repository.write("more.txt", "1\n")
+    assert "commit" not in " ".join(one["topic"] for one in data(ask.branch("what is uncommitted?"))["findings"])
+    assert "last commit" in [one["topic"] for one in data(ask.branch("is the branch clean?"))["findings"]]
+
+
+def test_what_one_branch_has_and_another_has_not(repository: Repository, tmp_path: Path, ask_in: AskIn) -> None:
+    repository.git("switch", "--quiet", "--create", "side")
+    repository.write("more.txt", "1\n")
+    repository.commit("more")
+    repository.git("switch", "--quiet", "main")
+    found = data(ask_in(repository.root).branch("which commits are on side but not on main?"))
+    assert (found["branch"], found["base"], found["commits"]["total"]) == ("side", "main", 1)
+    repository.git("clone", "--quiet", str(repository.root), str(tmp_path / "clone"))
+    clone = data(ask_in(tmp_path / "clone").branch("which commits are in side and not in main?"))
+    assert clone["branch"] == "origin/side"
+    assert clone["notes"][0] == "Read `side` as `origin/side`."
+    gone = ask_in(repository.root).branch("which commits are on 8.1.x but not yet merged into main?")
+    assert gone.fault is not None
+    assert "8.1.x" in gone.fault.message

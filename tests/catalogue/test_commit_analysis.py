@@ -10,6 +10,7 @@ import pytest
 from retinue.catalogue.git_state_analyzer import history
 from retinue.catalogue.git_state_analyzer.form import PATTERN
 from retinue.contract.result import Result
+from retinue.contract.task import Context
 from tests.catalogue.conftest import Ask, Repository
 
 MakeRepository = Callable[..., Repository]
@@ -189,6 +190,17 @@ def test_figures_of_everything_when_nothing_is_asked(busy: Repository, ask: Ask)
         ("what is new in 1.1.0", "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
         ("what is new in version 1.0.0", "There are 2 commits in `1.0.0` by 1 author"),
         ("who first added the cache store", "`src/cache_store.py` was first committed by Grace Hopper on 2024-03-01"),
+        ("when was the first release?", "The oldest of 2 tags is `1.0.0`, of 2024-03-01."),
+        ("which release came before 1.1.0", "Before `1.1.0` came `1.0.0`, of 2024-03-01."),
+        ("which release comes after 1.1", "After `1.1.0` there is no release."),
+        ("when was 1.0.0 released", "`1.0.0` is of 2024-03-01."),
+        ("what changed between the last two releases", "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
+        ("how many commits in the last two releases", "There are 4 commits in `1.1.0`, dated"),
+        ("what is new in 9.9.9", "No tag is called `9.9.9`. The newest are `1.1.0`, `1.0.0`."),
+        ("which commits are on side but not on 1.1.0", "There is 1 commit in `1.1.0..side` by 1 author"),
+        ("who originaly wrote the engine", "`src/engine.py` was first committed by Ada Lovelace on 2024-03-01"),
+        ("who contributed, everybody except Ada Lovelace", "1 person wrote the 2 commits not by Ada Lovelace: Grace"),
+        ("how many commits, not counting merges or Nobody Known", "There are 5 commits (merges not counted), dated"),
         ("when was the project started?", "The repository begins with a commit by Ada Lovelace on 2024-03-01"),
         ("who wrote `explain it`?", "1 person wrote the 1 commit that mentions `explain it`: Grace Hopper (1)."),
         ("who last mentioned light", "The last commit that mentions `light` is by Ada Lovelace on 2024-03-01"),
@@ -220,7 +232,8 @@ def test_what_is_called_nothing_is_said_and_nothing_put_in_its_place(ask: Ask) -
     assert result.fault.code == "missing_file"
     assert "unicorn farm" in result.fault.message
     unknown = ask.history("what changed since 9.9.9")
-    assert "No tag is called '9.9.9'." in [warning.message for warning in unknown.warnings]
+    assert unknown.outcome == "rejected"
+    assert lead(unknown) == "No tag is called `9.9.9`. The repository has no tags."
 
 
 @pytest.mark.usefixtures("busy")
@@ -415,3 +428,87 @@ def _late(ask: Ask, clock: Callable[[], int], start: int) -> Result:
     return Result(
         task_id="t", agent="git_state_analyzer", outcome=reply.outcome, data=reply.data, warnings=reply.warnings
     )
+
+
+def leaning(ask: Ask, question: str, *, goal: str = "", summary: str = "", **parameters: Any) -> Result:
+    """Ask `question` as a later clause of `goal`, with the beginning of an earlier answer handed on."""
+    handed = {"n1": {"agent": "git_state_analyzer", "summary": summary}} if summary else {}
+    told = Context(what=goal, inputs=handed)
+    return ask("git_state_analyzer", "commit_analysis", told=told, question=question, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "expected"),
+    [
+        (
+            "how many commits are there without merges, and ",
+            "who made most of them",
+            "2 people wrote the 5 commits (mer",
+        ),
+        (
+            "what changed between 1.0.0 and 1.1.0 and ",
+            "who contributed",
+            "2 people wrote the 2 commits in `1.0.0..1.1.0`:",
+        ),
+        ("which commits are on side but not on main, and ", "who wrote them", "There are no commits in `main..side`."),
+        ("what changed in 1.1.0, and ", "who are the main authors of the project", "2 people wrote the 6 commits:"),
+        ("what changed in 7.7.7, and ", "who contributed", "2 people wrote the 6 commits:"),
+    ],
+)
+@pytest.mark.usefixtures("busy")
+def test_a_clause_leans_on_what_was_said_before_it(ask: Ask, said: str, question: str, expected: str) -> None:
+    assert lead(leaning(ask, question, goal=f"{said}{question}?")).startswith(expected)
+
+
+def test_she_is_the_one_who_was_named_before(busy: Repository, ask: Ask) -> None:
+    sha = busy.git("rev-parse", "1.1.0").strip()
+    summary = f"`src/cache_store.py` was last changed by Grace Hopper on 2024-03-01: `Add`. (`commit {sha[:10]}`)"
+    found = leaning(ask, "what did she change?", summary=summary)
+    assert lead(found).startswith("There are 2 commits by Grace Hopper")
+    assert data(found)["notes"][0] == "Read “she” as Grace Hopper."
+    before = leaning(ask, "what was changed before it?", summary=summary)
+    assert data(before)["commit_count"] == int(busy.git("rev-list", "--count", f"{sha}~1"))
+    last = leaning(ask, "when did she last change src/cache_store.py?", summary=summary)
+    assert lead(last).startswith("Grace Hopper last changed `src/cache_store.py` on 2024-03-01")
+    stranger = leaning(ask, "what did he change?", summary="Said by Nobody Known on 2024-03-01.")
+    assert data(stranger)["commit_count"] == 6
+
+
+def test_versions_stand_in_the_order_of_their_numbers(busy: Repository, ask: Ask) -> None:
+    busy.git("tag", "1.0.1", "1.0.0")
+    busy.git("tag", "1.2.0rc1", "HEAD")
+    busy.git("tag", "nightly", "HEAD")
+    assert lead(ask.history("which release came before 1.1.0")).startswith("Before `1.1.0` came `1.0.1`")
+    assert lead(ask.history("which release came after 1.0.1")).startswith("After `1.0.1` came `1.1.0`")
+    assert data(ask.history("what changed from 1.1 to 1.0"))["scope"]["revision"] == "1.0.0..1.1.0"
+    assert data(ask.history(range="1.1..1.0"))["scope"]["revision"] == "1.0.0..1.1.0"
+    assert data(ask.history(range="1.0.."))["scope"]["revision"] == "1.0.0.."
+    assert data(ask.history("what changed in the last three releases"))["scope"]["revision"] == "1.1.0"
+    assert data(ask.history("what changed in the last 9 releases"))["scope"]["revision"] == "HEAD"
+    assert lead(ask.history("which release came before nightly, the last release?")).startswith(
+        "The newest of 5 tags is"
+    )
+
+
+def test_as_many_files_are_named_as_are_asked_for(ask: Ask, busy: Repository) -> None:
+    busy.write("docs/engine.md", "words\n")
+    busy.commit("docs: shorter")
+    two = data(ask.history("show the two most changed files"))
+    assert two["subjects"] == ["docs/engine.md", "src/engine.py"]
+    assert two["findings"][0]["content"].count("(") == 2
+    assert data(ask.history("which files change most often, top 1"))["subjects"] == ["docs/engine.md"]
+
+
+@pytest.mark.usefixtures("busy")
+def test_what_an_identifier_is_for_is_not_answered_by_the_history(ask: Ask) -> None:
+    result = ask.history("what is it for (MAX_SPARKS)")
+    assert result.outcome == "rejected"
+    assert lead(result) == "No tracked file, folder or commit subject is called `MAX_SPARKS`."
+
+
+def test_merges_do_not_count_when_that_is_said(ask: Ask, busy: Repository) -> None:
+    busy.git("branch", "also", "HEAD~1")
+    assert lead(ask.history("how many commits without merges")).startswith("There are 5 commits (merges not counted)")
+    found = data(ask.history("who contributed, except Ada Lovelace and Grace Hopper"))
+    assert found["scope"]["not_by"] == ["Ada Lovelace", "Grace Hopper"]
+    assert found["commit_count"] == 0

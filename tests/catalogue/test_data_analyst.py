@@ -121,7 +121,7 @@ def test_an_aggregate_says_figures_rows_sql_and_sources(ask: Ask) -> None:
         ("avrage prise for tea", [[pytest.approx(34 / 3), 3]]),
         ("averge price in Rmoe", [[pytest.approx(16 / 3), 3]]),
         ("units by product", [["coffee", 5.0, 3], ["tea", 2.0, 3]]),
-        ("total units per month", [["2024-01-01", 3, 2], ["2024-02-01", 12, 3], ["2024-03-01", 6, 1]]),
+        ("total units per month", [["2024-01", 3, 2], ["2024-02", 12, 3], ["2024-03", 6, 1]]),
         ("top 1 city by number of sales", [["Rome", 3]]),
         ("which city has the most sales", [["Rome", 3], ["Bern", 2], ["New York", 1]]),
         ("which product is the cheapest", [["tea", pytest.approx(34 / 3), 3], ["coffee", pytest.approx(62 / 3), 3]]),
@@ -222,9 +222,7 @@ def test_typed_parameters_win_over_words(ask: Ask) -> None:
             limit=1,
         )
     )
-    assert found["tables"][0]["rows"] == [["2024-02-01", 9, 2]] or found["tables"][0]["rows"] == [
-        ["2024-02-01T00:00:00", 9, 2]
-    ]
+    assert found["tables"][0]["rows"] == [["2024-02", 9, 2]]
     assert found["tables"][0]["total_rows"] == 2
 
 
@@ -308,7 +306,7 @@ def test_a_log_is_summarised_with_lines_as_sources(logged: Ask) -> None:
         ("how many 5xx errors", [[1]]),
         ("error rate per endpoint", [["/api/a", 50.0, 2], ["/api/b", 50.0, 2]]),
         ("how many requests took longer than 500 ms", [[2]]),
-        ("requests per hour", [["2024-05-06T10:00:00", 2], ["2024-05-06T11:00:00", 2]]),
+        ("requests per hour", [["2024-05-06 10:00", 2], ["2024-05-06 11:00", 2]]),
         ("average response time of POST requests to /api/b", [[1.0, 1]]),
         ("how many different visitors", [[3, 4]]),
         ("total bytes per method", [["GET", 700, 3], ["POST", 300, 1]]),
@@ -479,7 +477,13 @@ def test_a_planner_that_takes_a_comparison_for_a_limit_does_not_cut_the_answer(a
 
 
 def test_what_a_schema_fills_in_by_itself_is_not_taken_for_typed(ask: Ask) -> None:
-    filled: dict[str, Any] = {"order": {"by": "", "descending": True}, "measures": [], "group_by": [], "where": [], "limit": 0}
+    filled: dict[str, Any] = {
+        "order": {"by": "", "descending": True},
+        "measures": [],
+        "group_by": [],
+        "where": [],
+        "limit": 0,
+    }
     result = ask("data_analyst", "aggregate", question="average delay per city", **filled)
     assert result.lifecycle == "input_required"
     months = figures(ask, "total units per month", **filled)

@@ -206,6 +206,9 @@ def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
         ("which fixtures are session scoped", "There is 1 fixture of scope session in 1 file", ["prices"]),
         ("which fixtures are module scoped", "No fixture of scope module was found.", []),
         ("list autouse fixtures", "There is 1 fixture with autouse in 1 file", ["quiet"]),
+        ("which fixtures are in tests/conftest.py", "There are 5 fixtures in 1 file; most used is `cart`", ["cart"]),
+        ("how many tests use cart", "`cart` is used by 3 tests and fixtures in 2 files, 1 of them fixtures.", ["tests/conftest.py"]),
+        ("which test checks Cart", "`tests/unit/test_cart.py`: `test_", ["tests/unit/test_cart.py"]),
         ("what is the fixture `cart`", "`cart` gives `Cart`, is used by 3 tests and fixtures in 2 files", ["cart"]),
         ("which tests use the full_cart fixture", "`full_cart` is used by 2 tests and fixtures", ["tests/e2e/test_buying.py"]),
         ("who uses total_of", "`def total_of(cart)`, used in 2 other files", ["total_of", "src/shop/page.py"]),
@@ -327,8 +330,24 @@ def test_every_kind_of_pattern_can_fit_best(
 
 
 def test_a_domain_that_has_nothing_is_rejected(tmp_path: Path, ask_in: AskIn) -> None:
-    result = focused(ask_in(plant(tmp_path, {"test_a.py": "def test_a(): ...\n"})), "documentation", target="docs")
+    root = plant(tmp_path, {"test_a.py": "def test_a(): ...\n", "docs/logo.svg": ""})
+    result = focused(ask_in(root), "documentation", target="docs")
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [("nowhere", "missing_file"), ("/etc", "access_denied"), ("../..", "access_denied")]
+)
+def test_a_place_that_is_not_in_the_workspace_is_a_fault(tmp_path: Path, ask_in: AskIn, target: str, code: str) -> None:
+    result = survey(ask_in(plant(tmp_path, {"test_a.py": "def test_a(): ...\n"})), target=target)
+    assert (result.useful, result.fault and result.fault.code) == (False, code)
+
+
+def test_what_could_not_be_read_of_the_place_asked_about_is_named_first(tmp_path: Path, ask_in: AskIn) -> None:
+    files = {f"test_{number}.py": "def (\n" for number in range(9)}
+    root = plant(tmp_path, {**files, "z/test_bad.py": "\ndef (\n", "z/test_a.py": "def test_a(): ...\n"})
+    result = survey(ask_in(root), target="z/../z/")
+    assert result.warnings[0].message.startswith("10 files could not be read, the first z/test_bad.py:2 (")
 
 
 def test_an_unknown_domain_is_refused(ask: Ask) -> None:

@@ -120,6 +120,7 @@ def test_a_definition_is_found_with_its_line_and_its_first_sentence(kitchen: Rep
         "not_searched": [{"source": "web", "reason": "Web search is not configured."}],
         "confidence_basis": "The confidence is the share of the question's content words, weighted by how rare each is "
         "in these files, that the passage has together with its headings and names.",
+        "notes": [],
         "terms": ["open_valve"],
     }
     assert (result.outcome, result.confidence, result.warnings) == ("success", 1.0, ())

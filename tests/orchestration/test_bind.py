@@ -495,6 +495,11 @@ def test_a_file_is_found_by_its_name_and_two_are_asked_about():
     [
         ("range", "what changed between v1.2.0 and v2.0.0", "v1.2.0..v2.0.0"),
         ("range", "from v1.0 to main", "v1.0..main"),
+        ("base", "compare feature/login with main", "main"),
+        ("base", "what is the difference between main and feature/login", "main"),
+        ("branch", "what is the difference between main and feature/login", "feature/login"),
+        ("branch", "what is the difference between feature/login and main", "feature/login"),
+        ("base", "compare cats with dogs", None),
         ("range", "between Monday and Friday", None),
         ("base", "commits on feature/x that main doesn't have", "main"),
         ("base", "what is not yet in main", "main"),

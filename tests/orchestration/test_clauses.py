@@ -36,6 +36,11 @@ def test_a_goal_is_cut_where_it_is_surely_cut(goal: str, wanted: list[str]):
     assert texts(sentences(goal)) == wanted
 
 
+def test_what_only_announces_questions_is_courtesy():
+    assert strip_courtesy("I need three things: the branch") == "the branch"
+    assert strip_courtesy("need three fish: fresh") == "need three fish: fresh"
+
+
 def test_then_makes_a_clause_follow_the_one_before():
     first, second, third = sentences("find this. Then list that, then show all")
     assert (first.follows, second.follows, third.follows) == (False, True, True)

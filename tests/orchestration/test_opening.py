@@ -37,3 +37,12 @@ def test_an_opening_belongs_to_whoever_has_it_in_examples():
 @given(st.text())
 def test_any_text_has_an_opening_or_none(text: str):
     assert all(0 < share < 1 for share in Openings([(text,), (text, "who")]).shares(text).values())
+
+
+@pytest.mark.parametrize(("text", "begun"), [("In which unit is it", "which"), ("By whom", "whom"), ("in the end", "")])
+def test_a_preposition_before_the_question_word_does_not_count(text: str, begun: str):
+    assert opening(text) == begun
+
+
+def test_an_opening_that_nobody_has_is_read_by_its_first_word():
+    assert Openings([("why is wool warm",), ("what is felt",)]).shares("why would I knit") == {0: 1 / 1.5}

@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 from hypothesis import given, strategies as st
 
+from retinue.catalogue import agents
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Plan
 from retinue.errors import InvalidInput
@@ -253,3 +254,47 @@ def test_every_goal_is_planned_or_refused_and_instructions_are_its_own_words(goa
             assert word in said
     for dropped in plan.dropped:
         assert dropped.clause.split()[0] in said
+
+
+CATALOGUE = Planner(one.definition for one in agents())
+
+
+def asked(goal: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(node.skill or "", node.needs) for node in CATALOGUE.plan(goal).nodes]
+
+
+@pytest.mark.row("G17")
+@pytest.mark.parametrize(
+    ("goal", "wanted"),
+    [
+        ("number of rows in a.csv, number of rows in b.csv", [("aggregate", ()), ("aggregate", ())]),
+        ("In docs/guide.md, what is said about uploads?", [("research", ())]),
+        ("look at the latest commit and explain what it does", [("commit_analysis", ()), ("research", ("n1",))]),
+        ("what is the difference between v1.0 and v1.1", [("commit_analysis", ())]),
+        ("what is the difference between main and feature/login", [("branch_status", ())]),
+        ("how much does the delivery cost", [("research", ())]),
+    ],
+)
+def test_questions_as_they_come(goal: str, wanted: list[tuple[str, tuple[str, ...]]]):
+    assert asked(goal) == wanted
+
+
+def test_two_things_that_one_question_is_about_are_one_request():
+    assert len(asked("the connections and the uploads, how do they differ")) == 1
+
+
+def test_whoever_would_have_to_ask_gives_way_to_whoever_need_not():
+    (node,) = CATALOGUE.plan("In docs/api.md, which endpoints are listed?").nodes
+    assert not node.questions
+
+
+def test_what_another_is_to_bring_is_not_asked_for():
+    first, second = CATALOGUE.plan("which endpoints fail most in access.log? check the docs for them").nodes
+    assert (first.skill, second.skill, second.needs) == ("aggregate", "research_each", ("n1",))
+
+
+def test_an_order_to_change_does_not_take_the_question_behind_it_along():
+    plan = CATALOGUE.plan("update the changelog and list what changed since v1.2.0")
+    assert [node.skill for node in plan.nodes] == ["commit_analysis"]
+    assert [one.clause for one in plan.dropped] == ["update the changelog"]
+    assert CATALOGUE.plan("Tag v1.3.0 and push it").nodes == ()

@@ -74,3 +74,13 @@ def test_what_is_pointed_out_stands_in_the_text(text: str):
 def test_a_very_long_text_takes_no_time():
     assert pronoun_in("cats and dogs " + "they " * 20_000) is None
     assert antecedent("a-" * 20_000) == ""
+
+
+def test_the_thing_that_it_did_is_what_another_is_to_bring():
+    assert looks_back("explain the module it touched") == "the module it touched"
+    assert looks_back("explain the module") is None
+
+
+def test_a_name_inside_a_sentence_is_what_it_is_about():
+    assert antecedent("why would we pick Flask") == "Flask"
+    assert antecedent("Why would we pick that") == ""

@@ -217,3 +217,18 @@ def test_whoever_is_asked_about_anything_needs_fewer_words():
     assert found.candidates[0].agent == "reader"
     assert not found.abstained
     assert router.route("bake a cake").abstained
+
+
+def test_the_name_of_a_file_in_an_example_is_no_topic():
+    counts = definition("counter", "Counts rows.", "how many rows has invoices.csv", "count the rows of trees.csv")
+    reads = definition("reader", "Reads pages.", "what does the page say", "read the page about plants")
+    found = Router([counts, reads]).route("invoices")
+    assert "invoices" not in found.candidates[0].reason
+
+
+def test_two_commits_are_for_whoever_takes_a_range():
+    between = definition("history", "Tells of work.", "what was done", properties={"range": {"type": "string"}})
+    branch = definition("branch", "Tells of work.", "what was done", properties={"base": {"type": "string"}})
+    assert (
+        Router([branch, between]).route("what was done", said=["revisions", "range"]).candidates[0].agent == "history"
+    )

@@ -242,3 +242,10 @@ def test_what_the_goal_says_not_to_do_is_no_loss():
     result = merged((node("n1"), good("x")), dropped=(unwanted,))
     assert (result.outcome, result.completeness, result.warnings) == ("success", 100, ())
     assert "You said not to." in result.content
+
+
+def test_the_sentence_that_answers_stays_where_something_new_follows():
+    said = "Two people wrote the seven commits: Ada and Grace."
+    first = good(f"There are seven commits in all of them.\n\n- {said}")
+    result = merged((node("n1"), first), (node("n2"), good(f"{said}\n\n- Ada wrote most of them, as it seems.")))
+    assert result.data["answer"][1]["text"] == f"{said}\n\n- Ada wrote most of them, as it seems."

@@ -5,21 +5,23 @@ cannot be read is said with its place, and no figure counts it.
 """
 
 import gzip
+import itertools
 import json
 import os
 import re
+import resource
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.trials.user import Done, answered, refused, run, snapshot
+from tests.trials.shown import harmless, inert, outside_code
+from tests.trials.user import Done, answered, make, refused, run, snapshot
 
 pytest.importorskip("duckdb", reason="needs the extra `data`")
-
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal would obey or not show."""
 
 _SALES = "city,price\nRome,10\nBern,20\nRome,30\n"
 _SQL = '"; DROP TABLE sales; --'
@@ -69,7 +71,7 @@ _FILES: dict[str, str | bytes | Callable[[Path], None]] = {
     "prose.parquet": "I am no Parquet file.",
     "prose.csv.gz": "I am not packed.",
     "bomb.parquet": _parquet("repeat('x', 1000000) AS a FROM range(3000)"),
-    "rows.parquet": _parquet("0 AS a FROM range(300000000)"),
+    "rows.parquet": _parquet("0::BIGINT AS a FROM range(160000000)"),
     "bomb.csv.gz": _packed(b"1,2\n" * 262_144, 300),
     "plain.log": "The server started.\nERROR it broke\nIt goes on.\n" * 20,
     "long.log": "x" * 20_000_000,
@@ -109,10 +111,6 @@ def asked(home: Path, folder: Path, skill: str, question: str, **parameters: Any
     done = ask(home, folder, skill, question, *words, "--json")
     harmless(done.stdout + done.stderr)
     return done.returncode, json.loads(done.stdout)
-
-
-def harmless(text: str) -> None:
-    assert _OBEYED.search(text) is None
 
 
 # Files that are no data
@@ -159,6 +157,8 @@ def test_a_small_file_that_unfolds_into_a_huge_one_is_over_the_budget(home: Path
     assert (heap / name).stat().st_size < 10_000_000
     done = ask(home, heap, "profile", f"what is in {name}?", "--timeout", "30")
     refused(done, 7, "of memory that are granted")
+    if sys.platform == "linux":  # elsewhere the unit is another
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 * 2**20
 
 
 # Files that are data in part
@@ -280,19 +280,13 @@ def test_markup_in_cells_and_names_is_shown_and_not_obeyed(
     answered(done, "alert(1)", "Rome")
     harmless(done.stdout + done.stderr)
     if form == "html":
-        assert re.search(r"<script|<img|href=.?javascript|\son\w+=(?![^<]*&gt;)", done.stdout) is None
+        inert(done.stdout)
         return
     bare = outside_code(done.stdout)
     assert re.search(r"(?<!\\)<(script|img)", bare) is None
     assert re.search(r"(?<!\\)\]\(javascript", bare) is None
     table = [line for line in bare.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1, "no cell makes a column"
-
-
-def outside_code(markdown: str) -> str:
-    """Markdown without its fences and code spans."""
-    bare = re.sub(r"^(`{3,}).*?^\1`*$", "", markdown, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", bare, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>.csv", "\u202eright.csv"])
@@ -302,7 +296,7 @@ def test_markup_in_file_names_is_shown_and_not_obeyed(home: Path, heap: Path, na
     answered(done, "price")
     harmless(done.stdout + done.stderr)
     if form == "html":
-        assert re.search(r"<script|<img|href=.?javascript", done.stdout) is None
+        inert(done.stdout)
 
 
 # Questions
@@ -312,12 +306,11 @@ def test_markup_in_file_names_is_shown_and_not_obeyed(home: Path, heap: Path, na
     ("question", "exits"),
     [
         ("mean of nothing that is there in sales.csv", {5, 9}),
-        ("what is in it?", {5, 9}),
         ("\U0001f4a5 in sales.csv", {0, 5, 9}),
         ("mean price by " + "city and " * 500 + "city in sales.csv", {0, 2, 5, 9}),
         ("price " * 1_600 + "in sales.csv", {0, 2, 5, 9}),
     ],
-    ids=range(5),
+    ids=range(4),
 )
 def test_a_question_that_no_column_answers_is_asked_back_or_refused(
     home: Path, heap: Path, question: str, exits: set[int]
@@ -329,8 +322,7 @@ def test_a_question_that_no_column_answers_is_asked_back_or_refused(
 
 
 def test_one_file_that_cannot_be_read_does_not_hide_the_one_that_is_meant(home: Path) -> None:
-    root = home / "folder"
-    root.mkdir()
+    root = make(home / "folder")
     (root / "a.csv").write_bytes(b"\0" * 100)
     (root / "b.csv").write_text(_SALES)
     (root / "c.parquet").write_bytes(b"PAR1 nothing PAR1")
@@ -342,8 +334,7 @@ def test_one_file_that_cannot_be_read_does_not_hide_the_one_that_is_meant(home: 
 
 
 def test_a_file_that_is_replaced_between_two_questions_is_read_anew(home: Path) -> None:
-    root = home / "folder"
-    root.mkdir()
+    root = make(home / "folder")
     (root / "sales.csv").write_text(_SALES)
     answered(ask(home, root, "aggregate", "sum of price in sales.csv"), "60")
     (root / "new.csv").write_text("city,price\nOslo,7\n")
@@ -354,31 +345,25 @@ def test_a_file_that_is_replaced_between_two_questions_is_read_anew(home: Path) 
 
 
 @pytest.mark.slow
-def test_a_file_that_is_changed_all_the_time_is_whole_or_refused(home: Path) -> None:
-    import threading
-
-    root = home / "folder"
-    root.mkdir()
+def test_a_file_that_is_replaced_all_the_time_is_one_of_those_that_it_was(home: Path) -> None:
+    root = make(home / "folder")
     file = root / "sales.csv"
-    whole = "city,price\n" + "Rome,1\n" * 400_000
-    file.write_text(whole)
     ended = threading.Event()
 
-    def rewrite() -> None:
-        while not ended.is_set():
-            file.write_text(whole)
+    def replace() -> None:
+        for price in itertools.cycle((1, 2)):
+            if ended.is_set():
+                break
+            (home / "new.csv").write_text("city,price\n" + f"Rome,{price}\n" * 50_000)
+            (home / "new.csv").replace(file)
 
-    writer = threading.Thread(target=rewrite)
+    file.write_text("city,price\n" + "Rome,1\n" * 50_000)
+    writer = threading.Thread(target=replace)
     writer.start()
     try:
-        done = ask(home, root, "aggregate", "sum of price in sales.csv", "--json")
+        code, result = asked(home, root, "aggregate", "sum of price in sales.csv")
     finally:
         ended.set()
         writer.join()
-    result = json.loads(done.stdout)
-    if done.returncode == 0:
-        total = result["data"]["tables"][0]["rows"][0][0]
-        assert total == 400_000 or result["outcome"] == "partial" or total < 400_000
-    else:
-        assert result["fault"]["code"] in {"unavailable", "invalid_input"}
-        assert result["fault"]["hint"]
+    assert (code, result["outcome"]) == (0, "success")
+    assert result["data"]["tables"][0]["rows"][0][0] in {50_000, 100_000}

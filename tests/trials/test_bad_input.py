@@ -497,7 +497,7 @@ def test_a_huge_file_in_the_history_is_counted_and_not_shown(home: Path, heavy: 
     with (root / "huge.txt").open("wb") as file:
         file.truncate(200 * 2**20)
     commit(root, {}, "Add a huge file")
-    answered(run(home, root, "run", "what was the largest change?"), "`Add a huge file`")
+    answered(run(home, root, "run", "what was the largest change?"), "Add a huge file")
 
 
 # Goals
@@ -809,6 +809,28 @@ def test_no_colour_is_respected_at_a_terminal(home: Path, plain: Path) -> None:
 )
 def test_a_locale_without_unicode_loses_no_answer(home: Path, plain: Path, locale: dict[str, str]) -> None:
     answered(run(home, plain, "run", _GOAL, places=locale), _PROMISE)
+
+
+_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_question_with_letters_that_the_locale_has_not_is_answered(home: Path, plain: Path) -> None:
+    for words in (
+        ("ask", "git_state_analyzer", "what did José change?"),
+        ("run", "who touched the naïve parser last?"),
+    ):
+        done = run(home, plain, *words, places=_ASCII)
+        assert done.returncode in {0, 1, 5}
+        assert "UnicodeEncodeError" not in done.stderr
+    asked = "who changed `é` last?"
+    refused(run(home, plain, "ask", "git_state_analyzer", asked, places=_ASCII), 5, "No tracked file")
+
+
+def test_a_file_that_the_locale_cannot_name_is_a_fault_that_says_how_to_open_it(home: Path) -> None:
+    root = repository(make(home / "project"), {"café.md": "The café promises coffee.\n"}, "Ajoute le café")
+    done = run(home, root, "ask", "git_state_analyzer", "who wrote café.md?", places=_ASCII)
+    refused(done, 5, "in this locale", "PYTHONUTF8=1")
+    answered(run(home, root, "ask", "researcher_analyst", "what does the café promise?"), "café promises coffee")
 
 
 def test_words_that_are_no_unicode_are_wrong_usage(home: Path, plain: Path) -> None:

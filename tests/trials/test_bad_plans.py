@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.trials.planners import PLANNERS
+from tests.trials.shown import harmless, inert, outside_code
 from tests.trials.user import (
     Done,
     answered,
@@ -27,8 +28,6 @@ from tests.trials.user import (
 )
 
 _EVIL = "\x1b[31mred\x1b[0m \u202eevil <script>alert(1)</script> [x](javascript:alert(1)) ![y](http://z) `|`"
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal would obey or not show."""
 
 
 @pytest.fixture(scope="module")
@@ -237,11 +236,6 @@ def test_a_plan_written_by_one_command_and_edited_is_run_by_the_next(home: Path,
 # What a plan says is text
 
 
-def harmless(text: str) -> None:
-    """Nothing in it is obeyed by a terminal, and no markup of it is drawn."""
-    assert _OBEYED.search(text) is None
-
-
 def evil_plan() -> str:
     chosen = {"agent": "singer", "skill": "singer", "score": 1, "share": 1, "reason": _EVIL}
     binding = {"parameter": "task", "value": _EVIL, "how": "said", "words": _EVIL}
@@ -258,16 +252,10 @@ def test_markup_and_control_characters_of_a_plan_are_shown_and_not_obeyed(
     answered(done, "alert(1)")
     harmless(done.stdout + done.stderr)
     if form == "html":
-        assert re.search(r"<script|<img|<a [^>]*javascript:|<svg[^>]*onload", done.stdout) is None
+        inert(done.stdout)
     if form == "md":
         assert re.search(r"(?<!\\)<script", outside_code(done.stdout)) is None
         assert re.search(r"(?<!\\)\]\(javascript", outside_code(done.stdout)) is None
-
-
-def outside_code(markdown: str) -> str:
-    """Markdown without its fences and code spans."""
-    bare = re.sub(r"^(`{3,}).*?^\1`*$", "", markdown, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", bare, flags=re.DOTALL)
 
 
 def test_what_is_remembered_of_an_evil_plan_is_shown_harmlessly_too(home: Path, trusting: Path) -> None:
@@ -279,11 +267,14 @@ def test_what_is_remembered_of_an_evil_plan_is_shown_harmlessly_too(home: Path, 
 
 
 def test_mistakes_of_an_evil_plan_are_told_harmlessly(home: Path, trusting: Path) -> None:
-    for text in (plan(song(), **{_EVIL: 1}), plan(song(parameters={_EVIL: _EVIL})), f'{{"goal": {_EVIL}}}'):
-        for words in ((), ("--json",)):
-            done = given(home, trusting, text, *words)
-            assert done.returncode == 6
-            harmless(done.stdout + done.stderr)
+    for text, words in (
+        (plan(song(), **{_EVIL: 1}), ()),
+        (plan(song(parameters={_EVIL: _EVIL})), ("--json",)),
+        (f'{{"goal": {_EVIL}}}', ()),
+    ):
+        done = given(home, trusting, text, *words)
+        assert done.returncode == 6
+        harmless(done.stdout + done.stderr)
 
 
 def test_a_plan_file_with_an_evil_name_is_told_harmlessly(home: Path, band: Path) -> None:

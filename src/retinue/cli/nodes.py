@@ -57,7 +57,7 @@ class Nodes:
     def __init__(self, run: str, plan: Plan, *, kept: Iterable[str] = ()) -> None:
         self.top = [_of(node) for node in plan.nodes]
         self.warnings: list[str] = []
-        self._run = run
+        self._named = {run: _by_id(self.top)}
         self._questions: set[tuple[str, str]] = set()
         names = {_base(name) for name in kept}
         for node in self.top:
@@ -128,15 +128,21 @@ class Nodes:
 
     def _find(self, run: str, name: str) -> Node | None:
         """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
-        if not name:
-            return None
-        if run == self._run:
-            among = self.top
-        else:
+        return self._among(run).get(_base(name)) if name else None
+
+    def _among(self, run: str) -> dict[str, Node]:
+        """The nodes of a run by their ids, put in order once: a plan may have a hundred thousand."""
+        if run not in self._named:
             parent_run, _, parent = run.rpartition(CHILD)
             above = self._find(parent_run, parent) if parent_run else None
-            among = above.children if above else []
-        return next((node for node in among if node.id == _base(name)), None)
+            if above is None or not above.children:
+                return {}
+            self._named[run] = _by_id(above.children)
+        return self._named[run]
+
+
+def _by_id(nodes: list[Node]) -> dict[str, Node]:
+    return {node.id: node for node in nodes}
 
 
 def _walk(nodes: list[Node], depth: int) -> Iterator[tuple[int, Node]]:

@@ -26,6 +26,9 @@ _KINDS: Final = {
 }
 _ASKING: Final = frozenset(["how", "what", "when", "where", "which", "who", "whom", "whose", "why"])
 _DETERMINERS: Final = frozenset(["the", "a", "an", "this", "my", "our", "that"])
+_PREPOSITIONS: Final = frozenset(
+    ["about", "above", "at", "below", "by", "for", "from", "in", "of", "on", "since", "to", "under", "until", "with"]
+)
 _AMOUNTS: Final = frozenset(word for word, kind in _KINDS.items() if kind == "many")
 _LONG_ASKING: Final = frozenset(word for word in _ASKING if len(word) > 3)
 _COMMON: Final = frozenset(FUNCTION_WORDS.split())
@@ -36,11 +39,14 @@ _DOUBT: Final = 0.5
 
 def opening(text: str) -> str:
     """How `text` begins: its question word and the kind of auxiliary after it; empty for anything but a question."""
-    first, second = [word.strip(",?!.:;'\"") for word in (*text.lower().split(maxsplit=2)[:2], "", "")][:2]
+    words = text.lower().split(maxsplit=6)[:6]
+    if len(words) > 1 and words[0] in _PREPOSITIONS and words[1] in _ASKING:  # "in which unit", "by whom"
+        del words[0]
+    first, second = [word.strip(",?!.:;'\"") for word in (*words[:2], "", "")][:2]
     if first not in _COMMON:
         first = one_edit_from(first, _LONG_ASKING) or first
     if first in _ASKING and second in _DETERMINERS:  # "how the cache is kept up to date"
-        second = next((word for word in text.lower().split()[2:6] if word in _KINDS), second)
+        second = next((word for word in words[2:] if word in _KINDS), second)
     if first in _ASKING:
         return f"{first} {_KINDS.get(second, '')}".strip()
     return _KINDS.get(first, "") if first not in _AMOUNTS else ""
@@ -55,11 +61,17 @@ class Openings:
 
     def __init__(self, examples: Iterable[Sequence[str]]) -> None:
         self._seen: dict[str, Counter[int]] = {}
+        self._first: dict[str, Counter[int]] = {}
         for place, texts in enumerate(examples):
             for begun in filter(None, map(opening, texts)):
                 self._seen.setdefault(begun, Counter())[place] += 1
+                self._first.setdefault(begun.partition(" ")[0], Counter())[place] += 1
 
     def shares(self, text: str) -> dict[int, float]:
-        """For each skill that has such examples, the share of this opening that belongs to it, below 1."""
-        seen = self._seen.get(opening(text), Counter[int]())
+        """For each skill that has such examples, the share of this opening that belongs to it, below 1.
+
+        An opening that nobody has is read by its first word: "why would" as "why".
+        """
+        begun = opening(text)
+        seen = self._seen.get(begun) or self._first.get(begun.partition(" ")[0], Counter[int]())
         return {place: times / (seen.total() + _DOUBT) for place, times in seen.items()}

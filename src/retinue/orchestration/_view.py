@@ -55,6 +55,7 @@ def gram_tokens(text: str) -> list[str]:
 def _stem(word: str) -> str:
     if len(word) < 4:
         return word
+    word = word.replace("iz", "is")  # "summarize"
     for ending, instead in _ENDINGS:
         if word.endswith(ending):
             kept = len(word) - len(ending)

@@ -16,8 +16,8 @@ from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.clauses import Clause, strip_courtesy
 from retinue.orchestration.reading import Surroundings
 from retinue.orchestration.reading.dates import speaks_of_days
-from retinue.orchestration.reading.paths import looks_into, named_in, without_paths
-from retinue.orchestration.reading.revisions import speaks_of_revisions
+from retinue.orchestration.reading.paths import looks_into, mentioned_in, named_in, without_paths
+from retinue.orchestration.reading.revisions import speaks_of_a_range, speaks_of_revisions
 from retinue.orchestration.reading.said import vocabulary
 from retinue.orchestration.router import Router, Routing, Typed
 from retinue.orchestration.speech import change_asked, is_imperative, without_limits
@@ -42,7 +42,8 @@ _VALUES: Final = re.compile(
 _QUESTION: Final = r"(?:what|who|whom|whose|how|where|when|which|why)\b"
 _ASKS_TO: Final = re.compile(
     rf"\A(?:check|see|find\s+out|figure\s+out|let\s+me\s+know|tell\s+(?:me|us)|show\s+(?:me|us)|do\s+you\s+know|any\s+idea"
-    rf"|i\s+wonder|i\s+want\s+to\s+know|i\s+would\s+like\s+to\s+know)\s+(?={_QUESTION})",
+    rf"|i\s+wonder|i\s+(?:(?:do\s+|did\s+)?not\s+|don['\u2019]?t\s+|cannot\s+|can['\u2019]?t\s+)(?:really\s+)?"
+    rf"(?:know|understand|see|get|remember)|i\s+want\s+to\s+know|i\s+would\s+like\s+to\s+know)\s+(?={_QUESTION})",
     re.IGNORECASE,
 )
 _TOPIC_FIRST: Final = re.compile(
@@ -111,7 +112,7 @@ class Business:
         """
         routing = self._router.route(
             _topic(instruction, around),
-            files=files or named_in(instruction, around),
+            files=files or named_in(instruction, around) or mentioned_in(instruction),
             within=bool(files) or looks_into(instruction, around),
             said=_typed(instruction, around),
         )
@@ -193,8 +194,10 @@ def _typed(text: str, around: Surroundings) -> list[Typed]:
     found: list[Typed] = []
     if speaks_of_days(text, today=around.today):
         found.append("days")
-    if speaks_of_revisions(text):
+    if speaks_of_revisions(text, around):
         found.append("revisions")
+    if speaks_of_a_range(text):
+        found.append("range")
     return found
 
 

@@ -51,6 +51,7 @@ _COURTESY: Final = re.compile(
     r"|(?:can|could|would|will)\s+you\s+(?:please\s+|also\s+|kindly\s+)*(?:help me\s+(?:to\s+|with\s+)?)?"
     r"|(?:don['\u2019]?t|do\s+not)\s+forget\s+(?:to\s+)?|make\s+sure\s+(?:to\s+|that\s+you\s+)"
     r"|i(?:'d| would)\s+(?:also\s+)?like\s+(?:you\s+)?to\s+|i\s+(?:also\s+)?(?:want|need)\s+(?:you\s+)?to\s+"
+    r"|(?:i\s+|we\s+)?(?:need|want|have)\s+\w+\s+(?:things|questions|answers|facts|numbers|figures)\s*:\s*"
     r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))",
     re.IGNORECASE,
 )

@@ -26,6 +26,7 @@ __all__ = ["Cut", "Cutter"]
 _MOST_CLAUSES: Final = 50
 _NEAREST: Final = 3
 _WEAKER_HALF: Final = 0.5
+_LONG_ENOUGH: Final = 6
 _DETERMINERS: Final = vocabulary("the my our this that")
 _LEADS_ON: Final = vocabulary(
     "know tell me us show explain see out about of understand wonder wondering check say says describe on for with and "
@@ -85,7 +86,7 @@ def _sorted_out(clauses: Iterable[Clause]) -> tuple[list[Clause], list[Dropped]]
 
 def _pieces(sentence: Clause, asking: Asking) -> list[Clause]:
     """`sentence` cut where both sides are requests on their own."""
-    parts = pieces(sentence)
+    parts = _led_on(pieces(sentence), sentence)
     if len(parts) > _MOST_CLAUSES * 2:
         return [sentence]
     found: list[Clause] = []
@@ -97,6 +98,19 @@ def _pieces(sentence: Clause, asking: Asking) -> list[Clause]:
         else:
             begun = joined(sentence, begun, part)
     return [*found, begun]
+
+
+def _led_on(parts: Sequence[Clause], sentence: Clause) -> list[Clause]:
+    """`parts` with a lone verb put in front of the question it leads to: "and list | what changed"."""
+    found: list[Clause] = []
+    for part in parts:
+        before = found[-1] if found else None
+        is_lone = before is not None and before.start > 0 and " " not in before.text
+        if before is not None and is_lone and sentence.text[before.end : part.start].isspace():
+            found[-1] = joined(sentence, before, part)
+        else:
+            found.append(part)
+    return found
 
 
 def _are_two(begun: Clause, part: Clause, sentence: Clause, asking: Asking) -> bool:
@@ -122,11 +136,11 @@ def _are_two_requests(left: Request, right: Request, whole: Clause, asking: Aski
     and news from B" has no second verb, they are for different skills, one of them fits better than both together
     do, and the other not much worse.
     """
-    opens = asking.business.opens(right.clause.text)
+    opens = asking.business.opens(right.clause.text) or _is_parallel(left.clause.text, right.clause.text)
     if left.routing.abstained or right.routing.abstained:
         # What nobody does is a request too, when it says enough to be one: else nobody would hear of it.
         opens = opens or _orders_something(left, right)
-        enough = says_enough(left, right) or _orders_a_change(right)
+        enough = says_enough(left, right) or _orders_a_change(right) or _orders_a_change(left)
         return opens and enough and left.routing.abstained != right.routing.abstained
     if opens:
         # "find and show me" is one request; so are "the parser, who wrote it" and "what changed and why".
@@ -135,10 +149,18 @@ def _are_two_requests(left: Request, right: Request, whole: Clause, asking: Aski
         return " " in left.clause.text and not names_only and not says_nothing
     if left.skill == right.skill or " " not in right.clause.text:
         return False
+    if not says_enough(left) and not asking.business.opens(left.clause.text):
+        return False  # "the connections and the sessions, …"
     first, second = left.routing.candidates[0], right.routing.candidates[0]
     together = asking.request(whole).routing.candidates[0].share
     strong, weak = max(first.share, second.share), min(first.share, second.share)
     return strong >= together and weak >= _WEAKER_HALF * together
+
+
+def _is_parallel(left: str, right: str) -> bool:
+    """Whether the right begins with two words of the left: "number of orders, number of commits"."""
+    begun = " ".join(right.lower().split()[:2])
+    return len(begun) > _LONG_ENOUGH and f" {begun} " in f" {left.lower()} "
 
 
 def _runs_on(left: Request, right: Request) -> bool:

@@ -17,6 +17,8 @@ from retinue.orchestration.references import PEOPLE, antecedent, is_of_a_group, 
 __all__ = ["compared", "pointing", "with_context"]
 
 _NEARLY: Final = 0.9
+_CLEARLY: Final = 2.0
+_FAR: Final = 3.0
 _WITHIN: Final = 0.75
 """Who was asked before is asked again when that fits nearly as well; "how many of them" needs less for it."""
 _THAT_FILE: Final = re.compile(
@@ -38,9 +40,11 @@ def pointing(request: Request, before: Sequence[Request], asking: Asking) -> Req
     last = before[-1]
     if request.routing.abstained or last.routing.abstained:
         return request
-    least = (_WITHIN if is_of_a_group(request.instruction) else _NEARLY) * request.routing.candidates[0].share
-    same = (one for one in request.routing.candidates if (one.agent, one.skill) == last.skill and one.share >= least)
-    return request.to(next(same, request.routing.candidates[0]))
+    best = request.routing.candidates[0]
+    least = (_WITHIN if is_of_a_group(request.instruction) else _NEARLY) * best.share
+    same = (one for one in request.routing.candidates if (one.agent, one.skill) == last.skill)
+    near = (one for one in same if one.share >= best.share or (one.share >= least and best.score - one.score <= _FAR))
+    return request.to(next(near, best))
 
 
 def _with_antecedent(request: Request, before: Sequence[Request], asking: Asking) -> Request:
@@ -52,9 +56,15 @@ def _with_antecedent(request: Request, before: Sequence[Request], asking: Asking
     again = request
     if files and (request.routing.abstained or is_of_a_group(request.instruction)):
         again = asking.request(request.clause, files=files)  # its name would only distract
-    elif not files and (request.routing.abstained or not says_enough(request)):
+    elif not files and (request.routing.abstained or not (says_enough(request) or _is_clear(request))):
         again = asking.request(replace(request.clause, text=f"{request.clause.text} ({about})"))
     return replace(request, routing=request.routing if again.routing.abstained else again.routing, about=about)
+
+
+def _is_clear(request: Request) -> bool:
+    """Whether the best fits far better than all others: "who did it" says little, and all that is needed."""
+    best, *others = request.routing.candidates
+    return all(best.score - other.score >= _CLEARLY for other in others[:1])
 
 
 def compared(request: Request, asking: Asking) -> list[Request]:

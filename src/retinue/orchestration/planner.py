@@ -26,10 +26,8 @@ GOAL_CHARS: Final = 10_000
 """The longest goal that is read. What is longer belongs into a file that the goal names."""
 
 _ALTERNATIVES: Final = 3
-_FITS_TOO: Final = 0.7
-_NEARLY: Final = 0.9
-_NEAR_SCORE: Final = 0.5
-"""Who reaches this much of the best one's share fits too; who reaches that much of it, and its score, fits as well."""
+_CALLABLE: Final = 0.5
+"""Who reaches this much of the best one's share is asked instead, when only the best would have to ask."""
 
 
 def check_goal(goal: str) -> str:
@@ -94,6 +92,8 @@ class Planner:
         known: dict[str, int] = {}
         for asked in found:
             needed = _needed(asked, nodes)
+            if needed is None and nodes and self._is_told_by_another(asked, nodes, goal=goal, around=around):
+                needed = _producer(looks_back(asked.instruction) or "", nodes)
             request, bound = self._chosen(asked, needed, nodes, goal=goal, around=around)
             key = _key(request, bound, self._skill(request), needed)
             if key in known:
@@ -106,25 +106,30 @@ class Planner:
     def _chosen(
         self, request: Request, needed: Delegation | None, nodes: list[Delegation], *, goal: str, around: Surroundings
     ) -> tuple[Request, Bound]:
-        """`request` for the best candidate, or for another that fits too.
+        """`request` for the best candidate; or, when that would have to ask, for another who need not.
 
-        For one that can be called from what was said, when the best would have to ask; for one that fits as well, when
-        more of what was said are values for it. A node that waits for another may be told the rest by that.
+        A node that waits for another may be told the rest by that.
         """
-        first = self._bound(request, nodes, goal=goal, around=around)
-        best, found = request, first
+        found = self._bound(request, nodes, goal=goal, around=around)
+        if needed is not None or not _has_to_ask(found):
+            return request, found
         top, *others = request.routing.candidates
-        is_asked = any(question.kind == "question" for question in first.questions)
-        for candidate in others if needed is None else ():
-            is_near = candidate.share >= _NEARLY * top.share and top.score - candidate.score <= _NEAR_SCORE
-            fits = candidate.share >= max(self.router.floor, _FITS_TOO * top.share)
-            if not fits or not (is_near or is_asked):
+        for candidate in others:
+            if candidate.share < _CALLABLE * top.share:
                 continue
             other = request.to(candidate)
             bound = self._bound(other, nodes, goal=goal, around=around)
-            if not bound.questions and (is_asked or _said(bound) > _said(found)):
-                best, found, is_asked = other, bound, False
-        return best, found
+            if not bound.questions:
+                return other, bound
+        return request, found
+
+    def _is_told_by_another(
+        self, request: Request, nodes: list[Delegation], *, goal: str, around: Surroundings
+    ) -> bool:
+        """Whether it cannot be called from what was said, and speaks of "them": then the node before can say it."""
+        if pronoun_in(request.instruction) is None and looks_back(request.instruction) is None:
+            return False
+        return _has_to_ask(self._bound(request, nodes, goal=goal, around=around))
 
     def _bound(self, request: Request, nodes: list[Delegation], *, goal: str, around: Surroundings) -> Bound:
         skill = self._skill(request)
@@ -168,8 +173,9 @@ class Planner:
         return skill
 
 
-def _said(bound: Bound) -> int:
-    return sum(binding.how == "said" for binding in bound.bindings)
+def _has_to_ask(bound: Bound) -> bool:
+    """Whether something is missing that nobody said; which of several is meant only a person can say."""
+    return any(question.kind == "question" for question in bound.questions)
 
 
 def _carried(before: Delegation, request: Request, skill: Skill) -> tuple[Binding, ...]:

@@ -17,6 +17,7 @@ _PRODUCT: Final = r"(?:commits?|files?|branch|branches|findings?|modules?|functi
 _LOOKS_BACK: Final = re.compile(
     # "this" is what stands around us ("this repository"); "that" in front of a verb is no pointer ("code that runs").
     r"\bbased on (?:that|this|these|those|it|them|the (?:results?|answers?|findings?|above))\b"
+    r"|\bthe \w+ (?:that |which )?(?:it|they|she|he) (?:\w+ed|changed|broke|wrote|made|did|names|lists)\b"
     rf"|\b(?:that|those|these|the (?:same|above|resulting)) (?:(?:very|last|latest|first|new|two|three) )?{_PRODUCT}\b"
     r"|\b(?:from|using|with) (?:those|them|the (?:results?|findings?|answers?))\b"
     r"|\b(?:each|all|any|both|some|none|most|one|which) of (?:them|these|those)\b"
@@ -45,7 +46,7 @@ _ONE_THING: Final = re.compile(
     r"|`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*",
 )
 _MANY_THINGS: Final = re.compile(
-    r"\b(?!(?:does|was|is|has|this|its|his|as|us|yes|always|across|uses|runs|says|gets)\b)[a-z]{2,}[^\Ws]s\b"
+    r"\b(?!(?:does|was|is|has|this|its|his|as|us|yes|always|across|uses|runs|says|gets|docs)\b)[a-z]{2,}[^\Ws]s\b"
 )
 
 _SUBJECT: Final = re.compile(r"\A(?:which|what|whose|how\s+many)\s+\w+\b", re.IGNORECASE)
@@ -66,6 +67,8 @@ _FILE: Final = re.compile(r"(?<![\w/.-])[\w-]+(?:[./][\w-]+)*\.[A-Za-z][A-Za-z0-
 _NAME: Final = re.compile(
     r"`(?P<code>[^`\n]{1,100})`|(?<![\w/-])(?P<name>[\w-]+(?:[./][\w-]+)+|\w+_\w+|[a-z]+[A-Z]\w*)"
 )
+_CALLED: Final = re.compile(r"(?<=[a-z,] )[A-Z]\w*[a-z]\w*(?: [A-Z]\w*)?")
+"""A name inside a sentence: "Flask"."""
 _GENERAL: Final = re.compile(
     r"(?:last|latest|first|newest|most|recent|main|same|next|other|whole|entire|previous|project|repo|repository|code|docs"
     r"|documentation|time|way|difference|number|date|name|commits?|branch|status|work|tree)(?:\s+\w+)?",
@@ -114,4 +117,5 @@ def antecedent(text: str) -> str:
     for phrase in _PHRASE.finditer(text):
         if not _GENERAL.fullmatch(phrase["noun"]):
             return phrase.group()
-    return ""
+    called = _CALLED.search(text)
+    return called.group() if called else ""

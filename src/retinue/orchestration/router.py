@@ -5,6 +5,7 @@ no rule here for any one agent, and no model.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,11 @@ from retinue.contract.plan import Candidate
 from retinue.orchestration._files import Takers
 from retinue.orchestration._opening import Openings, opening
 from retinue.orchestration._spelling import Spellings
+from retinue.orchestration._usage import Usage
 from retinue.orchestration._view import FUNCTION_WORDS, View, gram_tokens, word_tokens
 from retinue.orchestration.reading.dates import takes_days
 from retinue.orchestration.reading.parameter import Parameter, parameters_of
-from retinue.orchestration.reading.revisions import takes_revisions
+from retinue.orchestration.reading.revisions import takes_ranges, takes_revisions
 
 __all__ = ["FALLBACK_FLOOR", "Router", "Routing", "Typed"]
 
@@ -33,11 +35,11 @@ of the unanswerable requests of a public tool-routing set (`bench/router.py`).""
 _LEAST_FLOOR: Final = 0.05
 """A small registry with examples of many kinds finds a floor near nothing. Below this only parts of words agree."""
 
-Typed: TypeAlias = Literal["days", "revisions"]
+Typed: TypeAlias = Literal["days", "range", "revisions"]
 """Values that tell by their form what they are."""
 
 _KEPT_SHARE: Final = 0.9
-_OPEN_SHARE: Final = 0.42
+_OPEN_SHARE: Final = 0.4
 _LEAST_EXAMPLES: Final = 8
 _LEAST_OF_ONE: Final = 3
 _MOST_EXAMPLES: Final = 64
@@ -46,16 +48,26 @@ _OPENING_SCORE: Final = 2.0
 _OPENING_SHARE: Final = 0.15
 """What an opening that belongs to one skill alone adds: two standard deviations, and enough to pass the usual floor,
 since whoever answers "how do I …" can say best that it found nothing."""
-_FILE_SCORE: Final = 2.0
+_USUAL_SCORE: Final = 1.0
+_FILE_SCORE: Final = 3.0
 _NO_FILE_SCORE: Final = -4.0
 _UNNAMED_SCORE: Final = -1.5
 _FILE_SHARE: Final = 0.15
 """What it adds that a named file is one that the skill takes, twice when the answer stands in it; and what it costs
 when it takes none of those named."""
 _QUERY_CHARS: Final = 2_000
-_TYPED: Final[Mapping[Typed, tuple[float, float]]] = {"days": (1.0, 0.0), "revisions": (2.5, 0.15)}
+_TYPED: Final[Mapping[Typed, tuple[float, float]]] = {
+    "days": (1.0, 0.0),
+    "range": (2.5, 0.0),
+    "revisions": (2.5, 0.15),
+}
 """What it adds to score and share that a clause holds such a value and the skill takes it."""
-_TAKES: Final[Mapping[Typed, Callable[[Parameter], bool]]] = {"days": takes_days, "revisions": takes_revisions}
+_TAKES: Final[Mapping[Typed, Callable[[Parameter], bool]]] = {
+    "days": takes_days,
+    "range": takes_ranges,
+    "revisions": takes_revisions,
+}
+_FILE_NAME: Final = re.compile(r"[\w/-]+(?=\.[A-Za-z]\w{0,6}\b)")
 _TELLING_OPENING: Final = 0.5
 _LIKE_WORDS: Final = 2
 
@@ -77,10 +89,11 @@ class Routing:
 class Router:
     """Ranks the skills of some agents for a clause.
 
-    Two views, words and character 4-grams, are each scored by BM25; the sum of their z-scores ranks, with a bonus for
-    requests that begin as the examples of that skill alone do ("who …", "how do …"), and for skills that take the files
-    that are named. A word that nobody knows is read as the one known word that it misspells by a letter. Whether the
-    best is good enough is decided on its *share*: its score over the best that this clause could reach, which is
+    Two views, words and character 4-grams, are each scored by BM25; the sum of their z-scores ranks, with a malus for
+    words that the skill's examples hold less often than those of another, and a bonus for requests that begin as the
+    examples of that skill alone do ("who …", "how do …"), and for skills that take the files that are named. A word
+    that nobody knows is read as the one known word that it misspells by a letter. Whether the best is good enough is
+    decided on its *share*: its score over the best that this clause could reach, which is
     comparable between clauses as the scores themselves are not.
 
     Attributes:
@@ -98,6 +111,7 @@ class Router:
         texts = [_texts(definition, skill) for definition, skill in self._skills]
         self._words = View((_tokens(word_tokens, text) for text in texts), background=word_tokens(FUNCTION_WORDS))
         self._grams = View((_tokens(gram_tokens, text) for text in texts), background=gram_tokens(FUNCTION_WORDS))
+        self._usage = Usage(map(_nameless, skill.examples) for _, skill in self._skills)
         self._openings = Openings(skill.examples for _, skill in self._skills)
         self._taking = {kind: self._who_take(takes) for kind, takes in _TAKES.items()}
         self._takers = Takers(skill for _, skill in self._skills)
@@ -168,11 +182,12 @@ class Router:
         for place, (lift, _) in lifts.items():
             summed[place] += lift
         found: list[_Found] = []
-        for place in nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__):
+        near = nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__)
+        for place, usual in zip(near, self._usage.weigh(query.words, near), strict=True):
             word = words[place] + self._words.add(common_words, place)
             gram = grams[place] + self._grams.add(common_grams, place)
             lift, share = lifts.get(place, (0.0, 0.0))
-            score = word * word_scale + gram * gram_scale - shift + lift
+            score = word * word_scale + gram * gram_scale - shift + lift + _USUAL_SCORE * usual
             topic = (word / word_reach + gram / gram_reach) / 2
             found.append(_Found(place, score, topic, max(0.0, topic + share)))
         return nlargest(limit, found, key=lambda one: (one.score, -one.place))
@@ -261,39 +276,45 @@ class Router:
         ]
         if len(examples) < _LEAST_EXAMPLES:
             return None
-        own: list[float] = []
-        others: list[float] = []
+        seen: dict[int, list[tuple[float, float]]] = {}
         for place, example in examples[:: math.ceil(len(examples) / _MOST_EXAMPLES)]:
-            query = _Query(example)
-            own.append(self._share_without(query, place, example))
-            agent = self._skills[place][0].name
-            rivals = (one.topic for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
-            others.append(next(rivals, 0.0))
-        keeps = sorted(own)[int(len(own) * (1 - _KEPT_SHARE))]
-        wanted = min(keeps, max(sorted(others)[len(others) // 2], FALLBACK_FLOOR))
+            seen.setdefault(place, []).append(self._own_and_best_other(place, example))
+        # Whoever is asked about anything has a floor of its own, and does not lower that of the others.
+        told = [pairs for pairs in seen.values() if not _is_open(pairs)] or list(seen.values())
+        own = sorted(share for pairs in told for share, _ in pairs)
+        others = sorted(share for pairs in seen.values() for _, share in pairs)
+        keeps = own[int(len(own) * (1 - _KEPT_SHARE))]
+        wanted = min(keeps, max(others[len(others) // 2], FALLBACK_FLOOR))
         return round(max(wanted, _LEAST_FLOOR), 4)
 
     def _floor_of(self, found: "_Found") -> float:
         """The share that is good enough for one skill: less for one whose examples have no topic in common.
 
         Whoever is asked about anything ("how does the parser work", "what is a blueprint") cannot name its topics. It
-        shows in the examples, each left out in turn: nearly half of them would not find their own skill. Nine of ten of
-        them tell how little of a request such a skill may know and still be meant.
+        shows in the examples, each left out in turn: many of them are nearer to another agent. Nine of ten of them tell
+        how little of a request such a skill may know and still be meant.
         """
         if found.share >= self.floor or not self.calibrated:
             return self.floor
         if found.place not in self._floors:
             examples = self._skills[found.place][1].examples[:_MOST_EXAMPLES]
-            own = sorted(self._share_without(_Query(one), found.place, one) for one in examples)
-            is_open = len(own) >= _LEAST_EXAMPLES and own[int(len(own) * _OPEN_SHARE)] < self.floor
-            kept = max(own[int(len(own) * (1 - _KEPT_SHARE))], _LEAST_FLOOR) if is_open else self.floor
+            shares = [self._own_and_best_other(found.place, one) for one in examples]
+            own = sorted(one for one, _ in shares)
+            kept = max(own[int(len(own) * (1 - _KEPT_SHARE))], _LEAST_FLOOR) if _is_open(shares) else self.floor
             self._floors[found.place] = min(self.floor, kept)
         return self._floors[found.place]
+
+    def _own_and_best_other(self, place: int, example: str) -> tuple[float, float]:
+        """The share of a skill for one of its own examples without that, and the best of all other agents'."""
+        query = _Query(example)
+        agent = self._skills[place][0].name
+        rivals = (one.topic for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
+        return self._share_without(query, place, example), next(rivals, 0.0)
 
     def _share_without(self, query: "_Query", place: int, example: str) -> float:
         """The share that the skill at `place` would have, had its definition not held `example`."""
         texts = _texts(*self._skills[place])
-        texts.remove(example)
+        texts.remove(_nameless(example))
         words = self._words.score_of(query.words, Counter(_tokens(word_tokens, texts)))
         grams = self._grams.score_of(query.grams, Counter(_tokens(gram_tokens, texts)))
         return (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
@@ -339,9 +360,23 @@ def _function_words() -> frozenset[str]:
 def _texts(definition: Definition, skill: Skill) -> list[str]:
     """What a skill says of itself, piece by piece; its name counts twice."""
     pieces = [skill.name, skill.name, definition.name, *definition.aliases, *definition.tags]
-    pieces += [definition.description, skill.description, *skill.examples]
+    pieces += [definition.description, skill.description, *map(_nameless, skill.examples)]
     pieces += [f"{parameter.name} {parameter.description}" for parameter in parameters_of(skill.input_schema)]
     return pieces
+
+
+def _is_open(shares: Sequence[tuple[float, float]]) -> bool:
+    """Whether many of a skill's examples are nearer to another agent, so that it cannot be told by its topics.
+
+    Args:
+        shares: For some of its examples its own share without that example, and the best of another agent.
+    """
+    return len(shares) >= _LEAST_EXAMPLES and sum(own < other for own, other in shares) > _OPEN_SHARE * len(shares)
+
+
+def _nameless(example: str) -> str:
+    """`example` without the names of files, which are its topic and not its task; their endings stay."""
+    return _FILE_NAME.sub("", example)
 
 
 def _tokens(read: Callable[[str], list[str]], texts: Iterable[str]) -> Iterator[str]:

@@ -28,12 +28,14 @@ _PHRASES: Final = (
     r"how are you(?: (?:doing|today))*",
     r"(?:i )?hope you(?: are|'re)? (?:well|fine|doing well)|have a (?:nice|good|great) \w+",
     r"you(?: are|'re) (?:great|the best|awesome|very helpful|welcome)",
+    r"(?:that|this) (?:really )?help(?:s|ed)(?: (?:me|us))?(?: a lot| a ton| very much| so much)?",
     r"there|everyone|everybody|all|team|friend|folks|again|test|testing",
 )
 _NOTHING: Final = re.compile(rf"(?:(?>(?:{'|'.join(_PHRASES)})(?:[\s,.!?:;()-]+|\Z)))++\Z", re.IGNORECASE)
 """Atomic: what has been read as one phrase is not tried as another, so that no text takes long."""
 
 _LONGEST_NOTHING: Final = 300
+_LONGEST_SCENE: Final = 120
 
 _SOFTENED: Final = r"\A(?:(?:but|and|please|just|also|so|then|or)\s+)*"
 _NOT_TO: Final = re.compile(
@@ -48,6 +50,16 @@ _LIMITS: Final = re.compile(
     r"|apart\s+from|other\s+than|nothing\s+(?:about|from|in)|avoid|no)\b",
     re.IGNORECASE,
 )
+_SCENE: Final = re.compile(
+    rf"{_SOFTENED}(?:in|within|inside|under|for|from|on|of|regarding|concerning|about|as\s+(?:for|to)|according\s+to"
+    r"|since|until|before|after|during|between|with\s+respect\s+to|based\s+on)\s+"
+    r"(?!(?:what|which|who|whom|whose|when|where|why|how|each|them|these|those|that)\b)[^\s,]+(?:\s+[^\s,]+){0,3}\Z"
+    r"|\A(?:just|only)\s+(?:the\s+)?(?!(?:what|which|who|whom|whose|when|where|why|how|list|show|give|tell|find)\b)"
+    r"[\w-]+(?:\s+[\w-]+)?\W*\Z"
+    r"|\A(?:a\s+|in\s+)?(?:short|brief|quick|long|detailed)(?:\s+(?:answer|version|summary|and\s+\w+))?(?:\s+please)?\W*\Z",
+    re.IGNORECASE,
+)
+"""Where, when, or how briefly: "in docs/api.md", "since March", "just the commits". It asks for nothing by itself."""
 _NARROWING: Final = vocabulary(
     "look looking search use using include including consider considering count counting read touch open go take rely "
     "mention bother care scan check examine query consult regard respect"
@@ -91,6 +103,11 @@ _TOLD: Final = re.compile(
     r"|\A(?:order|sort)\b.*\bby\b",
     re.IGNORECASE,
 )
+_OF_A_NAME: Final = re.compile(
+    r"\A\w+\s+(?=\S*[\d/_.])[\w./-]*\w(?:\s+(?:and|to|into|in|on|onto|from|as|at|by|with|again|now|please)\b.*)?[.!]?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""As in "tag v1.3.0", "merge feature/login into main"."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _FORMS: Final = ("ed", "ing", "s")
 
@@ -104,7 +121,7 @@ def kind_of(text: str) -> Kind:
         if verb == "forget":
             return "request"
         return "limit" if verb in _NARROWING else "refusal"
-    return "limit" if _LIMITS.match(text) else "request"
+    return "limit" if _LIMITS.match(text) or (len(text) < _LONGEST_SCENE and _SCENE.match(text)) else "request"
 
 
 def without_limits(text: str) -> str:
@@ -121,7 +138,7 @@ def change_asked(text: str) -> str | None:
     first, second = words[0], words[1] if len(words) > 1 else ""
     if first in _CHANGES:
         return first
-    if first in _CHANGES_OF_SOMETHING and second in _SOMETHING:
+    if first in _CHANGES_OF_SOMETHING and (second in _SOMETHING or _OF_A_NAME.match(text)):
         return first
     return one_edit_from(first, _CHANGES) if len(first) > 5 and second in _SOMETHING else None
 

@@ -194,18 +194,24 @@ def _title(node: Delegation) -> str:
 
 
 def _without_repeats(text: str, seen: set[str]) -> str:
-    """`text` without the lines that an earlier section has word for word."""
+    """`text` without the lines that an earlier section has word for word.
+
+    The sentence it begins with answers its question: where something new follows, it stays.
+    """
     kept: list[str] = []
+    lead = ""
     fenced = False
-    for line in text.split("\n"):
+    for line in text.strip().split("\n"):
         fenced ^= line.startswith("```")
         fact = line.strip(" -*•\t").lower()
         if not fenced and len(fact) >= _FACT_CHARS:
             if fact in seen:
+                lead = line if not kept and not lead and line[:1] not in "-*•|#" else lead
                 continue
             seen.add(fact)
         kept.append(line)
-    return "\n".join(kept).strip() or "Nothing beyond what stands above."
+    rest = "\n".join(kept).strip()
+    return "\n\n".join(filter(None, (lead, rest))) if rest else "Nothing beyond what stands above."
 
 
 def _findings(useful: list[tuple[Delegation, Result]]) -> list[JsonMapping]:

@@ -119,9 +119,9 @@ def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: in
     # No new session: Ctrl-C in the terminal must reach the child as well.
     try:
         return subprocess.Popen(  # noqa: S603 - argument vector, no shell
-            [_bytes(word) for word in argv],
+            [_in_utf8(word) for word in argv],
             cwd=cwd,
-            env={_bytes(name): _bytes(value) for name, value in env.items()},
+            env={_in_utf8(name): _in_utf8(value) for name, value in env.items()},
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -136,9 +136,9 @@ def _started(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: in
         raise AccessDenied(f"the program {argv[0]!r} may not be run in {cwd!r}", hint="check its mode bits") from error
 
 
-def _bytes(text: str) -> bytes:
-    # The locale's own encoding may lack the character, and what programs say is read as UTF-8 as well.
-    return text.encode("utf-8", "surrogateescape")
+def _in_utf8(text: str) -> str:
+    """What has to be said for `text` to arrive as UTF-8, whatever the locale: what programs say is read so as well."""
+    return os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
 def _pump(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.contract.table import Column
-from retinue.orchestration.present.numbers import drawable, duration, exact, grouped, head_of, is_counted, short
+from retinue.orchestration.present.numbers import drawable, duration, exact, figure, grouped, head_of, is_counted, short
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,35 @@ from retinue.orchestration.present.numbers import drawable, duration, exact, gro
         (1234567.25, "1234567.25", "1,234,567.25"),
         (-0.5, "-0.5", "-0.5"),
         (454.961561206387, "454.961561206387", "454.962"),
-        (-1234.5678, "-1234.5678", "-1,234.568"),
-        (0.000123456, "0.000123456", "0.0001235"),
+        (-1234.5678, "-1234.5678", "-1,234.5678"),
+        (41.1304722, "41.1304722", "41.1304722"),
+        (0.000123456, "0.000123456", "0.000123456"),
+        (260512083.33333334, "260512083.333333", "260,512,083"),
+        (float("inf"), "inf", "inf"),
         (1e300, "1e+300", "1e+300"),
         ("1234", "1234", "1234"),
     ],
 )
 def test_a_cell_is_exact_or_grouped(value: object, plain: str, with_commas: str) -> None:
     assert (exact(value), grouped(value)) == (plain, with_commas)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (21.920704845814978, "21.9207"),
+        (0.00446907107332952, "0.00446907"),
+        (123456.78901234567, "123457"),
+        (10.357019999999999, "10.35702"),
+        (260512083, "260512083"),
+        (123456789012.5, "123456789012"),
+        (1.2345678901234567e300, "1.23457e+300"),
+        (1700000000, "1700000000"),
+        (None, ""),
+    ],
+)
+def test_what_was_worked_out_has_six_digits_and_what_was_measured_all(value: object, said: str) -> None:
+    assert figure(value) == said
 
 
 @pytest.mark.parametrize(
@@ -54,7 +75,7 @@ def test_numbers_that_name_something_get_no_commas(name: str, counted: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "head"), [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("x", None, "x")]
+    ("name", "unit", "head"), [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("share (%)", "%", "share (%)"), ("x", None, "x")]
 )
 def test_a_unit_is_said_once(name: str, unit: str | None, head: str) -> None:
     assert head_of(Column(name=name, unit=unit)) == head

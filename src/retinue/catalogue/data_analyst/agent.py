@@ -12,19 +12,26 @@ from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.task import Task
-from retinue.errors import InvalidInput, UnknownName
+from retinue.errors import BudgetExceeded, InvalidInput, UnknownName, YourError
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.catalogue.data_analyst.columns import Columns
     from retinue.catalogue.data_analyst.reading import Reading
     from retinue.catalogue.data_analyst.report import Report
-    from retinue.catalogue.data_analyst.wanted import Measure, Wanted
+    from retinue.catalogue.data_analyst.wanted import Condition, Measure, Wanted
     from retinue.tools.data import Data
 
 __all__ = ["DataAnalyst"]
 
 _INSTALL: Final = "install retinue[data]"
+_OF_DATA: Final = frozenset(
+    {
+        "data", "dataset", "csv", "parquet", "json", "log", "logs", "columns", "rows", "table", "percentile",
+        "percentiles", "quartiles",
+    }
+)  # fmt: skip
+"""Words that are about data, whatever the file holds."""
 
 
 class DataAnalyst:
@@ -98,6 +105,9 @@ class _Work:
         from retinue.catalogue.data_analyst.files import choose  # noqa: PLC0415 - as above
 
         chosen = choose(self.task, self.workspace, question=self.question, least=least, only=only, fits=self._fits)
+        if chosen.is_foreign:
+            self.report.reject("No data file here has what the words speak of.", hint="Name the file, or a column.")
+            return ()
         if chosen.question is not None:
             self.report.questions = (chosen.question,)
             return ()
@@ -140,22 +150,35 @@ class _Work:
         self.report.note(*reading.notes)
         return reading
 
+    def times_said(self, columns: "Columns") -> "tuple[Condition, ...]":
+        """The stretches of time that the words name."""
+        from retinue.catalogue.data_analyst.reading import read  # noqa: PLC0415 - as above
+
+        if not self.question.strip():
+            return ()
+        files = tuple(source.path for source in self.report.sources)
+        times = {one.name for one in columns.times}
+        conditions = read(self.question, columns, files=files).wanted.conditions
+        return tuple(one for one in conditions if one.column in times)
+
     def wanted(self, columns: "Columns", reading: "Reading") -> "Wanted":
         """What is wanted, typed parameters included."""
         from retinue.catalogue.data_analyst.request import wanted_of  # noqa: PLC0415 - as above
 
         return wanted_of(reading, self.task.parameters, columns)
 
-    def _fits(self, path: str) -> bool:
+    def _fits(self, path: str) -> int | None:
         from retinue.catalogue.data_analyst.columns import read_columns  # noqa: PLC0415 - as above
         from retinue.catalogue.data_analyst.reading import read  # noqa: PLC0415
 
         try:
             columns = read_columns(self.data, self.data.open(path), check=self.watch.check)
-        except InvalidInput:
-            return False
+        except (YourError, BudgetExceeded):  # whatever is wrong with it, the file that is meant may be another
+            return None
         reading = read(self.question, columns, files=(path,))
-        return not reading.questions and not reading.unused
+        if not reading.speaks_of_it and not (reading.is_open or _OF_DATA & set(self.question.casefold().split())):
+            return None
+        return len(reading.questions) + len(reading.unused) + (not reading.speaks_of_it)
 
 
 def _in_database(
@@ -190,6 +213,7 @@ def _describe(work: _Work, columns: "Columns") -> None:
 
 def _aggregate(work: _Work) -> None:
     from retinue.catalogue.data_analyst.aggregate import aggregate  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue.data_analyst.compare import compare_groups, opposed  # noqa: PLC0415
     from retinue.catalogue.data_analyst.percentiles import percentiles  # noqa: PLC0415
     from retinue.catalogue.data_analyst.request import is_typed  # noqa: PLC0415
 
@@ -205,14 +229,17 @@ def _aggregate(work: _Work) -> None:
         return
     work.run.emit(Progress("computing"))
     wanted = work.wanted(columns, reading)
-    if reading.percentiles and not work.task.parameters.get("measures"):
+    if (sides := opposed(wanted)) is not None and not (wanted.rows or is_typed(work.task.parameters)):
+        compare_groups(work.data, columns, sides[0], sides[1], work.report)
+    elif reading.percentiles and not work.task.parameters.get("measures"):
         percentiles(work.data, columns, wanted, work.report, asked=reading.percentiles)
     else:
         aggregate(work.data, columns, wanted, work.report)
 
 
 def _percentiles(work: _Work) -> None:
-    from retinue.catalogue.data_analyst.percentiles import percentiles  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue.data_analyst.aggregate import aggregate  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue.data_analyst.percentiles import percentiles  # noqa: PLC0415
 
     columns = work.one_file()
     if columns is None:
@@ -221,15 +248,23 @@ def _percentiles(work: _Work) -> None:
     if reading.questions:
         work.report.questions = reading.questions
         return
+    if not work.task.parameters.get("percentiles") and _asks_for_a_figure(work.question, reading):
+        aggregate(work.data, columns, work.wanted(columns, reading), work.report)
+        return
     given = work.task.parameters.get("percentiles")
     typed = tuple(map(float, cast("list[float]", given))) if isinstance(given, list) else ()
     work.run.emit(Progress("computing"))
     percentiles(work.data, columns, work.wanted(columns, reading), work.report, asked=typed or reading.percentiles)
 
 
+def _asks_for_a_figure(question: str, reading: "Reading") -> bool:
+    """Whether the words want one figure, such as the median, and say nothing of percentiles."""
+    is_one = all(one.function not in ("count", "percentile") for one in reading.wanted.measures)
+    return is_one and not reading.percentiles and bool(question.strip())
+
+
 def _log_parse(work: _Work) -> None:
-    from retinue.catalogue.data_analyst import sql  # noqa: PLC0415 - when it is needed
-    from retinue.catalogue.data_analyst.log_parse import log_parse  # noqa: PLC0415
+    from retinue.catalogue.data_analyst.log_parse import log_parse  # noqa: PLC0415 - when it is needed
     from retinue.catalogue.data_analyst.reading import Reading  # noqa: PLC0415
     from retinue.catalogue.data_analyst.wanted import Wanted  # noqa: PLC0415
 
@@ -243,9 +278,9 @@ def _log_parse(work: _Work) -> None:
             path="/parameters/files",
         )
     work.run.emit(Progress("computing"))
-    # A summary is of the whole log: words do not narrow it, typed conditions do.
-    conditions = work.wanted(columns, Reading(Wanted())).conditions
-    log_parse(work.data, columns, work.report, conditions=sql.every(conditions, columns))
+    # A summary is of all that was logged at the time that the words name; only typed conditions narrow it further.
+    reading = Reading(Wanted(conditions=work.times_said(columns)))
+    log_parse(work.data, columns, work.report, conditions=work.wanted(columns, reading).conditions)
 
 
 def _compare(work: _Work) -> None:

@@ -16,7 +16,7 @@ from retinue.catalogue.data_analyst.wanted import Condition, Measure, Wanted
 from retinue.contract.table import Cell, Chart
 from retinue.tools.data import Data, Rows, Source
 
-__all__ = ["aggregate", "describe", "explain", "unit_of", "where"]
+__all__ = ["aggregate", "describe", "explain", "filters", "unit_of", "where"]
 
 _ROWS: Final = 1_000
 _LIST: Final = 10
@@ -32,7 +32,7 @@ def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> N
     report.matched_rows = matched
     report.about |= wanted.named
     explain(wanted, report)
-    if wanted.rows and wanted.limit is None:
+    if wanted.limit is None and (wanted.rows or _is_long(data, columns, wanted)):
         wanted = replace(wanted, limit=_LIST)
     statement = sql.select(wanted, columns)
     report.sql.append(sql.stated(statement, columns))
@@ -47,7 +47,7 @@ def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> N
         _groups(data, rows, columns, wanted, report)
     else:
         _figures(rows, columns, wanted, report, matched)
-    _say_gaps(gaps, matched, report)
+    _say_gaps(gaps, matched, report, whole={one.column for one in wanted.within})
     if rows.truncated:
         report.warn(
             "incomplete_context",
@@ -55,6 +55,13 @@ def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> N
             impact="Later rows are not shown.",
             recovery="Ask for the top few, or put more rows together.",
         )
+
+
+def _is_long(data: Data, columns: Columns, wanted: Wanted) -> bool:
+    """Whether a superlative is asked about more groups than anybody reads: the first ones are the answer."""
+    if not wanted.groups or wanted.averaged or wanted.order is None or not wanted.order.words:
+        return False
+    return _count_groups(data, columns, wanted) > _BARS
 
 
 def describe(measure: Measure) -> tuple[str, list[Piece]]:
@@ -76,7 +83,7 @@ def explain(wanted: Wanted, report: Report) -> None:
         if not wanted.rows
         else ["the rows themselves"],
         "group": [f"{one.words or one.column} → {one.label}" for one in wanted.groups],
-        "filter": [_read_as(one.words, *condition_words(one)) for one in (*wanted.conditions, *wanted.within)],
+        "filter": filters((*wanted.conditions, *wanted.within)),
         "having": [f"{one.words} → {one.measure.label} {one.operator} {one.value}" for one in wanted.having],
     }
     if wanted.order is not None:
@@ -86,6 +93,11 @@ def explain(wanted: Wanted, report: Report) -> None:
     report.understood |= {key: lines for key, lines in found.items() if lines}
 
 
+def filters(conditions: Sequence[Condition]) -> list[str]:
+    """How each condition was read."""
+    return [_read_as(one.words, *condition_words(one)) for one in conditions]
+
+
 def _read_as(words: str, template: str, pieces: list[Piece]) -> str:
     meaning = template.format(*(piece.plain() for piece in pieces))
     return f"{words} → {meaning}" if words else meaning
@@ -93,7 +105,9 @@ def _read_as(words: str, template: str, pieces: list[Piece]) -> str:
 
 def _facts(data: Data, columns: Columns, wanted: Wanted) -> tuple[int, dict[str, int]]:
     """How many rows fulfil the conditions, and in how many of them a measured column is empty."""
-    measured = list(dict.fromkeys(one.column for one in wanted.measures if one.column is not None))
+    within = [one.column for one in wanted.within if one.operator not in ("is_null", "not_null")]
+    named = [*(one.column for one in wanted.measures), *within]
+    measured = list(dict.fromkeys(one for one in named if one is not None))
     counts = ", ".join(["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)])
     row = data.query(f"SELECT {counts} FROM {columns.table} WHERE {sql.every(wanted.conditions, columns)}").rows[0]
     numbers = [int(value) if isinstance(value, int | float) else 0 for value in row]
@@ -157,10 +171,12 @@ def _figures(rows: Rows, columns: Columns, wanted: Wanted, report: Report, match
             base = f"{plural(matched, 'row')}{words}" if wanted.conditions else f"{plural(matched, 'row')} of {{}}"
             base_pieces = pieces if wanted.conditions else [code(source.path)]
             whole = "" if measure.column is None else "total of {} in the "
+            counted = [] if whole or number is None else [f"{round(number * matched / 100):,}"]
             report.say(
                 name,
-                f"{{}} of the {whole}{base} {'is of' if whole else 'are'} those{inner}.",
+                f"{{}} {'({}) ' if counted else ''}of the {whole}{base} {'is of' if whole else 'are'} those{inner}.",
                 shown(value, "%"),
+                *counted,
                 *([code(measure.column)] if measure.column is not None else []),
                 *base_pieces,
                 *inner_pieces,
@@ -237,6 +253,7 @@ def _groups(data: Data, rows: Rows, columns: Columns, wanted: Wanted, report: Re
         source=source.path,
     )
     is_whole = len(labels) == total and not rows.truncated
+    _say_all(data, columns, wanted, report, lead)
     if is_whole and not (order is not None and isinstance(order.by, int)):
         _say_extremes(list(zip(labels, values, strict=True)), report, topic=lead.label, unit=unit, source=source)
     for place, other in enumerate(wanted.measures[:_NAMED]):
@@ -259,6 +276,21 @@ def _groups(data: Data, rows: Rows, columns: Columns, wanted: Wanted, report: Re
     chart = _chart(labels, values, wanted, title, unit)
     report.show(table_of(rows, title=title, units=units, total=total), chart)
     report.name_subjects([row[0] for row in rows.rows])
+
+
+def _say_all(data: Data, columns: Columns, wanted: Wanted, report: Report, lead: Measure) -> None:
+    """What counts and totals come to over all groups: "how many are there, and in which year most"."""
+    if wanted.having or lead.function not in ("count", "sum"):
+        return
+    whole = replace(wanted, measures=(lead,), groups=(), order=None, limit=None)
+    statement = sql.select(whole, columns)
+    value = data.query(statement, limit=1).rows[0][0]
+    report.sql.append(sql.stated(statement, columns))
+    unit = unit_of(lead, columns)
+    if isinstance(value, int | float):
+        report.metrics[f"all {lead.label}"] = value
+    said = _rows_counted(value) if lead.column is None else shown(value, unit)
+    report.say(f"all {lead.label}", "All together: {}.", said, source=columns.source.path)
 
 
 def _say_extremes(
@@ -285,18 +317,17 @@ def _say_extremes(
 def _group_count(data: Data, rows: Rows, columns: Columns, wanted: Wanted) -> int:
     if wanted.limit is None and not rows.truncated:
         return len(rows.rows)
+    return _count_groups(data, columns, wanted)
+
+
+def _count_groups(data: Data, columns: Columns, wanted: Wanted) -> int:
     inner = sql.select(replace(wanted, limit=None, order=None), columns)
     count = data.query(f"SELECT count(*) FROM ({inner})", limit=1).rows[0][0]
-    return count if isinstance(count, int) else len(rows.rows)
+    return count if isinstance(count, int) else 0
 
 
 def _label(cells: Sequence[Cell]) -> str:
-    return " / ".join(_day(text_of(cell)) for cell in cells)
-
-
-def _day(text: str) -> str:
-    """A moment at midnight is a day."""
-    return text.removesuffix("T00:00:00") if len(text) == len("2000-01-01T00:00:00") else text
+    return " / ".join(map(text_of, cells))
 
 
 def _chart(labels: list[str], values: list[Cell], wanted: Wanted, title: str, unit: str | None) -> Chart | None:
@@ -319,12 +350,21 @@ def _list(rows: Rows, columns: Columns, wanted: Wanted, report: Report, matched:
     if by is not None and by in rows.columns:
         place = rows.columns.index(by)
         way = "largest" if wanted.order is not None and wanted.order.descending else "smallest"
-        figures = [shown(row[place], columns.named(by).unit) for row in rows.rows[:_NAMED]]
-        more = ", …" if len(rows.rows) > len(figures) else ""
+        unit, key = columns.named(by).unit, columns.key
+        at = rows.columns.index(key) if key in rows.columns and key != by else None
+        figures = [
+            piece
+            for row in rows.rows[:_NAMED]
+            for piece in ([] if at is None else [code(text_of(row[at]))], [shown(row[place], unit)])
+            for piece in piece
+        ]
+        each = "{}" if at is None else "{} with {}"
+        named = min(len(rows.rows), _NAMED)
+        more = ", …" if len(rows.rows) > named else ""
         report.say(
             by,
             f"The {plural(len(rows.rows), 'row')} of {{}} with the {way} {{}}{words}: "
-            f"{', '.join(['{}'] * len(figures))}{more}.",
+            f"{', '.join([each] * named)}{more}.",
             code(source.path),
             code(by),
             *pieces,
@@ -342,8 +382,9 @@ def _list(rows: Rows, columns: Columns, wanted: Wanted, report: Report, matched:
     report.show(table_of(rows, title=source.path, total=matched))
 
 
-def _say_gaps(gaps: dict[str, int], matched: int, report: Report) -> None:
-    """In how many rows a measured column has no value; no figure counts them."""
+def _say_gaps(gaps: dict[str, int], matched: int, report: Report, *, whole: set[str]) -> None:
+    """In how many rows a measured column has no value: no figure counts them, but a share is of them too."""
     for name, empty in gaps.items():
         if empty and matched:
-            report.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; its figures leave them out.")
+            so = "they are part of the whole" if name in whole else "its figures leave them out"
+            report.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; {so}.")

@@ -22,6 +22,7 @@ _FAMILIES: Final = {
     "duration": ("duration", "latency", "seconds", "elapsed", "air_time", "time_taken"),
     "length": ("length", "duration", "distance", "air_time", "seconds"),
     "price": ("price",),
+    "temperature": ("temperature", "temp"),
     "weight": ("weight",),
 }
 """Columns that an adjective such as "slowest" may be about."""

@@ -26,6 +26,7 @@ _NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", 
 _NOTED: Final = re.compile(r"'([^']+)' is read as no value")
 _INSPECTED: Final = 200
 _BATCH: Final = 40
+_KEYS: Final = 12
 _VALUES: Final = 2_000
 _UNIT: Final = re.compile(
     r"(?:_|\b)(ms|msec|millis|milliseconds|s|sec|secs|seconds|minutes|mins|hours|days|bytes|kb|mb|gb|pct|percent"
@@ -134,6 +135,16 @@ class Columns:
         numbers = ", ".join(f"TRY_CAST({one.expression} AS BIGINT)" for one in known)
         return Column("-".join(one.name for one in known), "time", f"try(make_date({numbers}))")
 
+    @cached_property
+    def key(self) -> str | None:
+        """The first column of texts in which every row has a value of its own."""
+        texts = [one for one in self if one.kind == "text"][:_KEYS]
+        if not texts or not self.source.rows:
+            return None
+        counts = ", ".join(f"count(DISTINCT {one.expression})" for one in texts)
+        row = self._data.query(f"SELECT {counts} FROM {self.table}", limit=1).rows[0]
+        return next((one.name for one, count in zip(texts, row, strict=True) if count == self.source.rows), None)
+
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
         if self.day is not None and name == self.day.name:
@@ -193,10 +204,11 @@ class Columns:
                 found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
         return found
 
-    def unit_of_span(self, name: str) -> Unit:
-        """The stretch of time that makes of a column of times a few dozen buckets."""
+    def unit_of_span(self, name: str, *, where: str = "TRUE") -> Unit:
+        """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
         time = self.expression(name)
-        rows = self._data.query(f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table}", limit=1)
+        statement = f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table} WHERE {where}"
+        rows = self._data.query(statement, limit=1)
         seconds = rows.rows[0][0]
         span = seconds if isinstance(seconds, int) else 0
         fitting: list[Unit] = [unit for unit, most in _SPANS.items() if span <= most]
@@ -210,7 +222,7 @@ class Columns:
 
     def holds(self, column: str, value: str) -> str | None:
         """How `value` is written in a column of texts, case apart; None when it is not there."""
-        expression = self.expression(column)
+        expression = f"CAST({self.expression(column)} AS VARCHAR)"
         rows = self._data.query(
             f"SELECT {expression} FROM {self.table} WHERE lower({expression}) = lower(?) LIMIT 1", (value,), limit=1
         )

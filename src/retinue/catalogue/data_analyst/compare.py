@@ -18,7 +18,7 @@ from retinue.contract.table import Cell, Chart
 from retinue.errors import InvalidInput
 from retinue.tools.data import Data, Rows, identifier
 
-__all__ = ["Sides", "compare_files", "compare_groups", "key_of", "sides_of"]
+__all__ = ["Sides", "compare_files", "compare_groups", "key_of", "opposed", "sides_of"]
 
 _SHOWN: Final = 100
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
@@ -34,13 +34,22 @@ def sides_of(wanted: Wanted) -> tuple[Wanted, Sides] | None:
             first, second = (replace(condition, operator="=", value=value) for value in condition.value)
             rest = tuple(one for one in wanted.conditions if one is not condition)
             return replace(wanted, conditions=rest), (first, second)
-    equal = [one for one in wanted.conditions if one.operator == "="]
+    return opposed(wanted)
+
+
+def opposed(wanted: Wanted) -> tuple[Wanted, Sides] | None:
+    """The two conditions that no row fulfils both of ("UA vs DL"), and what is wanted of both."""
+    equal = [one for one in wanted.conditions if one.operator in ("=", "in")]
     for place, first in enumerate(equal):
         for second in equal[place + 1 :]:
-            if (first.column, first.part) == (second.column, second.part):
+            if (first.column, first.part) == (second.column, second.part) and not _values(first) & _values(second):
                 rest = tuple(one for one in wanted.conditions if one not in (first, second))
                 return replace(wanted, conditions=rest), (first, second)
     return None
+
+
+def _values(condition: Condition) -> set[Cell]:
+    return set(condition.value if isinstance(condition.value, tuple) else (condition.value,))
 
 
 def compare_groups(data: Data, columns: Columns, wanted: Wanted, sides: Sides, report: Report) -> None:
@@ -96,6 +105,8 @@ def _rows_of(row: Sequence[Cell]) -> int:
 
 def _name(condition: Condition) -> str:
     part = f" {condition.part}" if condition.part else ""
+    if isinstance(condition.value, tuple) and condition.words:
+        return condition.words
     return f"{condition.column}{part} {condition.value}"
 
 

@@ -16,13 +16,17 @@ _SECONDS: Final = {
     "mins": 60.0, "hour": 3600.0, "hours": 3600.0, "h": 3600.0, "day": 86400.0, "days": 86400.0,
     "millisecond": 0.001, "milliseconds": 0.001,
 }  # fmt: skip
+_A_MINUTE: Final = 60.0
 _SIZES: Final = {"bytes": 1.0, "kb": 1e3, "kB": 1e3, "mb": 1e6, "MB": 1e6, "gb": 1e9, "GB": 1e9, "byte": 1.0}
+_IN_TIME: Final = frozenset({"after", "before", "since", "until", "later than", "earlier than"})
 _MEASURES_OF: Final = {
     "miles": "distance",
     "mile": "distance",
     "km": "distance",
     "kilometers": "distance",
     "kilometres": "distance",
+    "feet": "altitude",
+    "ft": "altitude",
 }
 
 
@@ -32,10 +36,17 @@ def read_comparisons(asked: Asked) -> None:
         _between(asked, place)
     for place in list(asked.places("compare")):
         following = asked.at(place + 1) if asked.at(place + 1).role == "number" else asked.at(asked.after(place))
+        if asked.items[place].text.casefold() in _IN_TIME and _is_year(asked, following):
+            continue  # "after 2005" is said of the time
         if following.role == "number" and following.number is not None and not following.used:
             _compared(asked, place, following)
         elif following.role not in ("date", "month", "weekday"):
             asked.items[place].used = True  # "over all carriers" compares nothing
+
+
+def _is_year(asked: Asked, number: Item) -> bool:
+    has_years = asked.plain_number("year") is not None or asked.columns.day is not None or bool(asked.columns.times)
+    return has_years and number.text.isdecimal() and not number.unit and 1900 <= (number.number or 0) <= 2100
 
 
 def _compared(asked: Asked, place: int, number: Item) -> None:
@@ -84,10 +95,13 @@ def _compared_column(asked: Asked, place: int, after: int, unit: str) -> tuple[C
     if asked.at(back).role == "word" and asked.at(asked.before(back, "is")).role == "column":
         back = asked.before(back, "is")
     before = asked.at(back)
-    if back >= 0 and before.role in ("column", "unit") and _is_measured(asked, before):
+    if back >= 0 and before.role in ("column", "unit", "measure") and not before.used and _is_measured(asked, before):
         return asked.pick(before, "number"), _function_of_groups(asked, back)
     if following.role == "column" and _is_measured(asked, following) and not following.used:
         return asked.pick(following, "number"), None
+    last = asked.at(asked.before(place, "and"))
+    if asked.conditions and last.role == "number" and last.used and last.text in asked.conditions[-1].words:
+        return asked.columns.get(asked.conditions[-1].column), None  # "a distance above 500 and below 800"
     if unit in _SECONDS:
         return asked.family("duration", unit), None
     word = "bytes" if unit in _SIZES else _MEASURES_OF.get(unit, "")
@@ -119,7 +133,10 @@ def _in_unit_of(asked: Asked, column: Column, number: float, unit: str) -> Cell:
     for scale in (_SECONDS, _SIZES):
         if unit in scale and own in scale:
             return whole(round(number * scale[unit] / scale[own], 9))
-    if unit not in ("", "%", own):
+    if unit in _SECONDS and _SECONDS[unit] > _A_MINUTE and not own:
+        said = f"{number:g} {unit}"
+        asked.ask(said, f"`{column.name}` does not say its unit. How much is {said} in it, as a number?", ())
+    elif unit not in ("", "%", own):
         asked.note(f"`{column.name}` does not say its unit: {number:g} {unit} is compared as {number:g}.")
     return whole(number)
 

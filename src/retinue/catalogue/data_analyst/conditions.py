@@ -40,7 +40,8 @@ def read_missing(asked: Asked) -> None:
     for place in list(asked.places("null")):
         for beside in (asked.after(place), asked.before(place, "is", "not")):
             other = asked.at(beside)
-            if beside >= 0 and other.role == "column" and not other.used and (column := asked.pick(other)) is not None:
+            named = other.role == "column" or (other.role == "unit" and other.columns)
+            if beside >= 0 and named and not other.used and (column := asked.pick(other)) is not None:
                 asked.items[place].used = True
                 negated = is_negated(asked, min(place, beside)) or is_negated(asked, place)
                 add_condition(asked, Condition(column.name, "is_null", words=f"{other.text} missing"), negated=negated)

@@ -99,7 +99,8 @@ def _grouped(asked: Asked, place: int) -> None:
 
 def _is_ordering(asked: Asked, head: Item) -> bool:
     """Whether "by" names what to put in order: "top 5 carriers by distance"."""
-    top = asked.order is not None and asked.limit is not None and not asked.groups
+    ordered = asked.order is not None or any(one.role == "super" for one in asked.items)
+    top = ordered and asked.limit is not None and not asked.groups
     return top and head.role == "column" and asked.kind(head) == "number" and not head.plural
 
 

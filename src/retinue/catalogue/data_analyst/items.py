@@ -62,6 +62,12 @@ _NEVER_NAMES: Final = frozenset(
 )
 _PERCENTILE: Final = re.compile(r"(?:p|perc|pct|percentile)(\d{1,2}(?:\.\d+)?)", re.IGNORECASE)
 _ORDINAL: Final = re.compile(r"(\d{1,2}(?:\.\d+)?)(?:st|nd|rd|th)(-percentiles?)?", re.IGNORECASE)
+_AUXILIARIES: Final = frozenset({"been", "being", "in", "on", "at", "there", "all", "the", "a"})
+_QUARTER: Final = re.compile(r"q[1-4]", re.IGNORECASE)
+_ORDINALS: Final = {
+    "first": "1", "1st": "1", "second": "2", "2nd": "2", "third": "3", "3rd": "3", "fourth": "4", "4th": "4",
+}  # fmt: skip
+_MONTHS_IN: Final = {"quarter": 3, "half": 6}
 _SURE: Final = frozenset(known_words())
 
 
@@ -129,7 +135,12 @@ def _item_at(words: list[Word], place: int, lexicon: Lexicon, before: list[Item]
     word = words[place]
     if word.quoted:
         return _quoted(word, lexicon), 1
-    return _date_at(words, place) or _percentile_at(words, place) or _longest_at(words, place, lexicon, before)
+    return (
+        _date_at(words, place)
+        or _quarter_at(words, place)
+        or _percentile_at(words, place)
+        or _longest_at(words, place, lexicon, before)
+    )
 
 
 def _longest_at(words: list[Word], place: int, lexicon: Lexicon, before: list[Item]) -> tuple[Item, int]:
@@ -137,6 +148,8 @@ def _longest_at(words: list[Word], place: int, lexicon: Lexicon, before: list[It
     phrase, phrase_length = _phrase_at(words, place)
     column, column_length = _column_at(words, place, lexicon)
     value, value_length = _value_at(words, place, lexicon, before)
+    if phrase is not None and phrase[1] == "count" and _is_certain(column) and words[place + 1 : place + 2]:
+        phrase, phrase_length = (None, 0) if phrase_length == column_length + 1 else (phrase, phrase_length)
     longest = max(phrase_length, column_length, value_length)
     said = _said(words, place, longest)
     if longest and longest == value_length and (not _is_certain(column) or column_length < longest):
@@ -231,6 +244,8 @@ def _may_be_value(word: Word, found: tuple[tuple[str, str], ...], before: list[I
     last = next((item for item in reversed(before) if item.role != "stop"), None)
     behind = last is not None and last.role == "column" and any(column in last.columns for column, _ in found)
     exact = any(value == word.text for _, value in found)
+    if exact and word.low not in _AUXILIARIES and before and before[-1].role in ("is", "not"):
+        return True  # "how many were returned"
     return (
         behind or (exact and word.text != word.low) or (exact and (word.low,) not in PHRASES and word.low not in STOP)
     )
@@ -299,6 +314,20 @@ def _date_at(words: list[Word], place: int) -> tuple[Item, int] | None:
             day = _day(f"{year}-{named:02}-{number:02}")
             return None if day is None else (Item("date", _said(words, place, skip + 3), days=(day, day)), skip + 3)
     return None
+
+
+def _quarter_at(words: list[Word], place: int) -> tuple[Item, int] | None:
+    """Read "Q1", "the second quarter", "the first half": some months."""
+    word, following = words[place].low, words[place + 1].low if place + 1 < len(words) else ""
+    number, length = (word[1:], 1) if _QUARTER.fullmatch(word) else (_ORDINALS.get(word), 2)
+    if number is None or (length == 2 and following not in _MONTHS_IN):
+        return None
+    months = _MONTHS_IN[following] if length == 2 else 3
+    first = (int(number) - 1) * months + 1
+    if first > 12:
+        return None
+    payload = " ".join(map(str, range(first, first + months)))
+    return Item("month", _said(words, place, length), payload=payload), length
 
 
 def _month(word: str) -> int | None:

@@ -14,6 +14,7 @@ __all__ = ["Hit", "Lexicon"]
 _LEAST_PREFIX: Final = 3
 _MOST_VALUES: Final = 20_000
 _ROW_NOUNS_OF_LOGS: Final = ("request", "response", "hit", "call", "event", "access")
+_STANDS_FOR: Final = {"late": "delay", "lateness": "delay", "tardiness": "delay"}
 _MEASURED_ENDS: Final = frozenset(
     {"ms", "s", "sec", "secs", "seconds", "bytes", "pct", "percent", "usd", "eur", "gbp", "kb", "mb", "gb", "km"}
 )
@@ -144,6 +145,7 @@ class Lexicon:
         """Names of which the words are some parts: "delay" for `dep_delay` and `arr_delay`."""
         if any(word in GENERIC for word in words):
             return []
+        words = tuple(_STANDS_FOR.get(word, word) for word in words)
         letters = self._by_part.get(words[0][:1], ())
         direct = [one.name for one in letters if len(one.parts) > 1 and _in_order(one.parts, words, derived=False)]
         return direct or [
@@ -176,8 +178,8 @@ def _are_beginnings(parts: tuple[str, ...], words: tuple[str, ...]) -> bool:
 
 
 def _is_made_of_beginnings(plain: str, words: tuple[str, ...]) -> bool:
-    """`tailnum` for "tail number", `dewp` for "dew point"."""
-    if len(words) < 2 or not plain.startswith(words[0][:2]):
+    """`tailnum` for "tail number", `dewp` for "dew point", `tzone` for "time zone"."""
+    if len(words) < 2 or not plain.startswith(words[0][: 1 if plain.endswith(words[-1]) else 2]):
         return False
     ends = {0}
     for word in words:
@@ -185,7 +187,7 @@ def _is_made_of_beginnings(plain: str, words: tuple[str, ...]) -> bool:
             end + length
             for end in ends
             for length in range(1, len(word) + 1)
-            if plain[end : end + length] == word[:length] and (length > 1 or end + length == len(plain))
+            if plain[end : end + length] == word[:length] and (length > 1 or end + length in (1, len(plain)))
         }
     return len(plain) in ends
 

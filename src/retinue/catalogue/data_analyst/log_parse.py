@@ -3,19 +3,19 @@
 # ruff: noqa: S608
 # names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue.catalogue._prose import code, quote
 from retinue.catalogue.data_analyst import sql
+from retinue.catalogue.data_analyst.aggregate import filters, where
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
 from retinue.catalogue.data_analyst.shown import plural, shown, text_of
+from retinue.catalogue.data_analyst.wanted import Condition, Group
 from retinue.contract.table import Cell
 from retinue.tools.data import Data, Rows, identifier
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["log_parse"]
 
@@ -35,6 +35,7 @@ class _Log:
     columns: Columns
     report: Report
     where: str
+    conditions: Sequence[Condition]
 
     def rows(self, statement: str, *, limit: int = 1_000) -> Rows:
         """Run a statement and keep it."""
@@ -50,9 +51,11 @@ class _Log:
         return f"{self.source}:{line}" if isinstance(line, int) else self.source
 
 
-def log_parse(data: Data, columns: Columns, report: Report, *, conditions: str) -> None:
-    """Summarise the log of `columns`, of the entries that fulfil `conditions` (SQL), into `report`."""
-    log = _Log(data, columns, report, f"FROM {columns.table}\nWHERE {conditions}")
+def log_parse(data: Data, columns: Columns, report: Report, *, conditions: Sequence[Condition] = ()) -> None:
+    """Summarise the log of `columns`, of the entries that fulfil `conditions`, into `report`."""
+    log = _Log(data, columns, report, f"FROM {columns.table}\nWHERE {sql.every(conditions, columns)}", conditions)
+    if conditions:
+        report.understood["filter"] = filters(conditions)
     if not _span(log):
         return
     error = _error(columns)
@@ -77,12 +80,14 @@ def _span(log: _Log) -> bool:
     entries, first, last, timed = log.rows(f"SELECT count(*), {times}\n{log.where}").rows[0]
     count = entries if isinstance(entries, int) else 0
     log.report.matched_rows = count
+    words, pieces = where(log.conditions)
     log.report.metrics["entries"] = count
     if not count:
         log.report.say(
             "entries",
-            f"No entry fits: of {log.columns.source.rows:,} entries of {{}} there is none.",
+            f"No entry fits: of {log.columns.source.rows:,} entries of {{}} there is none{words}.",
             code(log.source),
+            *pieces,
             source=log.source,
         )
         log.report.reject(f"No entry of {log.source} fits.", hint="Ask with fewer conditions.")
@@ -90,8 +95,9 @@ def _span(log: _Log) -> bool:
     if timed:
         log.report.say(
             "span",
-            f"{{}} has {plural(count, 'entry', 'entries')}, from {{}} to {{}}.",
+            f"{{}} has {plural(count, 'entry', 'entries')}{words}, from {{}} to {{}}.",
             code(log.source),
+            *pieces,
             text_of(first),
             text_of(last),
             source=log.source,
@@ -99,8 +105,9 @@ def _span(log: _Log) -> bool:
     else:
         log.report.say(
             "span",
-            f"{{}} has {plural(count, 'entry', 'entries')}, without time stamps.",
+            f"{{}} has {plural(count, 'entry', 'entries')}{words}, without time stamps.",
             code(log.source),
+            *pieces,
             source=log.source,
         )
     return True
@@ -242,12 +249,12 @@ def _messages(log: _Log, error: str | None) -> None:
 
 
 def _over_time(log: _Log, error: str | None) -> None:
-    unit = log.columns.unit_of_span("at")
-    step = unit if unit in ("minute", "second", "day", "week", "month", "year") else "hour"
-    step = "hour" if step in ("day", "second") else step
+    step = log.columns.unit_of_span("at", where=sql.every(log.conditions, log.columns))
+    step = "minute" if step == "second" else step
+    error = error if log.report.metrics.get("errors") else None
     bad = f", count(*) FILTER (WHERE {error}) AS errors" if error else ""
     rows = log.rows(
-        f"SELECT date_trunc('{step}', \"at\") AS {identifier(step)}, count(*) AS entries{bad}\n"
+        f"SELECT {sql.bucket(Group('at', step), log.columns)} AS {identifier(step)}, count(*) AS entries{bad}\n"
         f'{log.where} AND "at" IS NOT NULL\nGROUP BY 1\nORDER BY 1'
     )
     if len(rows.rows) < 2:

@@ -1,5 +1,6 @@
 """What a question measures: a function, and the column that stands behind it or before."""
 
+import re
 from typing import Final, cast
 
 from retinue.catalogue.data_analyst.asked import Asked
@@ -9,8 +10,10 @@ from retinue.catalogue.data_analyst.wanted import Function, Measure, Order
 
 __all__ = ["is_free_number", "measure", "read_measures", "read_percentiles"]
 
+_NAMES: Final = re.compile(r"(?:\b|_)(?:ids?|keys?|codes?|no|nr|numbers?|year|month|day|hour|num)\Z", re.IGNORECASE)
 _USUAL: Final = (50.0, 90.0, 95.0, 99.0)
 _OVER_ROWS: Final = frozenset({"count", "sum", "mean", "max", "min", "median"})
+_OF_NUMBERS: Final = frozenset({"mean", "max", "min", "median", "stddev"})
 _COUNTS: Final = frozenset({"count", "count_distinct"})
 
 
@@ -28,6 +31,7 @@ def read_measures(asked: Asked) -> None:
     for place in list(asked.places("share")):
         asked.share = True
         asked.items[place].used = True
+    _name_columns(asked)
     waiting: list[Function] = []
     for place in list(asked.places("measure")):
         item = asked.items[place]
@@ -38,7 +42,12 @@ def read_measures(asked: Asked) -> None:
         follows = asked.after(place, "super", "is") if function in _OVER_ROWS else asked.after(place, "is")
         head = asked.at(follows)
         if head.role == "measure" and not head.used:
-            if function == "mean" and head.payload in ("count", "sum"):
+            behind = asked.after(follows)
+            if head.payload == "count" and is_free_number(asked, asked.at(behind)):
+                head.used = True  # "the average number of seats"
+                _measured(asked, place, behind, [*waiting, function])
+                waiting = []
+            elif function == "mean" and head.payload in ("count", "sum"):
                 asked.averaged = True  # "the average number of flights per day"
             elif function in ("max", "min") and head.payload in ("count", "sum", "mean"):
                 asked.order = Order(0, descending=function == "max", words=item.text)
@@ -52,10 +61,37 @@ def read_measures(asked: Asked) -> None:
         _measured(asked, len(asked.items), len(asked.items), [function])
 
 
+def _name_columns(asked: Asked) -> None:
+    """Read "the average order total" of a column called `total`: behind another function it is no function."""
+    for place in list(asked.places("measure")):
+        item, lead = asked.items[place], asked.at(asked.before(place, "rows"))
+        if not any(asked.is_number(name) for name in item.columns):
+            continue
+        following = asked.at(place + 1)
+        repeated = following.role == "column" and not following.used and following.columns == item.columns
+        of_groups = lead.role == "super" and _has_groups(asked)
+        if (lead.role in ("measure", "super") and lead.payload not in _COUNTS and not of_groups) or (
+            following.role not in ("column", "rows") and asked.at(place - 1).role == "rows"
+        ):
+            item.role = "column"
+            following.used = following.used or repeated  # "total sales" is one thing where `total` is what sales are
+
+
+def _has_groups(asked: Asked) -> bool:
+    return bool(asked.groups) or any(item.role == "group" for item in asked.items)
+
+
 def _measured(asked: Asked, place: int, follows: int, functions: list[Function]) -> None:
     """What `functions` are of: the rows, a stretch of time, the column behind them, else one elsewhere."""
     head, function = asked.at(follows), functions[-1]
     words = asked.at(place).text
+    if head.role == "rows" and function not in _COUNTS and is_free_number(asked, asked.at(follows + 1)):
+        head.used = True  # "the average flight distance"
+        head, follows = asked.at(follows + 1), follows + 1
+    if head.role == "rows" and function in _OF_NUMBERS and not _has_groups(asked):
+        head.used = True
+        _measured_elsewhere(asked, place, len(asked.items), functions)
+        return
     if head.role == "unit" and head.columns and function not in _COUNTS and not asked.columns.times:
         head.role = "column"
     if head.role == "rows" and not (head.sure and function == "count_distinct"):
@@ -77,11 +113,14 @@ def _measured(asked: Asked, place: int, follows: int, functions: list[Function])
 def _measured_elsewhere(asked: Asked, place: int, follows: int, functions: list[Function]) -> None:
     """The last column of numbers before `functions`, else the only one behind them; else that is asked."""
     head, words = asked.at(follows), asked.at(place).text
+    own = next((name for name in asked.at(place).columns if asked.is_number(name)), None)
     before = next((one for one in reversed(asked.items[:place]) if is_free_number(asked, one)), None)
     later = [one for one in asked.items[follows:] if is_free_number(asked, one)]
     named = before if before is not None else later[0] if len(later) == 1 else None
     column = asked.pick(named, "number") if named is not None else None
-    if named is None:
+    if named is None and own is not None and head.role != "word":
+        column = asked.columns.get(own)  # "total per country", where a column is called `total`
+    elif named is None:
         column = _asked_column(asked, head, functions[-1], words)
     if column is not None:
         for one in functions:
@@ -98,7 +137,8 @@ def _asked_column(asked: Asked, head: Item, function: Function, words: str) -> C
     if function == "sum" and not asked.measures:
         measure(asked, Measure("count", words=words))  # "in total"
     elif function not in ("sum", "count_distinct") and not asked.questions:
-        return asked.ask(words, f"The {words} of which column?", asked.number_names)
+        noun = words.removeprefix("on ").removeprefix("in ").removeprefix("at ")
+        return asked.ask(words, f"The {noun} of which column?", asked.number_names)
     return None
 
 
@@ -129,6 +169,12 @@ def _one(asked: Asked, function: Function, column: Column, words: str) -> None:
     if function == "count":
         if column.kind == "number" and not column.whole:
             measure(asked, Measure("count", column.name, words=words))
+        elif column.kind == "number" and not _NAMES.search(column.name):
+            measure(asked, Measure("sum", column.name, words=words))
+            measure(asked, Measure("count_distinct", column.name, words=words))
+            asked.note(
+                f"“{words} {column.name}” may be the total of `{column.name}` or its different values: see both."
+            )
         else:
             measure(asked, Measure("count_distinct", column.name, words=words))
     elif function in ("count_distinct", "min", "max") or column.kind == "number":

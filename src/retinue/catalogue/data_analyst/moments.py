@@ -14,12 +14,21 @@ _EDGES: Final[dict[str, Operator]] = {
     "up to": "<=", "starting": ">=", "earlier than": "<", "to": "<=", "newer than": ">", "older than": "<",
     "no later than": "<=", "over": ">", "under": "<",
 }  # fmt: skip
+_COMPARING: Final = frozenset({"compare", "compared", "comparing", "comparison", "difference", "differ", "differs"})
 _YEARS: Final = (1900, 2100)
 _OF_TIME: Final = frozenset({"in", "of", "during", "for", "on", "within", "through", "throughout", "year"})
 
 
 def read_moments(asked: Asked) -> None:
     """Read "in March", "on 2013-07-04", "between January and March", "on weekends", "since 2013-06-01"."""
+    if any(True for _ in asked.places("weekday")):
+        for place in list(asked.places("unit")):
+            item = asked.items[place]
+            if item.text.casefold() == "weekdays" and "against" in (
+                asked.at(asked.before(place)).role,
+                asked.at(asked.after(place)).role,
+            ):  # beside weekends they are the days of work
+                item.role, item.payload = "weekday", "1 2 3 4 5"
     for place in list(asked.places("month", "date", "weekday", "number")):
         item = asked.items[place]
         if item.used or (item.role == "number" and not _is_year(asked, place)):
@@ -36,9 +45,15 @@ def _moment(asked: Asked, place: int) -> None:
     joint, other = asked.at(place + 1), asked.at(asked.after(place + 1, "from"))
     is_range = lead.role in ("between", "from") and joint.role in ("and", "to", "compare") and other.role == item.role
     # "from March and May" names two; only "to" makes it a stretch.
-    if is_range and (lead.role == "between" or joint.role == "to" or joint.payload == "<="):
+    apart = lead.role == "between" and joint.role == "and" and _are_compared(asked, place)
+    if is_range and not apart and (lead.role == "between" or joint.role == "to" or joint.payload == "<="):
         _use(lead, joint, item, other)
         _between(asked, item, other, negated=is_negated(asked, asked.items.index(lead)))
+        return
+    if joint.role == "against" and other.role == item.role and not _edge_of(lead):
+        _use(joint, item, other)
+        _within(asked, [item], negated=False)
+        _within(asked, [other], negated=False)  # two sides, which no row is on both of
         return
     several = [item]
     end = place
@@ -46,7 +61,7 @@ def _moment(asked: Asked, place: int) -> None:
         asked.at(end + 1).used = True
         end = asked.after(end + 1)
         several.append(asked.at(end))
-    edge = _EDGES.get(lead.text.casefold()) if lead.role in ("compare", "from", "to") else None
+    edge = _edge_of(lead)
     negated = is_negated(asked, asked.items.index(lead) if edge else place)
     if edge:
         lead.used = True
@@ -55,6 +70,15 @@ def _moment(asked: Asked, place: int) -> None:
         _edge(asked, item, edge, negated=negated)
     else:
         _within(asked, several, negated=negated)
+
+
+def _edge_of(lead: Item) -> Operator | None:
+    return _EDGES.get(lead.text.casefold()) if lead.role in ("compare", "from", "to") else None
+
+
+def _are_compared(asked: Asked, place: int) -> bool:
+    """Read "the difference between January and July": two months, not seven."""
+    return any(one.text.casefold() in _COMPARING for one in asked.items[:place])
 
 
 def _within(asked: Asked, items: list[Item], *, negated: bool) -> None:
@@ -104,7 +128,9 @@ def _edge(asked: Asked, item: Item, operator: Operator, *, negated: bool) -> Non
     found = _part(asked, item, item.text)
     if found is not None:
         column, part = found
-        add_condition(asked, Condition(column, operator, _numbers(item)[0], part, item.text), negated=negated)
+        last = operator in (">", "<=")  # of a quarter, the first month or the last
+        number = _numbers(item)[-1 if last else 0]
+        add_condition(asked, Condition(column, operator, number, part, item.text), negated=negated)
 
 
 def _between(asked: Asked, low: Item, high: Item, *, negated: bool) -> None:
@@ -120,7 +146,7 @@ def _between(asked: Asked, low: Item, high: Item, *, negated: bool) -> None:
             asked.ask(words, f"Which column says when, for `{words}`?", asked.columns.names)
     elif (found := _part(asked, low, words)) is not None:
         column, part = found
-        first, last = _numbers(low)[0], _numbers(high)[0]
+        first, last = _numbers(low)[0], _numbers(high)[-1]
         if first <= last:
             asked.conditions.append(Condition(column, ">=", first, part, words))
             asked.conditions.append(Condition(column, "<=", last, part, words))

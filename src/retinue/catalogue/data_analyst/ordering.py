@@ -1,5 +1,7 @@
 """In which order a question wants its answer: superlatives, and "sorted by"."""
 
+from typing import Final
+
 from retinue.catalogue.data_analyst.asked import Asked
 from retinue.catalogue.data_analyst.columns import Column
 from retinue.catalogue.data_analyst.grouping import group_by, may_group
@@ -8,6 +10,11 @@ from retinue.catalogue.data_analyst.measuring import is_free_number, measure
 from retinue.catalogue.data_analyst.wanted import Measure, Order
 
 __all__ = ["read_order"]
+
+_THE_LESS_THE_BETTER: Final = (
+    "delay", "latency", "duration", "elapsed", "time", "seconds", "error", "fail", "loss", "lost", "miss", "late",
+    "wait", "cost", "price", "defect", "bug", "damage", "risk", "age",
+)  # fmt: skip
 
 
 def read_order(asked: Asked) -> None:
@@ -20,7 +27,7 @@ def read_order(asked: Asked) -> None:
 def _superlative(asked: Asked, place: int) -> None:
     item = asked.items[place]
     item.used = True
-    way, _, family = item.payload.partition(":")
+    way, _, family = _way(asked, place).partition(":")
     head = asked.at(asked.after(place, "number"))
     asked.order = Order(0, descending=way == "desc", words=item.text)
     if family == "count":  # "busiest"
@@ -43,10 +50,23 @@ def _superlative(asked: Asked, place: int) -> None:
             measure(asked, Measure("count", words=item.text))
 
 
+def _way(asked: Asked, place: int) -> str:
+    """Which way a superlative goes: the worst delay is the largest, the worst score the smallest."""
+    item = asked.items[place]
+    if item.payload not in ("worst", "best"):
+        return item.payload
+    named = [name.casefold() for one in asked.items for name in one.columns if asked.is_number(name)]
+    grows_bad = any(word in name for name in named for word in _THE_LESS_THE_BETTER)
+    way = "desc" if (item.payload == "worst") == grows_bad else "asc"
+    asked.note(f"“{item.text}” is read as the {'largest' if way == 'desc' else 'smallest'}.")
+    return way
+
+
 def _is_grouped_alone(asked: Asked, place: int) -> bool:
-    """Whether a plural at the end names groups: "the busiest months"."""
+    """Whether a plural at the end names groups ("the busiest months"), and nothing before it does."""
     at = asked.after(place, "number")
-    return asked.at(at).plural and asked.at(asked.after(at)).role == "end"
+    is_last = asked.at(at).plural and asked.at(asked.after(at)).role == "end"
+    return is_last and not (asked.rows or asked.groups or any(one.role == "which" for one in asked.items[:place]))
 
 
 def _most_of_column(asked: Asked, place: int, head: Item) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from retinue.catalogue.data_analyst.asked import LEAVE_OUT, Asked
@@ -29,6 +30,12 @@ _ASIDES: Final = (",", ";")
 _MOST_GROUPS: Final = 3
 _SAYS_NOTHING: Final = ("stop", "which", "is", "and", "also")
 _TEN: Final = 10
+_SHORT: Final = 3
+_SAYS_NO: Final = frozenset({"no", "never", "neither", "nor"})
+_RELATIVE: Final = frozenset({"last", "this", "past", "previous", "next", "current"})
+_ROWS: Final = frozenset({"row", "record"})
+_LATE: Final = frozenset({"late", "delayed"})
+"""What is so when the column of delays is above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,7 @@ class Reading:
         percentiles: Those that are asked for by number.
         unused: Words that went into nothing.
         is_open: The words say nothing but which file: what it holds is the answer.
+        speaks_of_it: Some word is a column, a value or the rows of the file.
     """
 
     wanted: Wanted
@@ -47,6 +55,7 @@ class Reading:
     questions: tuple[Question, ...] = ()
     unused: tuple[str, ...] = ()
     is_open: bool = False
+    speaks_of_it: bool = False
 
 
 def read(
@@ -75,6 +84,7 @@ def _read_once(
 ) -> Asked:
     items, mended = items_of(text, lexicon, (columns.source.path, *files))
     asked = Asked(items, lexicon, columns, answers=answers)
+    _narrow(asked)
     for written, right in mended:
         asked.note(f"“{written}” is read as “{right}”.")
     for reader in (
@@ -94,8 +104,22 @@ def _read_once(
     return asked
 
 
+def _narrow(asked: Asked) -> None:
+    """Words that each may be several columns, and only one together: "arrived … late" is `arr_delay`."""
+    open_ones = [item for item in asked.items if item.role == "column" and not item.sure and not item.quoted]
+    for first, second in pairwise(open_ones):
+        both = tuple(name for name in first.columns if name in second.columns)
+        narrowed = len(first.columns) > 1 or len(second.columns) > 1
+        if len(both) == 1 and narrowed and first.role == "column":
+            second.columns = both
+            second.text = f"{first.text} {second.text}"
+            second.words = (*first.words, *second.words)
+            first.role, first.used = "stop", True
+
+
 def _with_answer(text: str, words: str, answer: str) -> str:
-    meant = " " if answer.strip().casefold() == LEAVE_OUT else f"`{answer.replace('`', '')}`"
+    said = answer.replace("`", "").strip()
+    meant = " " if said.casefold() == LEAVE_OUT else said if said.replace(".", "", 1).isdecimal() else f"`{said}`"
     replaced = re.sub(re.escape(words), lambda _: meant, text, count=1, flags=re.IGNORECASE)
     return replaced if replaced != text or meant == " " else f"{text} {meant}"
 
@@ -108,6 +132,7 @@ def _rest(asked: Asked) -> None:
         if asked.items[place].payload == "or" and _joins_conditions(asked, place):
             text = "“or” between conditions on different columns is not understood. Ask about each by itself."
             asked.ask("or", text, ())
+    _ask_what_is_open(asked)
     for place in list(asked.places("value", "word", "number")):
         item = asked.items[place]
         if (item.role == "value" and not item.values and item.quoted) or _matters(asked, place):
@@ -115,6 +140,25 @@ def _rest(asked: Asked) -> None:
         else:
             asked.notes.append(f"“{item.text}” was not used.")
         item.used = True
+
+
+def _ask_what_is_open(asked: Asked) -> None:
+    """Words that change a figure, and went into nothing: a "not", a "last month", a "missing"."""
+    for place in list(asked.places("not")):
+        words = asked.items[place].text
+        following = asked.at(asked.after(place)).text or asked.at(place + 1).text
+        if words not in _SAYS_NO and following:
+            asked.ask(f"{words} {following}", f"What is left out by `{words} {following}`?", ())
+    for place in list(asked.places("unit")):
+        lead = asked.at(place - 1).text
+        if lead.casefold() in _RELATIVE:
+            words = f"{lead} {asked.items[place].text}"
+            asked.ask(words, f"Which one is `{words}`? Name the days, the month or the year.", ())
+    for place in list(asked.places("null")):
+        words = asked.items[place].text
+        column = asked.ask(words, f"What is {words}: a value of which column?", asked.columns.names)
+        if column is not None:
+            asked.conditions.append(Condition(column.name, "is_null", words=words))
 
 
 def _joins_conditions(asked: Asked, place: int) -> bool:
@@ -126,7 +170,10 @@ def _joins_conditions(asked: Asked, place: int) -> bool:
 
 
 def _leftover_column(asked: Asked, item: Item) -> None:
-    if not any(asked.is_number(name) for name in item.columns):
+    if _LATE & set(item.words) and (column := asked.pick(item, "number")) is not None:
+        asked.note(f"“{item.text}” means `{column.name}` above 0.")
+        asked.conditions.append(Condition(column.name, ">", 0, words=item.text))
+    elif not any(asked.is_number(name) for name in item.columns):
         _leftover_text(asked, item)
     elif asked.percentiles and not any(one.function == "percentile" for one in asked.measures):
         column = asked.pick(item, "number")
@@ -140,6 +187,8 @@ def _leftover_column(asked: Asked, item: Item) -> None:
             asked.order = Order(column.name, descending=asked.order.descending, words=asked.order.words)
     elif asked.share and (column := asked.pick(item, "number")) is not None:
         asked.measures.append(Measure("share", column.name, words=item.text))
+    elif not asked.share:
+        asked.note(f"“{item.text}” was not used.")
 
 
 def _leftover_text(asked: Asked, item: Item) -> None:
@@ -190,7 +239,7 @@ def _reading(asked: Asked, text: str) -> Reading:
     )
     if asked.rows and asked.order is not None and isinstance(asked.order.by, int) and not asked.questions:
         words = asked.order.words
-        column = asked.ask(words, f"The {words} by which column?", asked.number_names)
+        column = asked.ask(words, f"The {words.removeprefix('the ')} by which column?", asked.number_names)
         if column is not None:
             asked.order = Order(column.name, descending=asked.order.descending, words=words)
     if asked.share and not asked.questions:
@@ -206,15 +255,37 @@ def _reading(asked: Asked, text: str) -> Reading:
             rows=asked.rows,
             averaged=asked.averaged and bool(asked.groups),
         )
+    columns = asked.columns
     is_open = all(one.role in _SAYS_NOTHING for one in asked.items)
+    times = {one.name for one in (*columns.times, columns.day) if one is not None}
+    names = any(one.column not in times for one in asked.conditions) or any(
+        one.columns or one.quoted or _names_a_value(one) or _names_rows(asked, one) for one in asked.items
+    )
     if wanted.having and not wanted.groups and not asked.questions:
         words = wanted.having[0].words
         asked.ask(
             words, f"`{words}` of what is wanted: by which column are rows to be put together?", asked.columns.names
         )
     return Reading(
-        wanted, tuple(asked.percentiles), tuple(asked.notes), tuple(asked.questions.values()), unused, is_open
+        wanted,
+        tuple(asked.percentiles),
+        tuple(asked.notes),
+        tuple(asked.questions.values()),
+        unused,
+        is_open=is_open,
+        speaks_of_it=names,
     )
+
+
+def _names_a_value(item: Item) -> bool:
+    """Whether a text of the file is meant; a short word may be one only by chance, unless written alike."""
+    return any(len(text) > _SHORT or text == item.text for _, text in item.values)
+
+
+def _names_rows(asked: Asked, item: Item) -> bool:
+    """Whether `item` is what a row of this file is called, or a word for any row."""
+    words = {word for said in item.words for word in (said, singular(said))}
+    return item.role == "rows" and bool(words & (asked.lexicon.row_nouns | _ROWS))
 
 
 def _measures_of_groups(asked: Asked) -> tuple[Measure, ...]:

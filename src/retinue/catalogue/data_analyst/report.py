@@ -1,5 +1,6 @@
 """What a skill has found out, on its way to becoming a reply: sentences with sources, tables, charts, the SQL run."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +20,8 @@ _SUBJECTS: Final = 50
 _TABLE_ROWS: Final = 200
 _NAME: Final = 200
 _TEXT: Final = 500
+_COLUMNS: Final = 12
+_IN_COLUMN: Final = re.compile(r"In column ('[^']*'), (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,9 @@ class Report:
         if self.questions:
             return []
         noted = [*(note for source in self.sources for note in source.notes), *self.of_columns]
+        return _merged(self._of_what_matters(noted))
+
+    def _of_what_matters(self, noted: list[str]) -> list[str]:
         if not self.about:
             return noted
         fields = {field.name for source in self.sources for field in source.fields}
@@ -159,6 +165,23 @@ class Report:
         if notes:
             blocks.append(" ".join(Prose("{}", (Piece(one_line(note), "quote"),)).markdown() for note in notes))
         return "\n\n".join(blocks)
+
+
+def _merged(notes: Sequence[str]) -> list[str]:
+    """Notes that say the same of several columns, as one."""
+    found: dict[str, list[str]] = {}
+    for note in notes:
+        match = _IN_COLUMN.fullmatch(note)
+        found.setdefault(note if match is None else match[2], []).append("" if match is None else match[1])
+    return [
+        rest if not names[0] else f"In column {names[0]}, {rest}" if len(names) == 1 else _in_columns(names, rest)
+        for rest, names in found.items()
+    ]
+
+
+def _in_columns(names: Sequence[str], rest: str) -> str:
+    more = f" and {len(names) - _COLUMNS} more" if len(names) > _COLUMNS else ""
+    return f"In columns {', '.join(names[:_COLUMNS])}{more}, {rest}"
 
 
 def table_of(

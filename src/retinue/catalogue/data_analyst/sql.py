@@ -13,7 +13,7 @@ from retinue.errors import InvalidInput
 if TYPE_CHECKING:
     from retinue.catalogue.data_analyst.columns import Columns
 
-__all__ = ["every", "literal", "select", "stated"]
+__all__ = ["bucket", "every", "literal", "select", "stated"]
 
 _FUNCTIONS: Final = {
     "sum": "sum({})",
@@ -25,13 +25,26 @@ _FUNCTIONS: Final = {
     "count_distinct": "count(DISTINCT {})",
     "count": "count({})",
 }
+_TIED: Final = 8
 _PARTS: Final[dict[Part, str]] = {
     "month": "month({})",
     "year": "year({})",
     "weekday": "isodow({})",
     "hour": "hour({})",
 }
-_FOLDED: Final[dict[Unit, str]] = {"weekday": "isodow({})", "hour_of_day": "hour({})"}
+_BUCKETS: Final[dict[Unit, str]] = {
+    "second": "strftime(date_trunc('second', {}), '%Y-%m-%d %H:%M:%S')",
+    "minute": "strftime(date_trunc('minute', {}), '%Y-%m-%d %H:%M')",
+    "hour": "strftime(date_trunc('hour', {}), '%Y-%m-%d %H:00')",
+    "day": "strftime({}, '%Y-%m-%d')",
+    "week": "strftime(date_trunc('week', {}), '%Y-%m-%d')",
+    "month": "strftime({}, '%Y-%m')",
+    "quarter": "strftime({0}, '%Y') || '-Q' || quarter({0})",
+    "year": "strftime({}, '%Y')",
+    "weekday": "dayname({})",
+    "hour_of_day": "hour({})",
+}
+"""Each as people write it; but for the weekdays their order is that of time. A week is named by its Monday."""
 
 
 def literal(value: Cell) -> str:
@@ -59,7 +72,7 @@ def select(wanted: Wanted, columns: "Columns") -> str:
     """
     if wanted.rows:
         return _rows(wanted, columns)
-    groups = [f"{_bucket(group, columns)} AS {columns.quoted(group.label)}" for group in wanted.groups]
+    groups = [f"{bucket(group, columns)} AS {columns.quoted(group.label)}" for group in wanted.groups]
     figures = [f"{_figure(one, wanted, columns)} AS {columns.quoted(one.label)}" for one in wanted.measures]
     # How many rows stand behind a figure is told with it, unless that is the figure.
     counted = [] if any(one == Measure("count", words=one.words) for one in wanted.measures) else ["count(*) AS rows"]
@@ -75,7 +88,7 @@ def select(wanted: Wanted, columns: "Columns") -> str:
             f"avg({columns.quoted(one.label)}) AS {columns.quoted(f'mean of {one.label}')}" for one in wanted.measures
         ]
         return f"SELECT {', '.join(means)}, count(*) AS groups\nFROM (\n  {inner}\n)"
-    lines += _order(wanted, len(groups))
+    lines += _order(wanted, columns)
     return "\n".join(lines)
 
 
@@ -100,14 +113,10 @@ def _figure(measure: Measure, wanted: Wanted, columns: "Columns") -> str:
     return _FUNCTIONS[measure.function].format(column)
 
 
-def _bucket(group: Group, columns: "Columns") -> str:
+def bucket(group: Group, columns: "Columns") -> str:
     """The expression of one group."""
     column = columns.expression(group.column)
-    if group.unit is None:
-        return column
-    if group.unit in _FOLDED:
-        return _FOLDED[group.unit].format(column)
-    return f"date_trunc('{group.unit}', {column})"
+    return column if group.unit is None else _BUCKETS[group.unit].format(column)
 
 
 def every(conditions: Sequence[Condition], columns: "Columns") -> str:
@@ -120,7 +129,10 @@ def _rows(wanted: Wanted, columns: "Columns") -> str:
     lines = [f"SELECT {shown}", f"FROM {columns.table}", *_where(wanted.conditions, columns)]
     if wanted.order is not None and isinstance(wanted.order.by, str):
         way = "DESC" if wanted.order.descending else "ASC"
-        lines.append(f"ORDER BY {columns.expression(wanted.order.by)} {way} NULLS LAST")
+        # Ties are broken too, so that the same question has the same answer.
+        rest = [columns.key] if columns.key is not None else columns.names[:_TIED]
+        ties = ", ".join(columns.expression(name) for name in rest if name != wanted.order.by)
+        lines.append(f"ORDER BY {columns.expression(wanted.order.by)} {way} NULLS LAST{', ' if ties else ''}{ties}")
     if wanted.limit is not None:
         lines.append(f"LIMIT {wanted.limit}")
     return "\n".join(lines)
@@ -152,7 +164,8 @@ def _having(having: Having, wanted: Wanted, columns: "Columns") -> str:
     return f"{_figure(having.measure, wanted, columns)} {having.operator} {literal(having.value)}"
 
 
-def _order(wanted: Wanted, groups: int) -> list[str]:
+def _order(wanted: Wanted, columns: "Columns") -> list[str]:
+    groups = len(wanted.groups)
     if not groups:
         return []
     order = wanted.order or _usual_order(wanted)
@@ -163,7 +176,10 @@ def _order(wanted: Wanted, groups: int) -> list[str]:
     way = "DESC" if order.descending else "ASC"
     # Ties are broken by the groups, so that the same question has the same answer.
     rest = [str(place) for place in range(1, groups + 1) if place != first]
-    lines = [f"ORDER BY {', '.join([f'{first} {way} NULLS LAST', *rest])}"]
+    by = str(first)
+    if first <= groups and wanted.groups[first - 1].unit == "weekday":
+        by = f"min(isodow({columns.expression(wanted.groups[first - 1].column)}))"
+    lines = [f"ORDER BY {', '.join([f'{by} {way} NULLS LAST', *rest])}"]
     return [*lines, f"LIMIT {wanted.limit}"] if wanted.limit is not None else lines
 
 

@@ -1,5 +1,6 @@
 """The values in a question: "for carrier UA", "JFK or LGA", "status 500", and the column that each is one of."""
 
+from math import isfinite, nan
 from typing import Final
 
 from retinue.catalogue.data_analyst.asked import Asked
@@ -110,10 +111,25 @@ def _quoted_value(asked: Asked, place: int) -> None:
         item.used = True
         return
     item.used = True
+    negated = is_negated(asked, place)
+    if column.kind == "number":
+        _quoted_number(asked, column.name, item, negated=negated)
+        return
     written = asked.columns.holds(column.name, item.text)
     operator: Operator = "contains" if written is None else "="
     condition = Condition(column.name, operator, written or item.text, words=item.text)
-    add_condition(asked, condition, negated=is_negated(asked, place))
+    add_condition(asked, condition, negated=negated)
+
+
+def _quoted_number(asked: Asked, column: str, item: Item, *, negated: bool) -> None:
+    try:
+        number = float(item.text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        asked.ask_meaning(item)
+        return
+    add_condition(asked, Condition(column, "=", whole(number), words=item.text), negated=negated)
 
 
 def _numbered(asked: Asked, place: int) -> None:
@@ -136,7 +152,7 @@ def _numbered(asked: Asked, place: int) -> None:
         values.append(whole(other.number))
         other.used = asked.at(end + 1).used = True
         end = following
-    negated = is_negated(asked, place)
+    negated = is_negated(asked, place) or (back is not item and is_negated(asked, asked.items.index(back)))
     _use(item, back)
     words = f"{back.text} {' '.join(one.text for one in asked.items[place : end + 1])}"
     condition = Condition(column, "=", values[0], words=words)

@@ -42,10 +42,14 @@ _TABLE: Final[dict[Role, dict[str, str]]] = {
     },
     "super": {
         "desc": (
-            "most, highest, largest, biggest, greatest, maximum number of, worst of all, max number of, the most, "
-            "main"
+            "most, highest, largest, biggest, greatest, strongest, tallest, maximum number of, worst of all, "
+            "max number of, the most, main"
         ),
-        "asc": "fewest, least, lowest, smallest, minimum number of",
+        "asc": "fewest, least, lowest, smallest, weakest, minimum number of",
+        "worst": "worst",
+        "best": "best",
+        "desc:temperature": "hottest, warmest",
+        "asc:temperature": "coldest, coolest",
         "desc:duration": "slowest, longest lasting, most time consuming",
         "asc:duration": "fastest, quickest",
         "desc:length": "longest, farthest, furthest",
@@ -89,7 +93,8 @@ _TABLE: Final[dict[Role, dict[str, str]]] = {
     "between": {"": "between, ranging from, in the range"},
     "not": {
         "": (
-            "not, without, except, except for, excluding, exclude, other than, but not, no, apart from, ignoring, "
+            "not, without, except, except for, excluding, exclude, excludes, excluded, not counting, not including, "
+            "without counting, other than, but not, no, apart from, ignoring, "
             "ignore, outside, outside of, isn't, isnt, aren't, arent, wasn't, wasnt, weren't, werent, don't, "
             "dont, doesn't, doesnt, didn't, didnt, didn\u2019t, leaving out, leave out, minus, never, besides, "
             "nor, neither, rather than, hasn't, haven't, hadn't, did not, does not, do not, is not, are not, was "
@@ -183,7 +188,8 @@ _TABLE: Final[dict[Role, dict[str, str]]] = {
         "10 20 30 40 50 60 70 80 90": "deciles",
     },
     "from": {"": (
-        "from, leaving, departing, out of, departing from, starting from, originating in, originating from"
+        "from, leaving, left, leave, leaves, departing, out of, departing from, starting from, "
+        "originating in, originating from"
     )},
     "to": {"": (
         "to, into, towards, toward, heading to, bound for, arriving at, arriving in, going to, destined for"
@@ -225,7 +231,9 @@ STOP: Final = frozenset(
     occurring appear appears appeared exist exists existed contain contains contained containing include
     includes included including involve involved have has had having been be being am same other another
     respective corresponding up down out off one ones kind kinds type types sort sorts using use used uses based
-    whether which what who whom where whose else ever still already now currently present question answer thanks
+    whether which what who whom where whose whats hows whos thats separately but alone far operate operating fly serve
+    travel travels carry carries lie lies lying teh built produced
+    manufactured else ever still already now currently present question answer thanks
     thank hello hi hey ok okay well basically roughly approximately approx around nearly almost interested
     interesting curious wonder wondering think help break broken split group grouped per seen recorded logged
     registered listed counted measured observed see-through set column columns field fields variable variables
@@ -249,7 +257,7 @@ SYNONYMS: Final[tuple[frozenset[str], ...]] = tuple(
         "duration latency elapsed runtime seconds response_time request_time took duration_ms time_taken",
         "bytes size response_size body_bytes",
         "price cost amount",
-        "revenue sales turnover income",
+        "revenue sales turnover income total order_total",
         "customer client buyer",
         "user account member username login",
         "level severity loglevel",
@@ -268,7 +276,9 @@ SYNONYMS: Final[tuple[frozenset[str], ...]] = tuple(
         "latitude lat",
         "altitude alt elevation",
         "status status_code response_code http_status http_code code",
-        "logger component module source",
+        "logger component module source service program process application app repo repository project",
+        "tzone tz timezone time_zone",
+        "temp temperature",
         "at timestamp time ts date",
         "manufacturer maker producer",
         "referer referrer",

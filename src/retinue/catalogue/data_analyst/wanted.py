@@ -53,6 +53,8 @@ class Measure:
                 return "share (%)" if self.column is None else f"share of {self.column} (%)"
             case "percentile":
                 return f"p{self.percentile:g} {self.column}"
+            case "sum" if self.column == "total":
+                return "sum of total"
             case "sum" | "mean" | "median" | "min" | "max" | "stddev":
                 return f"{_LABELS[self.function]} {self.column}"
 

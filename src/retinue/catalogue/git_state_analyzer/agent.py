@@ -66,16 +66,27 @@ def _branch_status(skill: Skill, task: Task, workspace: Workspace, watch: Watch,
 
 
 def _commit_analysis(skill: Skill, task: Task, workspace: Workspace, watch: Watch, now_ns: int) -> Reply:
+    from retinue.catalogue.git_state_analyzer.before import read_before  # noqa: PLC0415 - as above
     from retinue.catalogue.git_state_analyzer.commit_analysis import commit_analysis  # noqa: PLC0415 - as above
-    from retinue.catalogue.git_state_analyzer.question import but_for_merges  # noqa: PLC0415
+    from retinue.catalogue.git_state_analyzer.question import read_left_out  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415
+    from retinue.catalogue.git_state_analyzer.versions import counts_releases  # noqa: PLC0415
 
     git = open_repository(workspace, watch)
     question, given = _question(task), _set(skill, task.parameters)
     # What is left out ("without merges in 2025") would hide what stands behind it.
-    read, words = _read(skill, but_for_merges(question)[0], workspace, now_ns)
-    limit = cast("int | None", given.get("limit") or read.get("limit"))
-    report = commit_analysis(git, watch, question=question, given=given, read=read, words=words, limit=limit)
+    read, words = _read(skill, read_left_out(question).rest, workspace, now_ns)
+    limit = None if counts_releases(question) else cast("int | None", given.get("limit") or read.get("limit"))
+    report = commit_analysis(
+        git,
+        watch,
+        question=question,
+        given=given,
+        read=read,
+        words=words,
+        limit=limit,
+        before=read_before(task, question),
+    )
     return report.reply(git)
 
 

@@ -3,7 +3,6 @@
 Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -16,6 +15,7 @@ from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of, moment
 from retinue.catalogue.git_state_analyzer.question import Wish
+from retinue.catalogue.git_state_analyzer.releases import say_absent, say_releases
 from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing
 from retinue.catalogue.git_state_analyzer.scope import Scope
@@ -24,7 +24,6 @@ from retinue.tools.search.kinds import kind_of
 
 __all__ = ["say_answer"]
 
-_FIRST: Final = re.compile(r"\b(?:first|oldest|earliest)\b", re.IGNORECASE)
 _PEOPLE: Final = 5
 _COMMITS: Final = 8
 _FILES: Final = 8
@@ -49,6 +48,9 @@ def say_answer(
         return
     if standing.head.sha is None:
         report.say("history", "The repository has no commits yet.", source="git log")
+        return
+    if scope.absent:
+        say_absent(found)
         return
     if scope.missing:
         words = " and ".join(["{}"] * len(scope.missing))
@@ -81,10 +83,14 @@ def _say_last(found: Found) -> None:
     else:
         latest = found.authored[0]
         what, pieces = found.subject()
-        said = found.singled_out("last") or f"{what} was last changed"
-        found.report.say(
-            "last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(latest), source=commit_source(latest)
-        )
+        who, day, subject = by(latest)
+        source = commit_source(latest)
+        if found.scope.author and not found.is_of_words:  # somebody else may have changed it since
+            template = f"{{}} last changed {what if pieces else 'the repository'} on {{}}: {{}}."
+            found.report.say("last change", template, who, *pieces, day, subject, source=source)
+        else:
+            said = found.singled_out("last") or f"{what} was last changed"
+            found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, who, day, subject, source=source)
     _say_unfinished(found, places)
     for commit in () if len(places) > 1 else found.authored[1:3]:
         found.report.say("before that", "Before that by {} on {}: {}.", *by(commit), source=commit_source(commit))
@@ -291,49 +297,6 @@ def _say_form(found: Found) -> None:
         )
 
 
-def _say_releases(found: Found) -> None:
-    tags = found.git.tags()
-    if not tags:
-        found.report.say(
-            "releases", "The repository has no tags, so no release can be told.", source="git for-each-ref refs/tags"
-        )
-        return
-    newest = tags[0]
-    if _FIRST.search(found.question):
-        oldest = tags[-1]
-        found.report.say(
-            "releases",
-            "The oldest of {} is {}, of {}.",
-            plural(len(tags), "tag"),
-            code(oldest.name),
-            day_of(oldest.date),
-            source=commit_source(oldest.sha),
-        )
-    found.report.say(
-        "releases",
-        "The newest of {} is {}, of {}.",
-        plural(len(tags), "tag"),
-        code(newest.name),
-        day_of(newest.date),
-        source=commit_source(newest.sha),
-    )
-    if len(tags) > 1:
-        listed = [(code(tag.name), day_of(tag.date)) for tag in tags[1:4]]
-        pieces = [piece for pair in listed for piece in pair]
-        found.report.say(
-            "releases",
-            f"Before it: {', '.join(['{} ({})'] * len(listed))}.",
-            *pieces,
-            source="git for-each-ref refs/tags",
-        )
-    since = found.git.count(f"refs/tags/{newest.name}..HEAD")
-    found.report.say(
-        "releases",
-        f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}.",
-        source=f"git rev-list {newest.name}..HEAD",
-    )
-
-
 def _say_overview(found: Found) -> None:
     _say_count(found)
     _say_last_commits(found)
@@ -355,9 +318,9 @@ def _say_last_commits(found: Found) -> None:
 
 _ANSWERS: Final[Mapping[Wish, Callable[[Found], None]]] = {
     "largest": _say_largest,
-    "files": _say_files,
+    "files": lambda found: _say_files(found, most=found.limit or _FILES),
     "form": _say_form,
-    "releases": _say_releases,
+    "releases": say_releases,
     "count": _say_count,
     "people": _say_people_wish,
     "last": _say_last,

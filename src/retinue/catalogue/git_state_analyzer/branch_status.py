@@ -8,6 +8,7 @@ from typing import Final
 
 from retinue.catalogue._prose import Piece, code, one_line
 from retinue.catalogue._watch import Watch
+from retinue.catalogue.git_state_analyzer.branches import read_lacking, spelled
 from retinue.catalogue.git_state_analyzer.form import tasks_in
 from retinue.catalogue.git_state_analyzer.moments import day_of
 from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
@@ -25,6 +26,7 @@ _ROWS: Final = 20
 _ABOUT_FILES: Final = re.compile(
     r"\b(?:uncommitted|unstaged|staged|untracked|dirty|clean|(?:working|work) ?tree|changes)\b", re.IGNORECASE
 )
+_ABOUT_BRANCH: Final = re.compile(r"\b(?:branch\w*|commits?|last|latest|who)\b", re.IGNORECASE)
 _ABOUT_UPSTREAM: Final = re.compile(r"\b(?:ahead|behind|unpushed|push(?:ed)?|pull|diverged?|sync)\b", re.IGNORECASE)
 
 
@@ -50,6 +52,9 @@ def branch_status(git: Git, watch: Watch, *, question: str, branch: str, base: s
     """Look at `branch` (default: the one checked out) against `base` (default: the remote's or usual main branch)."""
     report = Report()
     standing = standing_of(git, report)
+    if told := None if branch else read_lacking(question):
+        branch, base = told.branch, told.base
+    branch, base = spelled(git, branch, report), spelled(git, base, report)
     side = _side(git, standing, branch)
     against = _against(git, side, base)
     watch.check()
@@ -252,6 +257,8 @@ def _say(
     changed: Sequence[FileChange] = (),
 ) -> None:
     first = len(report.statements)
+    about_files = _ABOUT_FILES.search(question) is not None and not _ABOUT_UPSTREAM.search(question)
+    tree_only = about_files and not _ABOUT_BRANCH.search(question)
     if side.sha is None:
         report.say(
             "branch",
@@ -261,6 +268,9 @@ def _say(
         )
     else:
         _say_branch(git, report, side, against)
+        if not tree_only:
+            head = next(git.log(side.sha, limit=1))
+            report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
         if against and changed:
             named = [code(one.path) for one in changed[:_NAMED]]
             slots = f"{', '.join(['{}'] * len(named))}{_more(changed)}"
@@ -275,13 +285,12 @@ def _say(
             "The repository is bare: it has no work tree, and nothing can be uncommitted.",
             source="git rev-parse",
         )
-    if _ABOUT_FILES.search(question) and not _ABOUT_UPSTREAM.search(question):
+    if about_files:
         report.statements[first:] = [*report.statements[placed:], *report.statements[first:placed]]
 
 
 def _say_branch(git: Git, report: Report, side: _Side, against: _Against | None) -> None:
     sha = side.sha or ""
-    head = next(git.log(sha, limit=1))
     where: tuple[Piece | str, ...] = (code(side.name),) if side.name else ("A detached HEAD",)
     facts = _comparison(git, side, None, None)
     compared: list[Piece | str] = []
@@ -297,7 +306,6 @@ def _say_branch(git: Git, report: Report, side: _Side, against: _Against | None)
         template += " has {}, and there is no other branch to compare it with"
         compared.append(plural(git.count(sha), "commit"))
     report.say("branch", f"{template}.", *where, *compared, source=f"git rev-list {short(sha)}")
-    report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
 
 
 def _more(items: Sequence[object]) -> str:

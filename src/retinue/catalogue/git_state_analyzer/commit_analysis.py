@@ -6,6 +6,7 @@ from typing import Final
 from retinue.catalogue._prose import code, name, one_line
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.answers import say_answer
+from retinue.catalogue.git_state_analyzer.before import NOTHING_BEFORE, Before
 from retinue.catalogue.git_state_analyzer.branch_status import described
 from retinue.catalogue.git_state_analyzer.form import PATTERN
 from retinue.catalogue.git_state_analyzer.history import (
@@ -19,7 +20,7 @@ from retinue.catalogue.git_state_analyzer.history import (
     measure,
     read_history,
 )
-from retinue.catalogue.git_state_analyzer.question import read_question
+from retinue.catalogue.git_state_analyzer.question import ranks_wanted, read_question
 from retinue.catalogue.git_state_analyzer.report import Report, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing, standing_of
 from retinue.catalogue.git_state_analyzer.scope import Scope, read_scope
@@ -44,11 +45,12 @@ def commit_analysis(
     read: Mapping[str, object],
     words: Sequence[str],
     limit: int | None,
+    before: Before = NOTHING_BEFORE,
 ) -> Report:
     """Analyse the commits that the parameters and the question are about.
 
     What the caller has `given` wins over what was `read` from the `words` of the question. `limit` says how many of the
-    newest commits to describe, when somebody said so.
+    newest commits to describe, when somebody said so; `before` is what was said and found before the question.
     """
     report = Report()
     standing = standing_of(git, report)
@@ -57,7 +59,12 @@ def commit_analysis(
         scope = Scope(read_question(question))
     else:
         files = _paths(git, standing)
-        scope = read_scope(git, watch, report, question=question, given=given, read=read, words=words, files=files)
+        scope = read_scope(
+            git, watch, report,
+            question=question, given=given, read=read, words=words, files=files, before=before,
+        )  # fmt: skip
+    if scope.asked.wish == "files":
+        limit = limit or ranks_wanted(question)
     history = read_history(scope.commits(git), watch, newest=max(limit or 0, _KEPT))
     if scope.text or history.cut:  # to look for a text in every commit takes long enough once
         sizes = Sizes(cut="time" if history.cut else "")
@@ -211,7 +218,13 @@ def _reservations(report: Report, scope: Scope, history: History, sizes: Sizes) 
     if scope.author and len(history.people) > 1:
         people = [name(person.name) for person in history.people[:LISTED][:5]]
         report.note(f"{{}} fits {', '.join(['{}'] * len(people))}.", code(scope.author), *people)
-    if scope.missing:
+    if scope.absent:
+        near = ", ".join(scope.releases)
+        report.reject(
+            f"No tag is called {scope.absent!r}.",
+            hint=f"Name a tag there is, such as {near}." if near else "The repository has no tags.",
+        )
+    elif scope.missing:
         report.reject(
             f"No tracked file, folder or commit subject is called {', '.join(map(repr, scope.missing))}.",
             hint="Name a path that there is, or a word of a commit's subject.",

@@ -14,6 +14,7 @@ from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import Person, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of
 from retinue.catalogue.git_state_analyzer.question import Wish
+from retinue.catalogue.git_state_analyzer.releases import is_of_first
 from retinue.catalogue.git_state_analyzer.report import short
 from retinue.contract.table import Chart, Column, Series, Table
 
@@ -129,7 +130,7 @@ def _draw_files(found: Found) -> None:
     ranked = found.sizes.ranked()
     if len(ranked) < 2:
         return
-    found.report.subjects += [one_line(path) for path, _ in ranked]
+    found.report.subjects += [one_line(path) for path, _ in ranked[: found.limit]]
     _chart(found, "Commits by file", [(one_line(path), counts[0]) for path, counts in ranked])
     columns = (
         Column(name="file", kind="source"), Column(name="commits", kind="number"),
@@ -163,6 +164,8 @@ def _draw_releases(found: Found) -> None:
     tags = found.git.tags()
     if len(tags) < 2:
         return
+    if is_of_first(found.question):
+        tags = tags[::-1]
     found.report.subjects += [one_line(tag.name) for tag in tags]
     columns = (Column(name="tag"), Column(name="date", kind="time"), Column(name="commit", kind="source"))
     rows = tuple((one_line(tag.name), day_of(tag.date), short(tag.sha)) for tag in tags[:_ROWS])

@@ -55,10 +55,14 @@ class Found:
             words += f" that mention{third} {{}}"
             pieces.append(code(" ".join(self.scope.asked.about)))
         elif self.scope.paths:
-            kept = self.scope.paths[:3]
-            more = f" and {len(self.scope.paths) - 3} more" if len(self.scope.paths) > 3 else ""
+            today = self.scope.today
+            kept = today[:3]
+            more = f" and {len(today) - 3} more" if len(today) > 3 else ""
             words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(kept))}{more}"
             pieces += map(code, kept)
+        if self.scope.without:
+            words += f" not by {', '.join(['{}'] * len(self.scope.without))}"
+            pieces += map(name, self.scope.without)
         if not self.scope.merges:
             words += " (merges not counted)"
         if self.scope.revision != "HEAD":
@@ -84,7 +88,7 @@ class Found:
             return "{}", (code(self.scope.text),)
         if self.scope.words:
             return "{}", (code(" ".join(self.scope.asked.about)),)
-        places = [path for place in self.scope.places for path in place.paths] or list(self.scope.paths)
+        places = [path for place in self.scope.places for path in place.paths] or list(self.scope.today)
         if places:
             return ", ".join(["{}"] * len(places[:3])), tuple(map(code, places[:3]))
         return "The repository", ()

@@ -8,7 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Asked", "Wish", "but_for_merges", "read_question"]
+__all__ = [
+    "Asked",
+    "LeftOut",
+    "Wish",
+    "is_of_everything",
+    "ranks_wanted",
+    "read_left_out",
+    "read_question",
+    "refers_back",
+    "speaks_of_before",
+    "speaks_of_person",
+]
 
 Wish: TypeAlias = Literal[
     "state", "largest", "files", "form", "releases", "count", "people", "last", "first", "changes", "overview"
@@ -20,6 +31,9 @@ _TOUCH: Final = (
     r"chang\w*|touch\w*|edit\w*|modif\w*|updat\w*|fix\w*|refactor\w*|rewr\w+|commit\w*|remov\w*|delet\w*|mov\w+"
 )
 _BEGIN: Final = r"creat\w*|introduc\w*|add(?:ed|s)?|start(?:ed|s)?|beg[au]n|invent\w*|born"
+_OWNS: Final = r"(?:wrote|writes|owns?|maintains?|works?|worked|knows?|contribute[sd]?|made)"
+_AT_FIRST: Final = r"(?:or[ig]+[in]*al+y|in[it]+[ia]*l+y)"
+"""However it is spelled."""
 _PEOPLE: Final = r"authors?|contributors?|developers?|committers?|maintainers?|people|owners?"
 
 _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
@@ -32,6 +46,7 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
     "largest": (r"\b(?:largest|biggest|hugest|most lines)\b",),
     "files": (
         r"\b(?:which|what) (?:\w+ )?(?:files?|folders?|modules?|parts?)\b.*\b(?:most|often|frequent\w*|hot\w*)\b",
+        r"\bmost (?:often |frequently )?(?:changed|edited|touched|modified) (?:files?|folders?|modules?|parts?)\b",
         r"\bhot ?spots?\b|\bchurn\b",
     ),
     "form": (
@@ -43,6 +58,9 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
         rf"(?<!since the )(?<!since )\b(?:{_LAST}|current|first|oldest|earliest) (?:release|tag|version)\b",
         r"\breleased\b",
         r"\b(?:which|what|list|all) (?:are )?(?:the )?(?:releases|tags|versions)\b",
+        r"\b(?:which|what) (?:release|tag|version) (?:came|comes|was|is|preced\w+|follow\w+|before|after)\b",
+        r"(?<!since the )(?<!since )\b(?:previous|preceding|next) (?:release|tag|version)\b",
+        r"\b(?:release|tag|version) (?:right |just |directly )?(?:before|after|preceding|following|prior to)\b",
     ),
     "count": (
         r"\bhow many\b(?=.*\bcommits?\b)|\b(?:number|count) of commits\b|\bcommit count\b",
@@ -50,11 +68,11 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
     ),
     "people": (
         rf"\b(?:{_PEOPLE})\b|\bmost active\b|\bwritten by\b",
-        r"\bwho (?:\w+ )?(?:wrote|writes|owns?|maintains?|works?|worked|knows?|contribute[sd]?|made)\b",
+        rf"\bwho(?!.*\b{_AT_FIRST}\b) (?:\w+ )?{_OWNS}\b",
         r"\bwho\b.*\bmost\b(?! recent)",
     ),
     "first": (
-        r"\b(?:first|originally|initially|oldest|earliest)\b|\bhow old\b",
+        rf"\b(?:first|{_AT_FIRST}|oldest|earliest)\b|\bhow old\b",
         rf"\b(?:who|when|(?:which|what) commit)\b.*\b(?:{_BEGIN})\b",
     ),
     "last": (
@@ -84,7 +102,7 @@ _NOISE_WORDS: Final = """
     introduce introduced introduction is it its just know knows largest last lately latest lead least line lines
     list log long made main maintain maintained maintainer maintainers maintains make makes many me mention
     mentioned mentioning mentions message messages method mine modification modified modify module month months more
-    most mostly move moved much my new newest number of often old oldest on one ones only or order original
+    most mostly move moved much my new newest not number of often old oldest on one ones only or order original
     originally our out over overall own owner owners owns package part parts past people per period person please
     point primary project quarter recent recently refactored release released releases remove removed repo
     repository responsible revision see she should show since so some someone source start started status still
@@ -108,6 +126,30 @@ _LEADS: Final = re.compile(
 _NO_MERGES: Final = re.compile(
     r",?\s*\b(?:not (?:counting|including)|do(?:n['\u2019]t| not) (?:count|include)|without|excluding|except(?: for)?"
     r"|ignoring|leaving out|but not|no)(?: the| any)? merges?(?: commits?)?\b",
+    re.IGNORECASE,
+)
+_CAPITAL: Final = r"[A-Z][\w.'\u2019-]*(?:\s+[A-Z][\w.'\u2019-]*){0,3}"
+_NOT_BY: Final = re.compile(
+    r",?\s*\b(?:(?i:(?:every(?:body|one)|any(?:body|one)|all|those|people)\s+)?"
+    r"(?i:except(?:\s+for)?|excluding|besides|other\s+than|apart\s+from|not\s+counting|but\s+not|without|not\s+by))"
+    rf"\s+(?i:by\s+|those\s+(?:of|by)\s+)?(?P<names>{_CAPITAL}(?:(?:,\s*|\s+(?:and|or|nor)\s+){_CAPITAL}){{0,4}})"
+)
+_NOT_ABOUT: Final = re.compile(r",?\s*\b(?:but\s+)?not\s+about\s+(?:the\s+)?[\w-]+", re.IGNORECASE)
+_AND: Final = re.compile(r",\s*|\s+(?:and|or|nor)\s+")
+_WHOLE: Final = re.compile(
+    r"\b(?:project|repo(?:sitory)?|overall|altogether|in total|in all|ever|so far|whole|entire|all[- ]time)\b",
+    re.IGNORECASE,
+)
+_BACK: Final = re.compile(r"\b(?:them|these|those|it|its|they)\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(
+    r"\b(?:he|she|him|her|his|that person|(?:the )?same (?:person|author|developer))\b", re.IGNORECASE
+)
+_BEFORE_IT: Final = re.compile(r"\bbefore (?:it|that|this|then)\b(?! \w+ (?:was|is))", re.IGNORECASE)
+_COUNTS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS: Final = {word: number for number, word in enumerate(_COUNTS, 1)}
+_FEW: Final = re.compile(
+    rf"\b(?:top\s+)?(?P<count>\d{{1,2}}|{'|'.join(_NUMBERS)})\s+(?:\w+\s+){{0,2}}(?:most|hottest|busiest)\b"
+    rf"|\btop\s+(?P<top>\d{{1,2}}|{'|'.join(_NUMBERS)})\b",
     re.IGNORECASE,
 )
 _LONGEST: Final = 2000
@@ -158,10 +200,54 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
     return Asked(wish, (*exact, *([rest] if rest else [])), firm=firm, people=people)
 
 
-def but_for_merges(question: str) -> tuple[str, bool]:
-    """`question` without the words that say merges do not count, and whether they do."""
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a question leaves out.
+
+    Attributes:
+        rest: The question without the words that say so.
+        merges: Whether merges count.
+        people: Whose commits do not count, when they are somebody's here.
+    """
+
+    rest: str
+    merges: bool = True
+    people: tuple[str, ...] = ()
+
+
+def read_left_out(question: str) -> LeftOut:
+    """Read "without merges", "everybody except Ada Lovelace"."""
     bare = _NO_MERGES.sub("", question)
-    return bare, bare == question
+    people = tuple(one for found in _NOT_BY.finditer(bare) for one in _AND.split(found["names"]))
+    return LeftOut(_NOT_ABOUT.sub("", _NOT_BY.sub("", bare)), merges=bare == question, people=people)
+
+
+def is_of_everything(question: str) -> bool:
+    """Whether a question says that it is about the whole history."""
+    return _WHOLE.search(question) is not None
+
+
+def speaks_of_person(question: str) -> str:
+    """The word by which a question speaks of somebody who was named before; empty when it has none."""
+    found = _PRONOUN.search(question)
+    return found.group().lower() if found else ""
+
+
+def speaks_of_before(question: str) -> bool:
+    """Whether a question asks for what was before something that was named before."""
+    return _BEFORE_IT.search(question) is not None
+
+
+def ranks_wanted(question: str) -> int | None:
+    """How many of the first a question asks for: "the three most changed files"; None when it does not say."""
+    found = _FEW.search(question)
+    said = (found["count"] or found["top"]).lower() if found else ""
+    return (_NUMBERS.get(said) or int(said)) or None if said else None
+
+
+def refers_back(question: str) -> bool:
+    """Whether a question leans on what was said before it: "who made most of them"."""
+    return _BACK.search(question) is not None
 
 
 def _wish_of(text: str) -> Wish:

@@ -11,26 +11,32 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, cast
 
-from retinue.catalogue._prose import Piece, code
+from retinue.catalogue._prose import Piece, code, name
 from retinue.catalogue._watch import Watch
+from retinue.catalogue.git_state_analyzer.before import NOTHING_BEFORE, Before
+from retinue.catalogue.git_state_analyzer.branches import Lacking, read_lacking, spelled
 from retinue.catalogue.git_state_analyzer.form import tasks_in
 from retinue.catalogue.git_state_analyzer.moments import read_edge
-from retinue.catalogue.git_state_analyzer.question import Asked, but_for_merges, read_question
+from retinue.catalogue.git_state_analyzer.question import (
+    Asked,
+    is_of_everything,
+    read_left_out,
+    read_question,
+    refers_back,
+    speaks_of_before,
+    speaks_of_person,
+)
 from retinue.catalogue.git_state_analyzer.report import Report
 from retinue.catalogue.git_state_analyzer.subject import Places, find_places, says, subject_words
+from retinue.catalogue.git_state_analyzer.versions import names_versions, read_versions, releases_of, resolved_range
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit, Git
 
 __all__ = ["Scope", "read_scope"]
 
-_VERSION: Final = re.compile(r"(?<![\w./-])v?\d+(?:\.\d+)+(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d+)?(?![\w./-])")
-_SINCE_RELEASE: Final = re.compile(
-    r"\b(?:since|after)\s+(?:the\s+)?(?:last|latest|(?:most\s+)?recent|previous|newest)\s+(?:release|tag|version)\b",
-    re.IGNORECASE,
-)
-_SINCE: Final = re.compile(r"\b(?:since|after)\s+(?:version\s+|release\s+|tag\s+)?\Z", re.IGNORECASE)
-_RENAMES: Final = 5
+_RENAMES: Final = 20
+_NEAR: Final = 3
 _IDENTIFIER: Final = re.compile(
     r"(?<![\w./-])(?:--[a-z][\w-]+|\w*[^\W_]_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*)(?![\w/-])"
 )
@@ -50,9 +56,13 @@ class Scope:
         places: How words were read as paths, one for each thing the question is about.
         words: Only commits whose subject has these, when no path is called so.
         task: Only commits whose message names this ticket or issue.
+        without: Whose commits do not count.
         merges: Whether merges count.
         text: Only commits that add or remove this identifier in a file.
         missing: Words the question is about that neither a path nor a subject has.
+        stranger: Somebody it names who has committed nothing.
+        absent: A version it names that no tag is called; `releases` are then the newest there are.
+        releases: The tags it names, when it asks for releases.
     """
 
     asked: Asked
@@ -60,6 +70,7 @@ class Scope:
     since: datetime | None = None
     until: datetime | None = None
     author: str = ""
+    without: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     places: tuple[Places, ...] = ()
@@ -69,6 +80,14 @@ class Scope:
     text: str = ""
     missing: tuple[str, ...] = ()
     stranger: str = ""
+    releases: tuple[str, ...] = ()
+    absent: str = ""
+
+    @property
+    def today(self) -> tuple[str, ...]:
+        """The paths without the names that files had earlier."""
+        known = {name for names in self.earlier.values() for name in names}
+        return tuple(path for path in self.paths if path not in known)
 
     def commits(
         self, git: Git, *, stat: bool = False, limit: int | None = None, paths: Sequence[str] | None = None
@@ -85,12 +104,14 @@ class Scope:
             changing=self.text,
             timeout_s=_TEXT_S if self.text else None,
             stat=stat,
-            limit=None if self.words or self.task or not self.merges else limit,
+            limit=None if self.words or self.task or self.without or not self.merges else limit,
         )
         return islice((commit for commit in found if self._holds(commit)), limit)
 
     def _holds(self, commit: Commit) -> bool:
         if not self.merges and commit.is_merge:
+            return False
+        if self.without and _is_by(commit, self.without):
             return False
         if self.task:
             return self.task in tasks_in(f"{commit.subject}\n{commit.body}")
@@ -106,6 +127,8 @@ class Scope:
             found["author"] = self.author
         if self.task:
             found["task"] = self.task
+        if self.without:
+            found["not_by"] = list(self.without)
         if not self.merges:
             found["merges"] = False
         if self.text:
@@ -113,6 +136,11 @@ class Scope:
         if self.words:
             found["subject_words"] = sorted(self.words)
         return found
+
+
+def _is_by(commit: Commit, people: Sequence[str]) -> bool:
+    said = f"{commit.author} <{commit.email}>".casefold()
+    return any(one.casefold() in said for one in people)
 
 
 def read_scope(
@@ -125,33 +153,89 @@ def read_scope(
     read: Mapping[str, object],
     words: Sequence[str],
     files: Sequence[str],
+    before: Before = NOTHING_BEFORE,
 ) -> Scope:
     """Read what a question and its parameters mean in this repository.
 
     What the caller has `given` wins over what was `read` from the `words` of the question; `files` are the paths there
-    are.
+    are, and `before` is what was said and found before the question, which may lean on it.
     """
     both = {**read, **given}
-    question, merges = but_for_merges(question)
-    scope = Scope(read_question(question, read=words), merges=merges)
+    left_out = read_left_out(question)
+    question = left_out.rest
+    leans = refers_back(question)
+    merges = left_out.merges and not (leans and not read_left_out(before.said).merges)
+    if merges != left_out.merges:
+        report.note("Merges are not counted, as was said before.")
+    without = tuple(one for one in left_out.people if next(git.log(author=one, limit=1), None) is not None)
+    scope = Scope(read_question(question, read=words), merges=merges, without=without)
     scope = replace(
         scope,
-        revision=str(both.get("range") or "HEAD"),
+        revision=_range(git, str(both.get("range") or "")) or "HEAD",
         since=read_edge(str(both.get("since") or ""), "since"),
         until=read_edge(str(both.get("until") or ""), "until"),
         author=str(both.get("author") or ""),
         paths=tuple(str(path) for path in _listed(both.get("paths"))),
     )
-    if not both.get("range"):
+    if lacking := None if both.get("range") else read_lacking(question):
+        scope, words = replace(scope, revision=_lacking(git, lacking, report)), [*words, lacking.words]
+    elif not both.get("range"):
         scope, words = _releases(git, scope, question, words, report)
+    if scope == Scope(scope.asked, merges=merges, without=without) and (
+        leans or not (scope.asked.about or is_of_everything(question))
+    ):
+        scope = _as_before(git, scope, before.said, report)
     watch.check()
     if not scope.author:
         scope, words = _person(git, scope, words)
+    scope = _leaning(git, scope, question, before, report)
     scope = replace(scope, asked=replace(read_question(question, read=words), people=scope.asked.people))
     watch.check()
     if not scope.paths and scope.asked.wish != "state":
         scope = _subject(git, watch, scope, files, report)
     return _with_earlier_names(git, watch, scope, report)
+
+
+def _leaning(git: Git, scope: Scope, question: str, before: Before, report: Report) -> Scope:
+    """`scope` with "she" as the one that was named before, and "before it" as before the commit that was."""
+    said = speaks_of_person(question)
+    if said and before.person and not scope.author and next(git.log(author=before.person, limit=1), None) is not None:
+        report.note("Read “{}” as {}.", said, name(before.person))
+        scope = replace(scope, author=before.person)
+    if before.commit and scope.revision == "HEAD" and speaks_of_before(question):
+        report.note("Read “before it” as before the commit {}.", code(before.commit))
+        scope = replace(scope, revision=f"{before.commit}~1")
+    return scope
+
+
+def _as_before(git: Git, scope: Scope, said_before: str, report: Report) -> Scope:
+    """`scope`, which nothing narrows, with what was named before: "… from 1.0 to 2.0, and by whom?"."""
+    if scope.asked.wish != "state" and (lacking := read_lacking(said_before)):
+        return replace(scope, revision=_lacking(git, lacking, report))
+    if not names_versions(said_before) or scope.asked.wish in {"releases", "state"}:
+        return scope
+    read = read_versions(said_before, git.tags())
+    if not read.revision or read.missing:
+        return scope
+    report.note("Narrowed to the commits {}, which were spoken of before.", code(read.revision))
+    return replace(scope, revision=read.revision)
+
+
+def _lacking(git: Git, lacking: Lacking, report: Report) -> str:
+    """The commits that one branch has and the other has not.
+
+    Raises:
+        UnknownName: There is no such branch.
+    """
+    base, branch = (spelled(git, name, report) or "HEAD" for name in (lacking.base, lacking.branch))
+    git.resolve(branch)
+    git.resolve(base)
+    return f"{base}..{branch}"
+
+
+def _range(git: Git, revisions: str) -> str:
+    """A range as it is given; one of versions with the names of their tags, the older one first."""
+    return resolved_range(revisions, git.tags()) if names_versions(revisions.replace("..", " ")) else revisions
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -165,46 +249,19 @@ def _releases(
     git: Git, scope: Scope, question: str, words: Sequence[str], report: Report
 ) -> tuple[Scope, Sequence[str]]:
     """Read "since 2.0", "between 2.0 and 3.0", "since the last release" by the tags there are."""
-    found = list(_VERSION.finditer(question))
-    last = _SINCE_RELEASE.search(question)
-    if not found and not last:
+    if not names_versions(question):
         return scope, words
     tags = git.tags()
-    if last and tags:
-        report.note("Read “{}” as since {}.", last.group().lower(), code(tags[0].name))
-        return replace(scope, revision=f"{tags[0].name}..HEAD"), [*words, last.group()]
-    names = {tag.name for tag in tags}
-    known = [(match, tag) for match in found if (tag := _tag(match.group(), names))]
-    said = [*words, *(match.group() for match, _ in known)]
-    if len(known) >= 2:
-        order = [tag.name for tag in reversed(tags)]
-        older, newer = sorted((known[0][1], known[1][1]), key=order.index)
-        report.note("Read the versions as {}.", code(f"{older}..{newer}"))
-        return replace(scope, revision=f"{older}..{newer}"), said
-    if known:
-        match, tag = known[0]
-        if _SINCE.search(question[: match.start()]):
-            return replace(scope, revision=f"{tag}..HEAD"), said
-        order = [one.name for one in tags]
-        before = order[order.index(tag) + 1 : order.index(tag) + 2]
-        revision = f"{before[0]}..{tag}" if before else tag
-        report.note("Read {} as the commits {}.", code(match.group()), code(revision))
-        return replace(scope, revision=revision), said
-    if found:
-        near = ", ".join(tag.name for tag in tags[:3])
-        report.warn(
-            "missing_data",
-            f"No tag is called {found[0].group()!r}.",
-            impact="The question could not be narrowed to that version.",
-            recovery=f"Name a tag there is, such as {near}." if near else "The repository has no tags.",
-        )
-    return scope, words
-
-
-def _tag(version: str, names: set[str]) -> str | None:
-    bare = version.removeprefix("v")
-    choices = (version, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0", f"release-{bare}")
-    return next((choice for choice in choices if choice in names), None)
+    read = read_versions(question, tags)
+    said = [*words, *read.words]
+    if read.missing:
+        near = tuple(tag.name for tag in releases_of(tags)[:_NEAR])
+        return replace(scope, absent=read.missing, releases=near), [*said, read.missing]
+    if scope.asked.wish == "releases":  # they are asked for themselves, not for what is in them
+        return replace(scope, releases=tuple(tag.name for tag in read.named)), said
+    if read.revision and read.is_told:
+        report.note("Read {} as the commits {}.", code(" and ".join(read.words)), code(read.revision))
+    return replace(scope, revision=read.revision or scope.revision), said
 
 
 # People.
@@ -244,7 +301,9 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
     for place in places:
         _note_places(place, report)
     paths = tuple(dict.fromkeys(path for place in places for path in place.paths))
-    if paths or not scope.asked.firm:
+    # What an identifier is for, the history does not say: who asks that and names one wants another agent.
+    is_of_code = scope.asked.wish == "overview" and any(map(_IDENTIFIER.search, scope.asked.about))
+    if paths or not (scope.asked.firm or is_of_code):
         return replace(scope, paths=paths, places=tuple(places))
     if scope.asked.people and scope.asked.about == scope.asked.people[:1]:
         return replace(scope, stranger=scope.asked.people[0])

@@ -102,7 +102,7 @@ def _rank(wanted: frozenset[str], file: str) -> tuple[int, str]:
     path = PurePosixPath(file)
     above = ""
     around = set[str]()
-    for part in path.parts[:-1]:
+    for part in file.split("/")[:-1]:
         above += f"{part}/"
         own = _parts(part)
         if own == wanted:

@@ -43,7 +43,8 @@ class PatternDiscovery:
         """Do one of its skills.
 
         Raises:
-            AccessDenied: There is no workspace.
+            AccessDenied: There is no workspace, or a target lies outside of it.
+            InvalidInput: A target can be no path.
             MissingFile: A target is not there.
             UnknownName: The skill is none of its own.
         """
@@ -57,6 +58,9 @@ class PatternDiscovery:
                 hint=f"There is: {', '.join(names)}.",
                 suggestions=names,
             )
+        if task.skill in _LIMITED and (folder := _folder(task)):
+            place = run.workspace.relative(run.workspace.resolve(folder))
+            task = task.model_copy(update={"parameters": {**task.parameters, "target": place}})
         run.emit(Progress("listing files"))
         gathered = await gather(run, workspace=run.workspace, cache_dir=self._cache_dir)
         run.emit(Progress("connecting what was read", "", len(gathered.facts), len(gathered.facts)))
@@ -72,10 +76,11 @@ def _full_survey(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
     from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery.reuse import of_survey  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery.rows import counts_of, lists_of, note_cuts  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.similar import find_similar  # noqa: PLC0415
+    from retinue.catalogue.pattern_discovery.similar import find_similar, source_asked_for  # noqa: PLC0415
 
-    report, asked = Report(gathered), read_question(_question(task))
-    found = narrow(take(gathered.facts, check=watch.check), None, _folder(task))
+    whole, asked = take(gathered.facts, check=watch.check), read_question(_question(task))
+    folder = _folder(task) or (source_asked_for(whole, asked, "") if asked.wish == "fixtures" else "")
+    report, found = Report(gathered, folder=folder), narrow(whole, None, folder)
     reuse = of_survey(found)
     report.figures = {**lists_of(found), **reuse.data(), "counts": counts_of(found, gathered)}
     if not (found.fixtures or found.tests or found.steps or found.helpers or found.rules):
@@ -90,7 +95,7 @@ def _full_survey(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
     if asked.wish != "tested" or report.unanswered:
         report.unanswered = None
         answer(found, asked, report)
-    if reuse.score is not None:
+    if reuse.score is not None and asked.wish == "overview":
         report.note(f"Reuse score {reuse.score} of 10 ({reuse.band}).")
     note_cuts(found, report)
     return report.reply()
@@ -105,10 +110,10 @@ def _focused_domain(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
     from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery.rows import counts_of, note_cuts  # noqa: PLC0415
 
-    report, question = Report(gathered), _question(task)
+    folder = _folder(task)
+    report, question = Report(gathered, folder=folder), _question(task)
     domain = cast("Domain", task.parameters.get("domain", "unit-testing"))
     context = str(task.parameters.get("context") or "") or question
-    folder = _folder(task)
     found = narrow(take(gathered.facts, check=watch.check), domain, folder)
     report.figures = {"domain": domain, "counts": counts_of(found, gathered), "reuse_basis": "no context was stated"}
     fits = say_relevant(found, context, report)
@@ -153,13 +158,16 @@ def _test_pattern_search(task: Task, gathered: "Gathered", watch: Watch) -> Repl
 
 def _folder(task: Task) -> str:
     """The folder or file that a task is limited to; empty for the whole tree."""
-    folder = str(task.parameters.get("target") or "").removeprefix("./").strip("/")
+    folder = str(task.parameters.get("target") or "").removeprefix("./").rstrip("/")
     return "" if folder == "." else folder
 
 
 def _question(task: Task) -> str:
     return str(task.parameters.get("question") or task.instruction)
 
+
+_LIMITED: Final = frozenset({"full_survey", "focused_domain"})
+"""The skills whose target is a place to stay in."""
 
 _WORK: Final[Mapping[str, Callable[[Task, "Gathered", Watch], Reply]]] = {
     "full_survey": _full_survey,

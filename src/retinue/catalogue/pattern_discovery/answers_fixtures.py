@@ -161,8 +161,11 @@ def say_dependencies(found: Inventory, asked: Asked, report: Report) -> None:
 def say_fixture_users(found: Inventory, name: str, report: Report) -> None:
     """Who asks for a fixture, by its definitions."""
     defined = [one for one in found.fixtures if one.fixture.name == name]
+    fixtures = {(one.path, one.fixture.name) for one in found.fixtures}
     for one in defined[:_LISTED]:
-        report.say("users", f"{{}} {users_of(one)}.", code(name), source=one.place)
+        asking = sum(user in fixtures for user in one.asked_by)
+        split = f", {asking:,} of them fixtures" if asking and asking < len(one.asked_by) else ""
+        report.say("users", f"{{}} {users_of(one)}{split}.", code(name), source=one.place)
     rows = [(user, f"{path}:{line}") for one in defined for (path, user), line in one.asked_by.items()]
     report.table(f"Users of {name}", ("user", "place"), rows)
     report.about([path for one in defined for path in one.files])

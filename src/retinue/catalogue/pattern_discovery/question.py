@@ -22,7 +22,8 @@ _SIGNS: Final[dict[Wish, str]] = {
     ),
     "dependents": r"\bdepend(?:s|ing|ent|ents)?\b|\bbuil(?:d|ds|t) (?:up)?on\b|\bbased on\b|\bderived? from\b",
     "tested": (
-        r"\bhow (?:is|are|was|were|do|does|did|can|to|should)\b.*\btest(?:s|ed|ing)?\b|\btests? (?:cover|exercis)\w*"
+        r"\bhow (?:is|are|was|were|do|does|did|can|to|should)\b.*\btest(?:s|ed|ing)?\b"
+        r"|\btests? (?:cover|exercis|check|verif)\w*"
     ),
     "steps": r"\bsteps?\b|\bgherkin\b|\bbdd\b|\bscenarios?\b|\bfeature files?\b|\bbehave\b",
     "rules": (
@@ -38,7 +39,7 @@ _SIGNS: Final[dict[Wish, str]] = {
     "raises": r"\bpytest\.raises\b|\braises\b|\bexpect\w* (?:an? )?(?:error|exception)s?\b",
     "class": r"\btest class(?:es)?\b|\bclass-based\b",
     "users": (
-        r"\b(?:who|what|which(?: \w+)?) (?:else )?(?:uses?|requests?|calls?|asks? for)\b"
+        r"\b(?:who|what|which(?: \w+)?|how many(?: \w+)?) (?:else )?(?:uses?|requests?|calls?|asks? for)\b"
         r"|\bwhere (?:is|are|do we)\b.*\bused?\b|\busages? of\b|\bused by\b"
     ),
     "helpers": (

@@ -16,12 +16,13 @@ from retinue.tools.search.words import STOP_WORDS, WORD, fold
 __all__ = ["Ranked", "Ranking", "asked_words", "weighted"]
 
 _ASKING_WORDS: Final = """
-    already an another any anything available best build by can check code combine compose composed context could
-    create existing exist exists find finding fixture fixtures focus for gives give given giving help helper helpers
-    how i information instead into kind like list look lookup made make me my need needed needs new nothing object
-    offer offers one or pattern patterns please project provide provides providing pytest ready return returns reuse
-    reusable set setup should show similar some someone something suite survey test tested testing tests that thing
-    things want way we what where which with without work would write writing yield yields you
+    already an another any anything available best build by can check checked checks code combine compose composed
+    context could cover covered covers create existing exist exists find finding fixture fixtures focus for gives
+    give given giving help helper helpers how i information instead into kind like list look lookup made make me my
+    need needed needs new nothing object offer offers one or pattern patterns please project provide provides
+    providing pytest ready return returns reuse reusable set setup should show similar some someone something suite
+    survey test tested testing tests that thing things want way we what where which with without work would write
+    writing yield yields you
 """
 _ASKING: Final = frozenset(form for word in _ASKING_WORDS.split() for form in (word, fold(word)))
 """Words that ask for a pattern, but need not stand in one."""

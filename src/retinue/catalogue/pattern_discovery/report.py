@@ -32,12 +32,14 @@ class Report:
     """What one skill has found out.
 
     Attributes:
+        folder: Where the request wants to look; empty for everywhere.
         figures: The result object of the skill, without what is said about it.
         subjects: The names that the rows are about, in their order.
         unanswered: Why this is no answer, when it is none.
     """
 
     gathered: Gathered
+    folder: str = ""
     figures: JsonMapping = field(default_factory=dict[str, Any])
     subjects: list[str] = field(default_factory=list[str])
     unanswered: Fault | None = None
@@ -126,7 +128,9 @@ class Report:
     def _warnings(self) -> list[Warned]:
         """What makes the answer less than whole: files that were not read, and why."""
         found: list[Warned] = []
-        left, skipped = self.gathered.left, self.gathered.skipped
+        left = self.gathered.left
+        # What was asked about comes first: only the first are named.
+        skipped = sorted(self.gathered.skipped, key=lambda one: not f"{one[0]}/".startswith(f"{self.folder}/"))
         if left:
             missing = ", ".join(left[:_SKIPPED]) + (
                 f" and {len(left) - _SKIPPED:,} more" if len(left) > _SKIPPED else ""
@@ -140,14 +144,15 @@ class Report:
                 )
             )
         for path, line, reason in skipped[:_SKIPPED]:
-            place = f"{path}:{line}" if line else path
-            self.note("{} was not read: {}.", code(place), quote(reason.rstrip(".")))
+            self.note("{} was not read: {}.", code(_place(path, line)), quote(reason.rstrip(".")))
         if skipped:
-            more = f" {len(skipped) - _SKIPPED:,} more are not listed." if len(skipped) > _SKIPPED else ""
+            path, line, reason = skipped[0]
+            first = f"{_place(path, line)} ({one_line(reason).rstrip('.')})"
+            more = f" {len(skipped) - _SKIPPED:,} are not listed." if len(skipped) > _SKIPPED else ""
             found.append(
                 Warned(
                     type="degraded_analysis",
-                    message=f"{plural(len(skipped), 'file')} could not be read; the notes say why.{more}",
+                    message=f"{plural(len(skipped), 'file')} could not be read, the first {first}.{more}",
                     impact="What they hold or use is not counted.",
                     recovery="Repair them, or leave them out of the project.",
                 )
@@ -167,6 +172,10 @@ class Report:
         if self._notes:
             blocks.append(" ".join(note.markdown() for note in self._notes))
         return "\n\n".join(blocks) or (self.unanswered.message if self.unanswered else "")
+
+
+def _place(path: str, line: int) -> str:
+    return f"{path}:{line}" if line else path
 
 
 def plural(count: int, one: str, many: str = "") -> str:

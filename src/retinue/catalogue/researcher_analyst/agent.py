@@ -11,6 +11,7 @@ from retinue.catalogue.researcher_analyst.depth import DEPTHS, DepthName
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
+from retinue.contract.question import Question
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ResearcherAnalyst"]
 
+_FILE: Final = "which_file"
+_CHOICES: Final = 10
 _INDEXES: Final = 4
 """Trees whose index stays in memory between tasks."""
 
@@ -67,7 +70,7 @@ class ResearcherAnalyst:
             return Reply(outcome="error", fault=_no_web())
         # The boundary fills in the default, which is all four: only another list names the web on purpose.
         wanted = "web" in sources and list(parameters.get("sources") or SOURCES) != list(SOURCES)
-        asked = read_question(str(parameters.get("task") or task.instruction))
+        asked = read_question(_with_answer(str(parameters.get("task") or task.instruction), task))
         gathered = gather(
             asked,
             workspace=workspace,
@@ -78,6 +81,8 @@ class ResearcherAnalyst:
             watch=watch,
             progress=lambda phase, done, total: run.emit(Progress(phase, "", done, total)),
         )
+        if gathered.alike:
+            return Reply(content=_which(gathered.alike).text, questions=(_which(gathered.alike),))
         told = tell(
             gathered,
             asked,
@@ -109,6 +114,22 @@ class ResearcherAnalyst:
             while len(self._indexes) > _INDEXES:
                 self._indexes.popitem(last=False)
             return found
+
+
+def _which(paths: tuple[str, ...]) -> Question:
+    shown = paths[:_CHOICES]
+    more = f" and {len(paths) - _CHOICES} more" if len(paths) > _CHOICES else ""
+    return Question(id=_FILE, text=f"Which file? There is: {', '.join(shown)}{more}.", kind="choice", options=shown)
+
+
+def _with_answer(question: str, task: Task) -> str:
+    """`question` with the file that was answered to "which?" in place of the name that several have."""
+    for said in task.context.constraints:
+        asked, _, path = said.partition(": ")
+        if asked.rpartition(".")[2] == _FILE and path:
+            name = path.rpartition("/")[2]
+            return question.replace(name, path, 1) if path not in question else question
+    return question
 
 
 def _nothing(answer: str) -> Fault:

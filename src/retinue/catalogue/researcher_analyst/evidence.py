@@ -11,7 +11,7 @@ from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.tools.search import Kind, terms
 from retinue.tools.search.ranking import Question
 
-__all__ = ["Evidence", "EvidenceKind", "coverage", "distinct", "judge", "place_of"]
+__all__ = ["Evidence", "EvidenceKind", "coverage", "distinct", "judge", "place_of", "says_alike"]
 
 EvidenceKind: TypeAlias = Literal["definition", "passage", "usage", "mention", "overview"]
 
@@ -20,6 +20,9 @@ _SAME: Final = 0.7
 _LINE: Final = 200
 _CODE_ONLY: Final = 0.7
 _NEARLY: Final = 0.5
+_LITERAL: Final = 3.0
+_RUN: Final = 4
+_WORDS: Final = re.compile(r"\w+")
 _POINTS_AWAY: Final = re.compile(r"(?:for \w+(?: \w+){0,4},? see|see(?: also)?|refer to|read more)\b", re.IGNORECASE)
 _LEANS: Final = re.compile(
     r"(?:also|and|but|for this|however|it|hence|in that case|instead|otherwise|so|such|that|then|therefore|these|they|"
@@ -70,6 +73,17 @@ def coverage(weights: Mapping[str, float], *texts: str) -> float:
     return sum(weight for term, weight in weights.items() if term in held) / total
 
 
+def says_alike(question: str, weights: Mapping[str, float], text: str) -> bool:
+    """Whether `text` has four words of `question` in a row as they stand there, two of them with weight."""
+    words = _WORDS.findall(question.casefold())
+    rows = f" {' '.join(_WORDS.findall(text.casefold()))} "
+    for start in range(len(words) - _RUN + 1):
+        run = words[start : start + _RUN]
+        if sum(any(term in weights for term in terms(word)) for word in run) > 1 and f" {' '.join(run)} " in rows:
+            return True
+    return False
+
+
 def judge(
     *,
     kind: EvidenceKind,
@@ -87,11 +101,14 @@ def judge(
     near: int | None = None,
     phrase: str = "",
     how_to: bool = False,
+    literal: Sequence[str] = (),
+    below: bool = False,
 ) -> Evidence:
     """Judge one passage: lines `start` to `end` of a file, with the `name` it defines and the `title` above it.
 
     `near` is the line to quote when nothing is said in words; a `phrase` that was asked for is quoted whatever else is;
-    who asks `how_to` do something is better answered by what to do than by what to look out for.
+    who asks `how_to` do something is better answered by what to do than by what to look out for; a sentence that has
+    every `literal` text is quoted before others.
     """
     question = Question(weights)
     prose = [] if kind == "usage" else prose_of(path, file_kind, text, start)
@@ -102,9 +119,9 @@ def judge(
         chosen = [one for one in prose if phrase.casefold() in one.text.casefold()][:1]
         signature = ""
     else:
-        chosen = _chosen(prose, question, count=sentences, lead=bool(signature), how_to=how_to)
+        chosen = _chosen(prose, question, count=sentences, lead=bool(signature), how_to=how_to, literal=literal)
         if kind == "mention" and near is None:
-            chosen = chosen or prose[:1]  # the name stands in a heading or directive, and this below it
+            chosen = prose[:1] if below else chosen or prose[:1]  # what a heading or directive names is said below it
     if not chosen and not signature and kind != "overview":
         chosen = _line_of_code(text, start, question, near)
         score *= _CODE_ONLY if kind != "usage" else 1.0
@@ -132,9 +149,14 @@ def judge(
     )
 
 
-def _chosen(prose: Sequence[Sentence], question: Question, *, count: int, lead: bool, how_to: bool) -> list[Sentence]:
+def _chosen(
+    prose: Sequence[Sentence], question: Question, *, count: int, lead: bool, how_to: bool, literal: Sequence[str]
+) -> list[Sentence]:
     """The sentences that fit best, in the order of the text; of a definition its first one, which says what it is."""
     scored = {place: _worth(one, question, how_to=how_to) for place, one in enumerate(prose)}
+    for place, one in enumerate(prose):
+        if literal and all(words in one.text for words in literal):
+            scored[place] *= _LITERAL
     best = sorted((place for place, score in scored.items() if score > 0), key=lambda place: (-scored[place], place))
     kept = [place for place in best if scored[place] >= scored[best[0]] * _NEARLY][:count]
     if lead and prose and not prose[0].is_comment:

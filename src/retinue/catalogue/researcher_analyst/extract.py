@@ -18,12 +18,12 @@ _LITERAL: Final = re.compile(r"``([^`]+)``")
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^)\s]*(?:\s\"[^\"]*\")?\)|`([^`<\n]+?)\s*<[^`>\n]*>`__?")
 _NAMED_LINK: Final = re.compile(r"`([^`\n]+)`__?(?!\w)")
 _REFERENCE: Final = re.compile(r"(?<![\w\])])\[([A-Za-z][^\[\]`]{0,60})\](?:\[[^\]]*\])?(?![\w(:])")
-_LEAD: Final = re.compile(r"\A(?:(?:[-*+•]|\d+[.)]|#{1,6}|>|\|)\s+|\.\.\s+[\w-]+::\s*)")
+_LEAD: Final = re.compile(r"\A(?:(?:[-*+•]|\d+[.)]|#{1,6}|>|\|)\s+|\.\.\s+[\w:-]+::\s*)")
 _EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _TRIPLE: Final = re.compile(r'[rRbBuUfF]{0,2}("""|\'\'\')')
 _COMMENT: Final = re.compile(r"\s*(?:#+[!:]?|//[/!]?|--|;+|/\*+|\*+(?!/))\s?")
 _DIRECTIVE: Final = re.compile(
-    r"\s*(?:\.\. [\w-]+::|\.\. _|\([\w-]+\)=\s*\Z"
+    r"\s*(?:\.\. [\w:-]+::|\.\. _|\([\w-]+\)=\s*\Z"
     r"|:[\w-]+:(?:\s|\Z)|:(?:param|type|return|rtype|raises?)\b|@\w+\b|<[/!a-zA-Z])"
 )
 _FENCE: Final = re.compile(r"\s*(```+|~~~+)")

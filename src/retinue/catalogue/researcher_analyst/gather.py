@@ -5,32 +5,39 @@ found so far is what there is.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
+from retinue.catalogue.researcher_analyst.candidates import Candidates
 from retinue.catalogue.researcher_analyst.depth import Depth
-from retinue.catalogue.researcher_analyst.evidence import Evidence, EvidenceKind, coverage, distinct, judge
+from retinue.catalogue.researcher_analyst.documents import (
+    document_called,
+    has_literal,
+    meant_by,
+    near_to,
+    version_section,
+)
+from retinue.catalogue.researcher_analyst.evidence import Evidence, EvidenceKind, coverage, distinct, says_alike
 from retinue.catalogue.researcher_analyst.extract import prose_of
 from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.lookup import Looked, block_at, look_up
 from retinue.catalogue.researcher_analyst.preference import fitness
 from retinue.catalogue.researcher_analyst.question import Asked
-from retinue.catalogue.researcher_analyst.rarity import weights_of
+from retinue.catalogue.researcher_analyst.raising import asks_for_errors, raised_in
 from retinue.catalogue.researcher_analyst.remembered import remembered
 from retinue.catalogue.researcher_analyst.sources import Source, kinds_of, source_of
-from retinue.errors import DeadlineExceeded, RetinueError
+from retinue.catalogue.researcher_analyst.spelling import respelled
+from retinue.errors import DeadlineExceeded
 from retinue.tools.grep import Match
 from retinue.tools.search import Index, Passage, terms
 from retinue.tools.search.kinds import NO_TEXT, kind_of
-from retinue.tools.search.passages import cut
 from retinue.tools.search.words import STOP_WORDS
-from retinue.tools.tree import FileEntry, list_files
+from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 __all__ = ["ENOUGH", "ENOUGH_OF_CODE", "gather"]
@@ -42,6 +49,11 @@ ENOUGH_OF_CODE: Final = 0.7
 _FEEDBACK_FROM: Final = 5
 _FEEDBACK_WORDS: Final = 6
 _FEEDBACK_SHARE: Final = 0.5
+_ALIKE: Final = 4
+_SAID_ALIKE: Final = 0.6
+_DEFINES: Final = ("def ", "async def ", "class ")
+_PLACES: Final = frozenset({"where", "files", "usages"})
+_WITHOUT_LITERAL: Final = 0.4
 _HEAD: Final = 60
 _NEAR: Final = 0.2
 _HURRIED: Final = 10
@@ -90,33 +102,8 @@ def _needed(one: Evidence) -> float:
 
 
 @dataclass
-class _Search:
-    asked: Asked
-    workspace: Workspace
-    index: Index
-    sources: Sequence[Source]
-    depth: Depth
-    watch: Watch
-    found: Gathered = field(default_factory=Gathered)
-    entries: list[FileEntry] = field(default_factory=list[FileEntry])
-    candidates: list[Evidence] = field(default_factory=list[Evidence])
-    meant: list[str] = field(default_factory=list[str])
-    hurried: bool = False
+class _Search(Candidates):
     best: float = 0.0
-
-    @cached_property
-    def weights(self) -> Mapping[str, float]:
-        """How telling each word of the question is here; when there is no time to find out, all are alike."""
-        if self.hurried:
-            return {term: 0.35 if term in self.asked.weak else 1.0 for term in self.asked.words}
-        return weights_of(
-            self.asked.words,
-            workspace=self.workspace,
-            files=self.entries,
-            watch=self.watch,
-            weak=self.asked.weak,
-            names=frozenset(term for name in self.asked.names for term in terms(name)[:1]),
-        )
 
     # --- the steps ----------------------------------------------------------------------------------------------
 
@@ -137,9 +124,18 @@ class _Search:
         ]
         self.entries = [entry for entry in self.entries if entry.path not in passed_over]
         self.found.files.update(source for entry in self.entries if (source := source_of(entry.path)) is not None)
+        names = set(self.asked.names)
+        words = [word for word in self.asked.said if word not in names]
+        self.found.spelled = dict(
+            respelled(words, workspace=self.workspace, files=self.entries, watch=self.watch) if words else {}
+        )
+        if self.found.spelled:
+            self.asked = self.asked.respelled(self.found.spelled)
 
     def look_up(self) -> None:
-        """Look up exactly what the question names: files, identifiers, quoted words."""
+        """Look up exactly what the question names: documents, files, identifiers, quoted words."""
+        if self.asked.document:
+            self._document()
         for path in self.asked.files:
             self._file(path)
         for name in (*self.asked.names, *self.asked.phrases):
@@ -194,50 +190,39 @@ class _Search:
     # --- what the question names --------------------------------------------------------------------------------
 
     def _file(self, path: str) -> None:
-        known = [
-            entry.path for entry in self.entries if entry.path == path or entry.path.endswith(f"/{path.rstrip('/')}")
-        ]
-        below = [entry.path for entry in self.entries if f"/{entry.path}".find(f"/{path.strip('/')}/") >= 0]
-        if known:
-            self.meant += sorted(known, key=lambda one: one.count("/"))[:1]
-            self._head_of(self.meant[-1])
-        elif not below:
-            stem = PurePosixPath(path).stem.casefold()
-            near = [one.path for one in self.entries if stem and stem in PurePosixPath(one.path).stem.casefold()]
-            self.found.absent_files[path] = tuple(sorted(near, key=len)[:3])
+        paths = [entry.path for entry in self.entries]
+        known = meant_by(path, paths)
+        if len(known) > 1 and not (self.asked.words or self.asked.names) and self.asked.wish not in _PLACES:
+            self.found.alike = tuple(known)  # which of them has to be asked, and nothing else is asked for
+        elif len(known) > 1:
+            self.meant += known[:_ALIKE]
+            for one in known[:_ALIKE] if self.asked.wish in _PLACES else ():
+                self.head_of(one)
+        elif known:
+            self.meant += known
+            self.head_of(known[0])
+        elif not any(f"/{one}".find(f"/{path.strip('/')}/") >= 0 for one in paths):
+            self.found.absent_files[path] = near_to(path, paths)
 
-    def _head_of(self, path: str) -> None:
-        """What a file says of itself at its beginning; a module that says nothing, what it defines."""
-        found = block_at(self.workspace, path, 1)
-        if found is None:
+    def _document(self) -> None:
+        """Read "the changelog" and the like as the file it is, and take the section of a version it is asked for."""
+        path = document_called(self.asked.document, [entry.path for entry in self.entries])
+        if not path:
             return
-        _, lines = found
-        if kind_of(path) == "docs":
-            end = min(len(lines), _HEAD)
-        else:
-            end = next((block.end for block in cut(path, "code", lines)), 1)
-        score = 0.5 if self.weights else 2.0
-        self._add("overview", path, 1, end, "\n".join(lines[:end]), score=score, sentences=3)
-        if kind_of(path) == "code":
-            self._defined_in(path, lines)
-
-    def _defined_in(self, path: str, lines: Sequence[str]) -> None:
-        blocks = [block for block in cut(path, "code", lines) if block.name and not block.title]
-        names = list(dict.fromkeys(block.name for block in blocks if not block.name.startswith("__")))
-        if names:
-            more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-            text = f"It defines {', '.join(f'`{name}`' for name in names[:_NAMES])}{more}."
-            one = Evidence(
-                kind="overview", source=source_of(path) or "code", path=path, line=blocks[0].start,
-                start=blocks[0].start, end=blocks[-1].end, topic=PurePosixPath(path).name, signature="", text=text,
-                covered=coverage(self.weights, *names, path), score=0.4 if self.weights else 1.9,
-                terms=frozenset(map(str.casefold, names)), measured=bool(self.weights),
-            )  # fmt: skip
-            self.candidates.append(one)
+        self.meant.append(path)
+        name = set(terms(self.asked.document)) | {self.asked.document}
+        kept = {term: word for term, word in self.asked.words.items() if term not in name}
+        self.asked = replace(self.asked, words=kept, text=" ".join(dict.fromkeys(kept.values())))
+        found = block_at(self.workspace, path, 1)
+        if found and (section := version_section(path, found[1], self.asked.versions, self.asked.unwanted)):
+            self.candidates.append(section)
 
     def _looked(self, looked: Looked) -> None:
+        first = len(self.candidates)
         for rank, match in enumerate(looked.definitions[:4]):
             self._definition(match, looked.near or looked.name.rpartition(".")[2], rank)
+        if asks_for_errors(self.asked.plain) and len(self.candidates) > first:
+            self._errors(looked.definitions, first)
         wanted = self.depth.usages
         if self.asked.wish in {"usages", "files"} or (not looked.definitions and looked.found):
             wanted = max(wanted, self.depth.findings)
@@ -258,10 +243,24 @@ class _Search:
         text = "\n".join(lines[block.start - 1 : block.end])
         wished = {"where": 2.0, "what": 1.7, "usages": 0.6}.get(self.asked.wish, 1.3)
         score = wished * (0.6 if is_aside(match.path) else 1.0) * 0.95**rank
-        self._add(
+        self.add(
             "definition", match.path, block.start, block.end, text, score=score,
             name=name, title=block.title, near=match.line, sentences=2,
         )  # fmt: skip
+
+    def _errors(self, definitions: Sequence[Match], place: int) -> None:
+        """Put what the definition raises to the candidate at `place`; of overloads, only the last has a body."""
+        for match in definitions[:4]:
+            if match.path == self.candidates[place].path and self._put_errors(place, match.line):
+                return
+
+    def _put_errors(self, place: int, line: int) -> bool:
+        one = self.candidates[place]
+        found = block_at(self.workspace, one.path, line)
+        raised = raised_in(found[1], line) if found else ""
+        if raised:
+            self.candidates[place] = replace(one, text=f"{one.text} {raised}".strip(), score=one.score * 1.3)
+        return bool(raised)
 
     def _use(self, match: Match, rank: int, *, defined: bool, phrase: str) -> None:
         found = block_at(self.workspace, match.path, match.line)
@@ -275,10 +274,10 @@ class _Search:
         text = "\n".join(lines[block.start - 1 : end])
         wished = 1.8 if phrase else 1.6 if self.asked.wish in {"usages", "files"} else 0.5 if defined else 1.0
         score = wished * (0.7 if is_aside(match.path) else 1.0) * 0.98**rank
-        self._add(
+        self.add(
             "usage" if defined and not in_docs else "mention", match.path, block.start, end, text,
             score=score, title=block.title, near=None if in_docs else match.line,
-            owner=block.name, phrase=phrase,
+            owner=block.name, phrase=phrase, below=end > block.end,
         )  # fmt: skip
 
     def _count_places(self, matches: Sequence[Match]) -> None:
@@ -310,12 +309,24 @@ class _Search:
         source = source_of(passage.path) or "memory"
         covered = coverage(self.weights, passage.text, passage.name, passage.title, passage.path)
         headed = coverage(self.weights, passage.title.rpartition(" > ")[2]) if passage.kind == "docs" else 0.0
+        if not self.asked.unwanted.isdisjoint(terms(f"{passage.title} {passage.text}")):
+            return
+        said = f"{passage.title.rpartition(' > ')[2]} {passage.text}"
+        held = all(has_literal(one, said) for one in self.asked.literals)
+        share *= 1.0 if held else _WITHOUT_LITERAL
         score = share * (0.25 + 0.75 * covered) * (1 + _HEADED * headed) * fitness(passage, self.asked)
         kind: EvidenceKind = "definition" if self.asked.wish == "where" and self._is_meant(passage.name) else "passage"
-        self._add(
+        self.add(
             kind, passage.path, passage.start, passage.end, passage.text, score=score * self._scale(passage),
             name=passage.name, title=passage.title, source=source, sentences=self.depth.sentences,
+            literal=self.asked.literals if held else (),
         )  # fmt: skip
+        kept = bool(self.candidates) and self.candidates[-1].start == passage.start
+        if kept and says_alike(self.asked.plain, self.weights, passage.text):
+            self.candidates[-1] = replace(self.candidates[-1], covered=max(_SAID_ALIKE, self.candidates[-1].covered))
+        if kept and passage.name in self.asked.words.values() and asks_for_errors(self.asked.plain):
+            head = next((row for row in passage.text.split("\n") if row.lstrip().startswith(_DEFINES)), "")
+            self._put_errors(-1, passage.start + passage.text.split("\n").index(head) if head else passage.start)
 
     def _is_meant(self, name: str) -> bool:
         """Whether a definition is called what the question asks for, at least half of it."""
@@ -356,45 +367,4 @@ class _Search:
         for path in sorted(first, key=lambda one: (one.count("/"), _README.index(PurePosixPath(one).stem.casefold())))[
             :2
         ]:
-            self._head_of(path)
-
-    def _add(
-        self,
-        kind: EvidenceKind,
-        path: str,
-        start: int,
-        end: int,
-        text: str,
-        *,
-        score: float,
-        name: str = "",
-        title: str = "",
-        source: Source | None = None,
-        near: int | None = None,
-        sentences: int = 1,
-        owner: str = "",
-        phrase: str = "",
-    ) -> None:
-        """Judge a passage and keep it among the candidates, unless it says nothing."""
-        try:
-            one = judge(
-                kind=kind,
-                source=source or source_of(path) or "code",
-                file_kind="docs" if source == "memory" else kind_of(path) or "code",
-                path=path,
-                start=start,
-                end=end,
-                text=text,
-                name=name,
-                title=title if not owner else f"{title}.{owner}".strip("."),
-                weights=self.weights,
-                score=score,
-                sentences=sentences,
-                near=near,
-                phrase=phrase,
-                how_to=self.asked.how_to,
-            )
-        except RetinueError:
-            return
-        if one.text or one.signature:
-            self.candidates.append(one)
+            self.head_of(path)

@@ -25,6 +25,8 @@ class Gathered:
         passages: How many passages of each source were compared.
         read: How many files of the tree were looked at, and how many there are.
         late: Time was up before all was done.
+        spelled: Words of the question that were read as others, which the project has.
+        alike: Files that a path of the question may mean, when they are several.
     """
 
     evidence: list[Evidence] = field(default_factory=list[Evidence])
@@ -38,3 +40,5 @@ class Gathered:
     searched_for: list[str] = field(default_factory=list[str])
     read: tuple[int, int] = (0, 0)
     late: bool = False
+    spelled: dict[str, str] = field(default_factory=dict[str, str])
+    alike: tuple[str, ...] = ()

@@ -7,10 +7,11 @@ from retinue.catalogue._aside import is_aside
 from retinue.catalogue.researcher_analyst.question import Asked, Wish
 from retinue.tools.search import Passage, terms
 
-__all__ = ["fitness", "instructs"]
+__all__ = ["fitness", "instructs", "is_changelog"]
 
 _CHANGELOG: Final = re.compile(
-    r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|news)/", re.IGNORECASE
+    r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|news|announce)/",
+    re.IGNORECASE,
 )
 _LEGAL: Final = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice|authors)[^/]*\Z", re.IGNORECASE)
 _REASON: Final = re.compile(
@@ -29,9 +30,14 @@ _DOES: Final = re.compile(
 )
 _WARNS: Final = re.compile(
     r"\b(?:cannot|can['\u2019]t|must not|(?:do|does|did|is|are|was|were|will|would|should) not|\w+n['\u2019]t|not every"
-    r"|never|however|note|beware|therefore)\b",
+    r"|never|however|note|beware|therefore|be aware|important to|keep in mind|make sure)\b",
     re.IGNORECASE,
 )
+
+
+def is_changelog(path: str) -> bool:
+    """Whether a file tells what changed from version to version."""
+    return _CHANGELOG.search(path) is not None
 
 
 def instructs(sentence: str) -> float:
@@ -53,8 +59,8 @@ def fitness(passage: Passage, asked: Asked) -> float:
             factor *= 1.3 if _CLASS.search(passage.text) else 1.1
     if is_aside(passage.path):
         factor *= 1.3 if asked.tests else 0.6
-    if _CHANGELOG.search(passage.path):
-        factor *= 0.6
+    if is_changelog(passage.path):
+        factor *= 1.2 if asked.versions else 0.6
     if _LEGAL.search(passage.path):
         factor *= 0.5
     if asked.plain in " ".join(passage.text.casefold().split()):

@@ -1,13 +1,14 @@
 """What a question about a project wants, and the words it may be found by. Pure; no file is looked at."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.tools.search import terms
 from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["Asked", "Wish", "read_question"]
+__all__ = ["KNOWN_WORDS", "Asked", "Wish", "read_question"]
 
 Wish: TypeAlias = Literal["where", "usages", "files", "why", "how", "what", "overview", "any"]
 """What kind of passage would answer: a definition, places of use, a list of files, a reason, …"""
@@ -63,6 +64,9 @@ _WEAK_WORDS: Final = """
 _WEAK: Final = frozenset(_WEAK_WORDS.split())
 """Words that help to find the passage, but weigh less: nearly any text has them."""
 
+KNOWN_WORDS: Final = frozenset(word for word in (*STOP_WORDS, *_ASKING, *_WEAK) if len(word) > 3)
+"""What questions are made of, whatever they are about."""
+
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
 _IDENTIFIER: Final = re.compile(
     r"(?<![\w./-])(?:"
@@ -77,6 +81,19 @@ _FILE: Final = re.compile(
     r"(?:py|pyi|md|rst|txt|toml|yaml|yml|json|cfg|ini|js|ts|tsx|jsx|go|rs|java|c|h|cpp|rb|sh|sql|html|css"
     r"|ipynb)\b(?![\w/])"
     r"|(?<![\w./@:-])(?:[\w.@+-]+/)+[\w.@+-]*\w(?![\w/])"
+)
+_VERSION: Final = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+){1,3}(?:(?:a|b|rc|\.dev|\.post)\d+)?)(?![\w-])(?!\.\d)")
+_OPTION: Final = re.compile(r"(?<![\w-])-[A-Za-z](?![\w-])")
+_DOCUMENT: Final = re.compile(
+    r"\b(?P<name>change ?log|release notes|readme|licen[cs]e|contributing)\b(?! (?:header|key|server))"
+    r"|\b(?P<capital>[A-Z]{3,}) (?:file|document)\b|\b(?:file|document) (?:called |named )?(?P<after>[A-Z]{3,})\b",
+    re.IGNORECASE,
+)
+_UNWANTED: Final = re.compile(
+    r",?\s*\b(?:but\s+)?(?:not|without|except(?:\s+for)?|excluding|ignoring|leaving out|other than|apart from)\s+"
+    r"(?:(?:anything|what|the\s+\w+|things|entries|parts?)\s+)?(?:about|on|concerning|regarding|related to|for)\s+"
+    r"(?:the\s+)?(?P<topic>[\w-]+(?:\s+(?:and|or)\s+[\w-]+)?)",
+    re.IGNORECASE,
 )
 _HERE: Final = re.compile(r"\A(?:\./+)+")
 _OVERVIEW: Final = re.compile(
@@ -108,6 +125,11 @@ class Asked:
         tests: It asks about tests.
         how_to: It asks what to do, not how something works.
         plain: The whole question in lower case.
+        versions: Versions it names, without a `v`.
+        literals: Those, and short options of a command (`-k`): what has them as they are answers better.
+        document: What it calls a document of the project without its ending ("the changelog", "the NOTES file").
+        unwanted: Search terms of what it does not want to hear about.
+        whole: The question as it was read.
     """
 
     wish: Wish
@@ -121,11 +143,29 @@ class Asked:
     tests: bool
     plain: str
     how_to: bool = False
+    versions: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+    document: str = ""
+    unwanted: frozenset[str] = frozenset()
+    whole: str = ""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All its words but those in quotes and in names of files."""
+        return tuple(_WORD.findall(_FILE.sub(" ", _QUOTED.sub(" ", self.whole))))
+
+    def respelled(self, right: Mapping[str, str]) -> "Asked":
+        """The question with some of its words spelled otherwise, read again."""
+        pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, right))})(?![\w/-])")
+        return read_question(pattern.sub(lambda found: right[found.group()], self.whole))
 
 
 def read_question(question: str) -> Asked:
     """Read a question in plain words."""
     text = " ".join(question.split())[:_LONGEST]
+    whole = text
+    unwanted = frozenset(term for found in _UNWANTED.finditer(text) for term in _topic_terms(found["topic"]))
+    text = _UNWANTED.sub("", text)
     quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(text)]
     files = tuple(dict.fromkeys(_HERE.sub("", found.group().rstrip(".")) for found in _FILE.finditer(text)))[
         :_MOST_NAMES
@@ -138,7 +178,9 @@ def read_question(question: str) -> Asked:
     said = (_POSSESSIVE.sub("", word) for word in _WORD.findall(bare))
     kept = [word for word in said if _tells(word)]
     words = {term: word for word in kept for term in _whole(word)}
-    words = dict(list(words.items())[:_MOST_WORDS])
+    versions = tuple(dict.fromkeys(_VERSION.findall(bare)))
+    plain = {term: word for term, word in words.items() if not _VERSION.fullmatch(word)}
+    words = dict(list((plain or words).items())[:_MOST_WORDS])
     is_overview = not words and not files and _OVERVIEW.search(text)
     return Asked(
         wish="overview" if is_overview else _wish_of(text),
@@ -152,7 +194,27 @@ def read_question(question: str) -> Asked:
         tests=bool(re.search(r"\btest(?:s|ed|ing)?\b", text, re.IGNORECASE)),
         plain=text.casefold().rstrip("?!. "),
         how_to=_HOW_TO.search(text) is not None,
+        versions=versions,
+        literals=(*versions, *dict.fromkeys(_OPTION.findall(text))),
+        document=_document(bare),
+        unwanted=unwanted,
+        whole=whole,
     )
+
+
+def _topic_terms(topic: str) -> Iterator[str]:
+    for word in topic.split():
+        if word.casefold() not in {"and", "or"}:
+            yield from terms(word)[:1]
+
+
+def _document(text: str) -> str:
+    """What a question calls a document; a word in capitals is one only beside "file" or "document"."""
+    for found in _DOCUMENT.finditer(text):
+        capital = found["capital"] or found["after"]
+        if found["name"] or (capital and capital.isupper()):
+            return (found["name"] or capital).casefold()
+    return ""
 
 
 def _wish_of(text: str) -> Wish:

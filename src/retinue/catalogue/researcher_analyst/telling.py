@@ -4,6 +4,7 @@ Foreign text is printable in the data and cannot become markup in the Markdown. 
 something stands, or that nothing does.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
 from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
 from retinue.catalogue.researcher_analyst.gathered import Gathered
+from retinue.catalogue.researcher_analyst.preference import is_changelog
 from retinue.catalogue.researcher_analyst.question import Asked
 from retinue.catalogue.researcher_analyst.remembered import NAME
 from retinue.catalogue.researcher_analyst.sources import Source
@@ -25,6 +27,8 @@ Style: TypeAlias = Literal["summary", "detailed_report", "bullet_points"]
 _SUMMED: Final = 3
 _FILES: Final = 20
 _QUOTE: Final = 600
+_SECTION: Final = 1800
+_VERSION: Final = re.compile(r"\d\.\d")
 _SECOND: Final = 1_000_000_000
 
 
@@ -86,11 +90,12 @@ def tell(
         },
         "not_searched": list(_not_searched(gathered, sources)),
         "confidence_basis": _basis(evidence),
+        "notes": [one.plain() for one in _notes(gathered)],
         "terms": [one_line(term) for term in gathered.searched_for],
     }  # fmt: skip
     return Told(
         data=data,
-        content=_content(gathered, lines, style),
+        content="\n\n".join([_content(gathered, lines, style), *(one.markdown() for one in _notes(gathered))]),
         warnings=warnings,
         confidence=confidence,
         files=tuple(dict.fromkeys(one.path for one in evidence if one.path != NAME)),
@@ -231,6 +236,12 @@ def _answer(gathered: Gathered, asked: Asked) -> list[_Line]:
     return [*absent, *(_Line(_sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
 
 
+def _notes(gathered: Gathered) -> list[Prose]:
+    """How the question was read."""
+    pairs = [code(one_line(text)) for pair in gathered.spelled.items() for text in pair]
+    return [Prose(f"Read {', '.join(['{} as {}'] * len(gathered.spelled))}.", tuple(pairs))] if pairs else []
+
+
 def _no_file(path: str) -> _Line:
     return _Line(Prose("There is no file {} among those searched.", (code(path),)))
 
@@ -270,7 +281,10 @@ def _file_list(gathered: Gathered) -> _Line:
 
 def _sentence(one: Evidence) -> Prose:
     """A finding as a sentence: a definition says where it stands, anything else is quoted as it is."""
-    said = quote(one.text, longest=_QUOTE)
+    said = quote(one.text, longest=_SECTION if one.kind == "overview" else _QUOTE)
+    heading = one.topic.rpartition(" > ")[2]
+    if one.source == "docs" and is_changelog(one.path) and _VERSION.search(heading):
+        return Prose("{}: {}", (quote(heading), said))
     if one.kind == "definition" and one.signature:
         where = (code(one.topic), code(one.path), code(one.signature))
         return Prose("{} is defined in {}: {}." + (" {}" if one.text else ""), (*where, *([said] if one.text else [])))

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
-from retinue.orchestration.present.numbers import exact, head_of
+from retinue.orchestration.present.numbers import figure, head_of
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose
 from retinue.orchestration.present.text_chart import chart_lines
 
@@ -75,7 +75,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: Cell, column: Column) -> str:
-    text = exact(cell)
+    text = figure(cell)
     text = text if len(text) <= _CELL else f"{text[:_CELL]}…"
     if column.kind == "source" and text.strip():
         # Inside of a table a bar divides cells even in code.

@@ -1,16 +1,21 @@
 """Numbers and times as people read them. What is measured elsewhere is only worded here, never rounded away in data."""
 
 import re
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from retinue.contract.table import Column
 
-__all__ = ["beside", "drawable", "duration", "exact", "grouped", "head_of", "is_counted", "short"]
+__all__ = ["beside", "drawable", "duration", "exact", "figure", "grouped", "head_of", "is_counted", "short"]
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MOST: Final = 1e300
 _BESIDE: Final = 18
+_MEASURED: Final = 10
+_DIGITS: Final = 6
+_WHOLE: Final = 1e5
+_LARGEST_WHOLE: Final = 1e15
 _NAMES_ONLY: Final = re.compile(r"(?:\b|_)(?:year|id|key|code|port|zip|status|line|version|number|no)\Z", re.IGNORECASE)
 """Columns whose numbers name something: nobody writes the year 2,013."""
 
@@ -25,21 +30,36 @@ def exact(value: object) -> str:
     return format(value, ".15g") if isinstance(value, float) else str(value)
 
 
+def figure(value: object) -> str:
+    """As `exact`; of a number that was worked out (a mean, a share) only six digits, or all before the point.
+
+    A float with more than ten digits is one that was worked out: nothing is measured or priced so finely.
+    """
+    said = exact(value)
+    if not isinstance(value, float) or not isfinite(value) or _digits(said) <= _MEASURED:
+        return said
+    return format(value, ".0f" if _WHOLE <= abs(value) < _LARGEST_WHOLE else f".{_DIGITS}g")
+
+
+def _digits(said: str) -> int:
+    """How many digits of a number say something."""
+    return len(said.partition("e")[0].lstrip("-0.").replace(".", ""))
+
+
 def grouped(value: object) -> str:
-    """For eyes: as `exact`, with commas between the thousands of a number and at most three places behind the point."""
+    """For eyes: as `figure`, with commas between the thousands of a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return exact(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    value = round(value, 3) if abs(value) >= 1 else float(format(value, ".4g"))
-    whole, dot, rest = exact(value).partition(".")
-    return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else exact(value)
+    said = figure(value)
+    whole, dot, rest = said.partition(".")
+    return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else said
 
 
 def head_of(column: "Column") -> str:
     """The name of a column, with its unit unless the name says it already."""
     unit = column.unit or ""
-    return f"{column.name} ({unit})" if unit and unit not in column.name.split() else column.name
+    said = column.name.replace("(", " ").replace(")", " ").split()
+    return f"{column.name} ({unit})" if unit and unit not in said else column.name
 
 
 def is_counted(column: "Column") -> bool:

@@ -1,5 +1,6 @@
 """Numbers that are said of a parameter: by their unit, by the word they count, or by "the last", "at most", "top"."""
 
+import re
 from typing import Final
 
 from retinue.orchestration._view import word_tokens
@@ -12,6 +13,7 @@ __all__ = ["read", "read_only"]
 
 _COUNTS: Final = ("limit", "count", "max", "maximum", "top", "number", "n", "size", "most")
 _LIMITS: Final = vocabulary("top last first latest recent newest only most to limit maximum max least")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _CALENDAR: Final = vocabulary("day week month quarter year")
 
 
@@ -56,4 +58,6 @@ def _counts(amount: Amount, parameter: Parameter, said: Said) -> bool:
     before = said.before(amount.start, most=2)
     if not set(before).isdisjoint(parameter.words):
         return True
+    if _YEAR.fullmatch(amount.number) and before[:1] == ["to"]:
+        return False  # "from 2024 to 2025"
     return parameter.says(*_COUNTS) and bool(before) and before[0] in _LIMITS

@@ -11,7 +11,7 @@ from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.parameter import Parameter
 from retinue.orchestration.reading.said import Reading, Said
 
-__all__ = ["PATH_NAMES", "looks_into", "named_in", "read_one", "read_several", "without_paths"]
+__all__ = ["PATH_NAMES", "looks_into", "mentioned_in", "named_in", "read_one", "read_several", "without_paths"]
 
 PATH_NAMES: Final = (
     "path", "paths", "file", "files", "filename", "dir", "directory", "directories", "folder", "folders",
@@ -48,6 +48,13 @@ def without_paths(text: str, around: Surroundings) -> str:
             rest += text[place : reading.start]
             place = reading.end
     return rest + text[place:]
+
+
+def mentioned_in(text: str) -> tuple[str, ...]:
+    """Whatever in `text` is written like the name of a file, wherever it may be."""
+    return tuple(
+        match.group().rstrip(".") for match in _PATH.finditer(text) if _A_FILE.search(match.group().rstrip("."))
+    )
 
 
 def looks_into(text: str, around: Surroundings) -> bool:

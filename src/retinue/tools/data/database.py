@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, assert_never
 
 from retinue.contract.table import Cell
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, ParseError
 from retinue.tools.data import csv, json, logs, parquet
 from retinue.tools.data.answers import answer, type_of
 from retinue.tools.data.connection import Connection
@@ -137,17 +137,21 @@ class Data:
         if kind == "parquet":
             return parquet.load(connection, snapshot, name)
         text = Text(snapshot, check=connection.check)
-        match kind:
-            case "csv":
-                return csv.load(connection, text, name, spare=spare)
-            case "json":
-                return json.load(connection, text, name)
-            case "jsonl":
-                return json.load_lines(connection, text, name)
-            case "log":
-                return logs.load(connection, text, name, changed=snapshot.changed)
-            case _:
-                assert_never(kind)
+        try:
+            match kind:
+                case "csv":
+                    return csv.load(connection, text, name, spare=spare)
+                case "json":
+                    return json.load(connection, text, name)
+                case "jsonl":
+                    return json.load_lines(connection, text, name)
+                case "log":
+                    return logs.load(connection, text, name, changed=snapshot.changed)
+                case _:
+                    assert_never(kind)
+        except (InvalidInput, ParseError) as error:  # the readers know a text, and not whose
+            message = f"{snapshot.name!r} cannot be read: {error.message}"
+            raise type(error)(message, hint=error.hint, path=snapshot.name, detail=error.detail) from error
 
     def _source(self, path: str, table: str, kind: Kind, snapshot: Snapshot, loaded: Loaded) -> Source:
         (rows,) = self._connection.one(f"SELECT count(*) FROM {identifier(table)}")

@@ -1,0 +1,249 @@
+"""Words that once gave a wrong figure, or a question too many: each is settled by counting done here (G20)."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retinue.contract.result import Result
+from tests.catalogue.conftest import Ask
+
+pytest.importorskip("duckdb")
+
+AskIn = Callable[[Path], Ask]
+
+ORDERS = """order_id,ordered_at,customer,country,category,quantity,unit_price,total,status
+1,2024-01-06T10:00:00,Ann,DE,books,2,10.5,21.0,paid
+2,2024-02-05T10:00:00,Bob,FR,toys,1,30.0,30.0,returned
+3,2024-04-07T10:00:00,Ann,DE,books,3,10.0,30.0,cancelled
+4,2024-07-08T10:00:00,Cy,US,toys,3,11.0,33.0,returned
+"""
+FLIGHTS = """month,carrier,origin,tailnum,dep_delay,arr_delay,tzone
+1,UA,JFK,N1,10,70,US/Eastern
+1,DL,JFK,N2,-5,NA,US/Eastern
+6,UA,LGA,NA,90,130,US/Eastern
+7,DL,JFK,N2,0,5,US/Central
+"""
+PLANES = """tailnum,built_by,year,seats
+N1,BOEING,1999,200
+N2,AIRBUS,2007,150
+N3,BOEING,2008,400
+"""
+LOG = """2024-02-09T23:59:00Z INFO shop: started
+2024-02-10T08:00:00Z WARNING shop: slow answer
+2024-02-10T08:05:00Z INFO mail: sent
+2024-02-11T00:00:00Z INFO shop: stopped
+"""
+
+
+@pytest.fixture
+def ask(tmp_path: Path, ask_in: AskIn) -> Ask:
+    for name, text in (("orders.csv", ORDERS), ("flights.csv", FLIGHTS), ("planes.csv", PLANES), ("app.log", LOG)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return ask_in(tmp_path)
+
+
+def data(result: Result) -> dict[str, Any]:
+    assert result.fault is None, result.fault
+    assert result.questions == (), result.questions
+    return result.data
+
+
+def rows(ask: Ask, question: str, *, skill: str = "aggregate", **parameters: Any) -> list[list[Any]]:
+    """The rows of the first table."""
+    return data(ask("data_analyst", skill, question=question, **parameters))["tables"][0]["rows"]
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("average order total in orders.csv", [[28.5, 4]]),
+        ("average order total in orders.csv without the cancelled ones", [[28.0, 3]]),
+        ("maximum or highest total sales in orders.csv", [[33.0, 4]]),
+        ("total per country in orders.csv", [["DE", 51.0, 2], ["US", 33.0, 1], ["FR", 30.0, 1]]),
+        (
+            "which country has the highest total sales in orders.csv",
+            [["DE", 51.0, 2], ["US", 33.0, 1], ["FR", 30.0, 1]],
+        ),
+        ("average quantity of orders in orders.csv", [[2.25, 4]]),
+        ("average number of seats in planes.csv", [[250.0, 3]]),
+        ("how many of them were returned? (orders.csv)", [[2]]),
+        ("how many orders in Q1 in orders.csv", [[2]]),
+        ("how many orders in the second half of 2024 in orders.csv", [[1]]),
+        ("orders from Q2 to Q3 in orders.csv", [[2]]),
+        ("orders per month in orders.csv", [["2024-01", 1], ["2024-02", 1], ["2024-04", 1], ["2024-07", 1]]),
+        ("orders per quarter in orders.csv", [["2024-Q1", 2], ["2024-Q2", 1], ["2024-Q3", 1]]),
+        ("orders per year in orders.csv", [["2024", 4]]),
+        ("orders per weekday in orders.csv", [["Monday", 2], ["Saturday", 1], ["Sunday", 1]]),
+        ("how many orders on 2024-02-05 in orders.csv", [[1]]),
+        ("how many orders since 2024-04-01 in orders.csv", [[2]]),
+        ("how many orders after 2024-04-07 in orders.csv", [[1]]),
+        ("how many orders between 2024-01-01 and 2024-02-28 in orders.csv", [[2]]),
+        ("how many orders from November to February in orders.csv", [[2]]),
+        ("how many orders before April in orders.csv", [[2]]),
+        ("how many orders until Q1 in orders.csv", [[2]]),
+        ("how many orders not in January in orders.csv", [[3]]),
+        ("how many orders on weekends in orders.csv", [[2]]),
+        ("orders with status returned or paid in orders.csv", [[3]]),
+        ("orders where the status is not returned in orders.csv", [[2]]),
+        ("orders with a total between 25 and 31 in orders.csv", [[2]]),
+        ("orders with a total above 30 in orders.csv", [[1]]),
+        ("orders with a total above 25 but below 31 in orders.csv", [[2]]),
+        ("top 2 customers by total in orders.csv", [["Ann", 51.0, 2], ["Cy", 33.0, 1]]),
+        (
+            "how many orders per customer and country in orders.csv",
+            [["Ann", "DE", 2], ["Bob", "FR", 1], ["Cy", "US", 1]],
+        ),
+        ("orders by country sorted by country ascending in orders.csv", [["DE", 2], ["FR", 1], ["US", 1]]),
+        ("customers with at least 2 orders in orders.csv", [["Ann", 2]]),
+        ("which customer has the fewest orders in orders.csv", [["Bob", 1], ["Cy", 1], ["Ann", 2]]),
+        ("number of orders with order_id `2` in orders.csv", [[1]]),
+        ("flights excluding months 6 and 7 in flights.csv", [[2]]),
+        ("flights not in month 6 in flights.csv", [[3]]),
+        ("flights not counting carrier UA in flights.csv", [[2]]),
+        ("how many flights left JFK in flights.csv", [[3]]),
+        ("what share of flights in flights.csv arrived more than 60 minutes late", [[50.0, 4]]),
+        ("how many flights departed late in flights.csv", [[2]]),
+        ("whats the flights per time zone in flights.csv", [["US/Eastern", 3], ["US/Central", 1]]),
+        ("how many flights have a missing tail number in flights.csv", [[1]]),
+        ("how many planes were built by BOEING after 2005 in planes.csv", [[1]]),
+        ("how many seats do BOEING planes have in planes.csv", [[600, 2, 2]]),
+    ],
+)
+def test_words_are_read_as_people_mean_them(ask: Ask, question: str, expected: list[list[Any]]) -> None:
+    assert rows(ask, question) == expected
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("how many flights in flights.csv are missing", "missing"),
+        ("how many orders last month in orders.csv", "last month"),
+        ("how many flights departed more than 2 hours late in flights.csv", "2 hours"),
+        ("how many flights were late in flights.csv", "late"),
+        ("mean order in orders.csv", "mean"),
+        ("how many flights except the nice in flights.csv", "except"),
+    ],
+)
+def test_words_that_would_change_a_figure_are_never_dropped(ask: Ask, question: str, asked: str) -> None:
+    result = ask("data_analyst", "aggregate", question=question)
+    assert result.lifecycle == "input_required"
+    assert any(asked in one.text for one in result.questions)
+
+
+def test_a_number_said_for_a_stretch_of_time_settles_the_comparison(ask: Ask) -> None:
+    question = "how many flights departed more than 1 hours late in flights.csv"
+    (open_one,) = ask("data_analyst", "aggregate", question=question).questions
+    assert rows(ask, question, meanings={open_one.id.removeprefix("meaning_"): "60"}) == [[1]]
+
+
+def test_the_worst_is_the_largest_delay_and_the_smallest_score(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "a.csv").write_text("city,delay,score\nBern,1,9\nRome,5,2\n", encoding="utf-8")
+    ask = ask_in(tmp_path)
+    assert rows(ask, "which city has the worst delay")[0][0] == "Rome"
+    assert rows(ask, "which city has the worst score")[0][0] == "Rome"
+    assert rows(ask, "which city has the best score")[0][0] == "Bern"
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    ("skill", "question", "first"),
+    [
+        ("aggregate", "mean dep_delay of UA vs DL in flights.csv", ["mean dep_delay", 50.0, -2.5, -52.5, -105.0]),
+        ("aggregate", "average total on weekends vs weekdays in orders.csv", ["mean total", 25.5, 31.5, 6.0]),
+        ("compare", "compare dep_delay between January and July in flights.csv", ["mean dep_delay", 2.5, 0.0, -2.5]),
+    ],
+)
+def test_two_sides_are_compared_and_not_added_up(ask: Ask, skill: str, question: str, first: list[Any]) -> None:
+    line = rows(ask, question, skill=skill)[0]
+    assert line[: len(first)] == pytest.approx(first)
+
+
+def test_a_median_is_one_figure_and_no_four_percentiles(ask: Ask) -> None:
+    assert rows(ask, "median seats in planes.csv", skill="percentiles") == [[200.0, 3]]
+
+
+def test_counts_and_totals_by_group_say_what_they_come_to(ask: Ask) -> None:
+    found = data(ask("data_analyst", "aggregate", question="how many orders per country in orders.csv"))
+    assert "All together: 4 rows." in [one["content"] for one in found["findings"]]
+    assert found["metrics"]["all rows"] == 4
+    assert "count(*)" in found["sql"].rpartition(";\n")[2]
+
+
+def test_a_superlative_over_many_groups_gives_the_first_ten(tmp_path: Path, ask_in: AskIn) -> None:
+    lines = [f"u{number:03}" for number in range(60) for _ in range(number + 1)]
+    (tmp_path / "visits.csv").write_text("user\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    result = ask_in(tmp_path)("data_analyst", "aggregate", question="which user has the most visits")
+    assert result.outcome == "success"
+    table = data(result)["tables"][0]
+    assert table["rows"][0] == ["u059", 60]
+    assert len(table["rows"]) == 10
+    assert table["total_rows"] == 60
+
+
+def test_rows_in_order_are_named_by_what_is_their_own(ask: Ask) -> None:
+    found = data(ask("data_analyst", "aggregate", question="which planes in planes.csv have the most seats"))
+    assert "`N3` with 400, `N1` with 200" in found["findings"][0]["content"]
+
+
+def test_a_share_says_how_many_and_what_has_no_value(ask: Ask) -> None:
+    question = "what share of flights in flights.csv have an arr_delay above 60"
+    found = data(ask("data_analyst", "aggregate", question=question))
+    assert found["findings"][0]["content"].startswith("50 % (2) of the 4 rows")
+    assert "`arr_delay` has no value in 1 of 4 rows; they are part of the whole." in found["notes"]
+
+
+@pytest.mark.row("G20")
+def test_a_log_is_summarised_for_the_time_that_is_said(ask: Ask) -> None:
+    found = data(ask("data_analyst", "log_parse", question="what happened in app.log on 2024-02-10"))
+    assert found["metrics"]["entries"] == 2
+    assert found["understood"]["filter"]
+    by_level = next(table for table in found["tables"] if table["title"] == "Entries by level")
+    assert [row[:2] for row in by_level["rows"]] == [["INFO", 1], ["WARNING", 1]]
+    whole = data(ask("data_analyst", "log_parse", question="summarise the warnings of app.log"))
+    assert whole["metrics"]["entries"] == 4
+
+
+def test_what_is_read_alike_of_several_columns_is_said_once(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,NA\nNA,2\n", encoding="utf-8")
+    found = data(ask_in(tmp_path)("data_analyst", "profile", question="profile a.csv"))
+    assert "In columns 'x', 'y', 'NA' is read as no value." in found["notes"]
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize("question", ["average total sales per store", "who wrote the parser and why", "far in total?"])
+def test_words_that_speak_of_no_data_here_are_rejected(tmp_path: Path, ask_in: AskIn, question: str) -> None:
+    for name, text in (("flights.csv", FLIGHTS), ("planes.csv", PLANES)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for_both = ask_in(tmp_path)("data_analyst", "aggregate", question=question)
+    assert for_both.outcome == "rejected"
+    (tmp_path / "flights.csv").unlink()
+    for_one = ask_in(tmp_path)("data_analyst", "aggregate", question=question)
+    assert for_one.outcome == "rejected"
+
+
+def test_the_file_with_most_of_the_words_is_read(ask: Ask) -> None:
+    found = data(ask("data_analyst", "aggregate", question="average arr_delay from JFK"))
+    assert found["files"] == ["flights.csv"]
+    assert any("No file was named" in note for note in found["notes"])
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize("parameters", [{}, {"files": ["daily.csv"]}])
+def test_a_data_file_that_git_ignores_is_read_when_it_is_named(
+    tmp_path: Path, ask_in: AskIn, parameters: dict[str, Any]
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("data/\nnode_modules/\n", encoding="utf-8")
+    for folder in ("data", "node_modules/x"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "daily.csv").write_text("high\n1\n3\n", encoding="utf-8")
+    found = data(ask_in(tmp_path)("data_analyst", "aggregate", question="highest high in daily.csv", **parameters))
+    assert found["files"] == ["data/daily.csv"]
+    assert found["tables"][0]["rows"] == [[3, 2]]
+    assert json.loads(json.dumps(found)) == found
