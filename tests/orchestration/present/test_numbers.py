@@ -75,7 +75,8 @@ def test_numbers_that_name_something_get_no_commas(name: str, counted: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "head"), [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("share (%)", "%", "share (%)"), ("x", None, "x")]
+    ("name", "unit", "head"),
+    [("time", "ms", "time (ms)"), ("mean ms", "ms", "mean ms"), ("share (%)", "%", "share (%)"), ("x", None, "x")],
 )
 def test_a_unit_is_said_once(name: str, unit: str | None, head: str) -> None:
     assert head_of(Column(name=name, unit=unit)) == head
