@@ -11,6 +11,7 @@ from retinue.catalogue.data_analyst.shown import plural
 from retinue.contract.fault import Fault
 from retinue.contract.question import Question
 from retinue.contract.result import Warned, WarningType
+from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Series, Table
 from retinue.tools.data import Rows, Source
 
@@ -21,6 +22,7 @@ _TABLE_ROWS: Final = 200
 _NAME: Final = 200
 _TEXT: Final = 500
 _COLUMNS: Final = 12
+_SHOWN_SQL: Final = 700
 _IN_COLUMN: Final = re.compile(r"In column ('[^']*'), (.*)", re.DOTALL)
 
 
@@ -164,7 +166,14 @@ class Report:
             blocks.append("\n".join(f"- {line}" for line in rest))
         if notes:
             blocks.append(" ".join(Prose("{}", (Piece(one_line(note), "quote"),)).markdown() for note in notes))
+        if statement := self._statement():
+            blocks.append(f"```sql\n{statement}\n```")
         return "\n\n".join(blocks)
+
+    def _statement(self) -> str:
+        """The SQL for a reader; a long one stands in the data only, as does one that would end its own fence."""
+        statement = printable(";\n".join(self.sql))
+        return statement if len(statement) <= _SHOWN_SQL and "```" not in statement else ""
 
 
 def _merged(notes: Sequence[str]) -> list[str]:
