@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from operator import add
 from typing import Final
 
@@ -52,6 +53,7 @@ def gram_tokens(text: str) -> list[str]:
     return [spaced[start : start + 4] for start in range(max(1, len(spaced) - 3))]
 
 
+@lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
     if len(word) < 4:
         return word

@@ -117,6 +117,7 @@ class Router:
         self._takers = Takers(skill for _, skill in self._skills)
         self._spellings: Spellings | None = None
         self._floors: dict[int, float] = {}
+        self._counted: tuple[int, Counter[str], Counter[str]] | None = None
         self._examples: dict[int, list[tuple[frozenset[str], str]]] = {}
         found = self._calibrate() if floor is None else floor
         self.calibrated = floor is None and found is not None
@@ -313,10 +314,13 @@ class Router:
 
     def _share_without(self, query: "_Query", place: int, example: str) -> float:
         """The share that the skill at `place` would have, had its definition not held `example`."""
-        texts = _texts(*self._skills[place])
-        texts.remove(_nameless(example))
-        words = self._words.score_of(query.words, Counter(_tokens(word_tokens, texts)))
-        grams = self._grams.score_of(query.grams, Counter(_tokens(gram_tokens, texts)))
+        if self._counted is None or self._counted[0] != place:  # examples of one skill come in a row
+            texts = _texts(*self._skills[place])
+            self._counted = place, Counter(_tokens(word_tokens, texts)), Counter(_tokens(gram_tokens, texts))
+        _, all_words, all_grams = self._counted
+        gone = _nameless(example)
+        words = self._words.score_of(query.words, all_words - Counter(word_tokens(gone)))
+        grams = self._grams.score_of(query.grams, all_grams - Counter(gram_tokens(gone)))
         return (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
 
 
