@@ -126,7 +126,6 @@ def measure() -> list[Row]:
     ]
     crowds = sorted(_apart() for _ in range(3))
     rate, peak = crowds[1]
-    note = "best peer: 279 a second, 80 MB"
-    rows.append(Row("1,000 three-way orchestrations at once", rate, "a second", goal=2_000, at_least=True, note=note))
+    rows.append(Row("1,000 three-way orchestrations at once", rate, "a second", goal=2_000, at_least=True))
     rows.append(Row("… and their peak of memory", peak, "MB", goal=80.0))
     return rows
