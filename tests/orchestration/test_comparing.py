@@ -3,7 +3,16 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.comparing import comparison_in
+from retinue.orchestration.comparing import Comparison, comparisons_in
+
+
+def comparison_in(text: str) -> Comparison | None:
+    return next(comparisons_in(text), None)
+
+
+def test_the_last_with_parts_first():
+    ways = [(way.one, way.other) for way in comparisons_in("compare the carriers with most flights with the plan")]
+    assert ways == [("the carriers with most flights", "the plan"), ("the carriers", "most flights with the plan")]
 
 
 @pytest.mark.parametrize(

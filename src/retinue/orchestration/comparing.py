@@ -4,15 +4,19 @@ Whether the two are two agents' business is decided by `planner`; here are only 
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Comparison", "comparison_in"]
+__all__ = ["Comparison", "comparisons_in"]
 
 _COMPARE: Final = re.compile(
     r"\A(?P<verb>(?:compare|contrast|check|match|cross-?check|verify|reconcile|hold|measure))\s+(?P<one>.+?)\s+"
     r"(?P<link>with|to|against|and|versus|vs\.?)\s+(?P<other>.+)\Z",
     re.IGNORECASE | re.DOTALL,
+)
+_AGAIN: Final = re.compile(
+    r"(?P<one>.+)\s+(?P<link>with|against|versus|vs\.?)\s+(?P<other>.+)\Z", re.IGNORECASE | re.DOTALL
 )
 _CHECK: Final = re.compile(
     r"\A(?P<verb>(?:check|see|tell\s+me|verify|find\s+out|say|test|show)\s+(?:whether|if|that))\s+(?P<one>.+?)\s+"
@@ -65,11 +69,22 @@ class Comparison:
         )
 
 
-def comparison_in(text: str) -> Comparison | None:
-    """The comparison that `text` as a whole asks for, or None."""
+def comparisons_in(text: str) -> Iterator[Comparison]:
+    """The comparison that `text` as a whole asks for; in both ways when it says "with" more than once.
+
+    The last "with" comes first: in "compare the carriers with the most flights with the plan" the first belongs to the
+    carriers.
+    """
     if len(text) > _LONGEST:
-        return None
+        return
     for pattern in (_CHECK, _COMPARE, _DO, _ARE):
         if (found := pattern.match(text)) is not None:
-            return Comparison(found["verb"], found["one"].strip(" ,"), found["link"], found["other"].strip(" ?.!"))
-    return None
+            verb, one, link, other = found["verb"], found["one"], found["link"], found["other"]
+            if pattern is _COMPARE and (again := _AGAIN.match(other)) is not None:
+                yield _comparison(verb, f"{one} {link} {again['one']}", again["link"], again["other"])
+            yield _comparison(verb, one, link, other)
+            return
+
+
+def _comparison(verb: str, one: str, link: str, other: str) -> Comparison:
+    return Comparison(verb, one.strip(" ,"), link, other.strip(" ?.!"))

@@ -10,7 +10,7 @@ from typing import Final
 
 from retinue.orchestration.asking import Asking, Request, says_enough
 from retinue.orchestration.clauses import Clause, strip_courtesy
-from retinue.orchestration.comparing import Comparison, comparison_in
+from retinue.orchestration.comparing import Comparison, comparisons_in
 from retinue.orchestration.reading.paths import named_in
 from retinue.orchestration.references import PEOPLE, antecedent, is_of_a_group, looks_back, pronoun_in
 
@@ -69,14 +69,13 @@ def _is_clear(request: Request) -> bool:
 
 def compared(request: Request, asking: Asking) -> list[Request]:
     """`request` as two, the second about what the first brings, when it compares what two agents know."""
-    sides = comparison_in(request.instruction)
-    if sides is None:
-        return [request]
-    one = asking.request(Clause(sides.one, follows=request.clause.follows))
-    if one.routing.abstained or not says_enough(one):
-        return [request]
-    other = _other_side(sides, one, asking)
-    return [request] if other is None else [one, other]
+    for sides in comparisons_in(request.instruction):
+        one = asking.request(Clause(sides.one, follows=request.clause.follows))
+        if one.routing.abstained or not says_enough(one):
+            continue
+        if (other := _other_side(sides, one, asking)) is not None:
+            return [one, other]
+    return [request]
 
 
 def _other_side(sides: Comparison, one: Request, asking: Asking) -> Request | None:
