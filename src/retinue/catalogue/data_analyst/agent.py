@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
+from retinue.catalogue._definitions import load_definition, no_such_skill
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.task import Task
-from retinue.errors import BudgetExceeded, InvalidInput, UnknownName, YourError
+from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ class DataAnalyst:
         """
         work = _WORK.get(task.skill or "")
         if work is None:
-            names = tuple(_WORK)
-            raise UnknownName(
-                f"`{self.definition.name}` does not do {task.skill!r}.",
-                hint=f"There is: {', '.join(names)}.",
-                suggestions=names,
-            )
+            raise no_such_skill(self.definition, task.skill, _WORK)
         watch = Watch(run)
         return await in_watched_thread(watch, _in_database, work, task, run, run.workspace, watch)
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
+from retinue.catalogue._definitions import load_definition, no_such_skill
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
-from retinue.errors import UnknownName
 from retinue.tools.workspace import Workspace
 
 __all__ = ["GitStateAnalyzer"]
@@ -36,12 +35,7 @@ class GitStateAnalyzer:
         work = _WORK.get(task.skill or "")
         skill = self.definition.skill(task.skill or "")
         if work is None or skill is None:
-            names = tuple(_WORK)
-            raise UnknownName(
-                f"`{self.definition.name}` does not do {task.skill!r}.",
-                hint=f"There is: {', '.join(names)}.",
-                suggestions=names,
-            )
+            raise no_such_skill(self.definition, task.skill, _WORK)
         watch = Watch(run)
         run.emit(Progress("reading the repository", skill.name))
         return await in_watched_thread(watch, work, skill, task, run.workspace, watch, run.now())

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
+from retinue.catalogue._definitions import load_definition, no_such_skill
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.task import Task
-from retinue.errors import UnknownName
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -52,12 +51,7 @@ class PatternDiscovery:
 
         work = _WORK.get(task.skill or "")
         if work is None:
-            names = tuple(_WORK)
-            raise UnknownName(
-                f"`{self.definition.name}` does not do {task.skill!r}.",
-                hint=f"There is: {', '.join(names)}.",
-                suggestions=names,
-            )
+            raise no_such_skill(self.definition, task.skill, _WORK)
         if task.skill in _LIMITED and (folder := _folder(task)):
             place = run.workspace.relative(run.workspace.resolve(folder))
             task = task.model_copy(update={"parameters": {**task.parameters, "target": place}})
