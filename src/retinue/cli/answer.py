@@ -171,19 +171,15 @@ def _listed(result: "Result", name: str) -> list[dict[str, Any]]:
 
 # The summary.
 
-_ENDINGS: Final = {
-    "success": ("answered", "green"),
-    "partial": ("answered in part", "yellow"),
-    "canceled": ("stopped", "yellow"),
-    "rejected": ("not answered", "red"),
-    "error": ("failed", "red"),
-    "failed": ("failed", "red"),
-}
+_COLOURS: Final = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
 def ending(outcome: "Outcome | None") -> tuple[str, str]:
     """How a run ended, in words, and the colour of it."""
-    return _ENDINGS.get(outcome or "", ("waits for an answer", "yellow"))
+    from retinue.orchestration.present.ending import ending_of
+
+    words, tone = ending_of(outcome)
+    return words, _COLOURS[tone]
 
 
 def summary(result: "Result", *, run: str = "") -> str:

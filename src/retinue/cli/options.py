@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeVar
 import click
 
 __all__ = [
-    "LEVELS",
     "Bounds",
     "Form",
     "bound_options",
@@ -20,9 +19,6 @@ __all__ = [
     "json_option",
     "workspace_option",
 ]
-
-LEVELS: Final = ("full", "summary", "metadata", "none")
-"""How much of a result the next agent may be handed."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -4,24 +4,17 @@ from pathlib import Path
 
 import click
 
-from retinue.cli.complete import agent_names
 from retinue.cli.exits import Exit
-from retinue.cli.options import LEVELS, json_option, workspace_option
+from retinue.cli.goal_options import agents_option, context_option
+from retinue.cli.options import json_option, workspace_option
 
 __all__ = ["command"]
 
 
 @click.command("plan")
 @click.argument("goal", nargs=-1, required=True)
-@click.option(
-    "--agent",
-    "agents",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=agent_names,
-    help="Use only this agent; repeatable.",
-)
-@click.option("--context", type=click.Choice(LEVELS), help="How much of a result the next agent is handed.")
+@agents_option
+@context_option
 @click.option(
     "--output",
     "-o",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retinue.cli.complete import agent_names
-from retinue.cli.options import LEVELS, Bounds, bound_options, form_of, form_options, workspace_option
+from retinue.cli.goal_options import agents_option, context_option
+from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
@@ -27,15 +27,8 @@ __all__ = ["command"]
     "--plan", "source", metavar="FILE", help="Run this plan, as `retinue plan --output` writes it; - is stdin."
 )
 @click.option("--explain", is_flag=True, help="Also say why each agent was chosen, and what was decided on the way.")
-@click.option(
-    "--agent",
-    "agents",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=agent_names,
-    help="Use only this agent; repeatable.",
-)
-@click.option("--context", type=click.Choice(LEVELS), help="How much of a result the next agent is handed.")
+@agents_option
+@context_option
 @click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @bound_options

@@ -123,6 +123,15 @@ class _Work:
             )
         return self.open(paths[0]) if paths else None
 
+    def understood(self) -> "tuple[Columns, Reading] | None":
+        """The one file and the words read with it; None when there is no file, or something must be asked first."""
+        columns = self.one_file()
+        if columns is None:
+            return None
+        reading = self.read(columns)
+        self.report.questions = reading.questions
+        return None if reading.questions else (columns, reading)
+
     def read(self, columns: "Columns") -> "Reading":
         """The words of the task, read with these columns; what they leave open goes into the report."""
         from retinue.catalogue.data_analyst.reading import Reading, read  # noqa: PLC0415 - as above
@@ -212,13 +221,10 @@ def _aggregate(work: _Work) -> None:
     from retinue.catalogue.data_analyst.percentiles import percentiles  # noqa: PLC0415
     from retinue.catalogue.data_analyst.request import is_typed  # noqa: PLC0415
 
-    columns = work.one_file()
-    if columns is None:
+    understood = work.understood()
+    if understood is None:
         return
-    reading = work.read(columns)
-    if reading.questions:
-        work.report.questions = reading.questions
-        return
+    columns, reading = understood
     if reading.is_open and not is_typed(work.task.parameters):
         _describe(work, columns)  # "what is in flights.csv"
         return
@@ -236,13 +242,10 @@ def _percentiles(work: _Work) -> None:
     from retinue.catalogue.data_analyst.aggregate import aggregate  # noqa: PLC0415 - when it is needed
     from retinue.catalogue.data_analyst.percentiles import percentiles  # noqa: PLC0415
 
-    columns = work.one_file()
-    if columns is None:
+    understood = work.understood()
+    if understood is None:
         return
-    reading = work.read(columns)
-    if reading.questions:
-        work.report.questions = reading.questions
-        return
+    columns, reading = understood
     if not work.task.parameters.get("percentiles") and _asks_for_a_figure(work.question, reading):
         aggregate(work.data, columns, work.wanted(columns, reading), work.report)
         return

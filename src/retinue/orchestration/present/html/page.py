@@ -10,6 +10,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
+from retinue.orchestration.present.ending import ending_of
 from retinue.orchestration.present.explained import all_blocks
 from retinue.orchestration.present.figures import ROWS
 from retinue.orchestration.present.html.chart import chart
@@ -24,14 +25,6 @@ __all__ = ["as_html"]
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CELL: Final = 1_000
-_ENDINGS: Final = {
-    "success": ("answered", "good"),
-    "partial": ("answered in part", "warn"),
-    "canceled": ("stopped", "warn"),
-    "rejected": ("not answered", "bad"),
-    "error": ("failed", "bad"),
-    "failed": ("failed", "bad"),
-}
 
 
 def as_html(result: Result, *, run: str = "", made: str = "") -> str:
@@ -79,7 +72,7 @@ def _head(goal: str) -> str:
 
 
 def _meta(result: Result, data: JsonMapping, run: str) -> str:
-    word, style = _ENDINGS.get(result.outcome or "", ("waits for an answer", "warn"))
+    word, style = ending_of(result.outcome)
     parts = [*_facts(result, data), *([f"run {run}"] if run else [])]
     return element(
         "p", element("b", text(word), class_=style) + "".join(text(f" · {part}") for part in parts), class_="meta"

@@ -1,0 +1,22 @@
+"""Options of the verbs that plan a goal: with whom, and what they hand each other."""
+
+import click
+
+from retinue.cli.complete import agent_names
+
+__all__ = ["agents_option", "context_option"]
+
+agents_option = click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=agent_names,
+    help="Use only this agent; repeatable.",
+)
+
+context_option = click.option(
+    "--context",
+    type=click.Choice(["full", "summary", "metadata", "none"]),
+    help="How much of a result the next agent is handed.",
+)

@@ -1,0 +1,24 @@
+"""How a run ended, in the words that every medium uses, and whether that is good."""
+
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.result import Outcome
+
+__all__ = ["Tone", "ending_of"]
+
+Tone: TypeAlias = Literal["good", "warn", "bad"]
+
+_ENDINGS: Final[dict[Outcome | None, tuple[str, Tone]]] = {
+    "success": ("answered", "good"),
+    "partial": ("answered in part", "warn"),
+    "canceled": ("stopped", "warn"),
+    "rejected": ("not answered", "bad"),
+    "error": ("failed", "bad"),
+    "failed": ("failed", "bad"),
+    None: ("waits for an answer", "warn"),
+}
+
+
+def ending_of(outcome: Outcome | None) -> tuple[str, Tone]:
+    """The words for an outcome, and its tone; without one the run waits for somebody."""
+    return _ENDINGS[outcome]
