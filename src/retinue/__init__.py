@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from retinue.agents.boundary import Boundary
     from retinue.agents.local import call
-    from retinue.agents.port import Agent, Correction, Reply, RunContext
+    from retinue.agents.port import Agent, Reply, RunContext
     from retinue.agents.python import agent, skill
     from retinue.agents.registry import Registry
     from retinue.contract.budget import Budget
+    from retinue.contract.correction import Correction
     from retinue.contract.definition import Definition, Skill
     from retinue.contract.event import Event
     from retinue.contract.fault import Fault
@@ -78,7 +79,7 @@ _HOMES: Final = {
     "Artifact": "contract.result",
     "Boundary": "agents.boundary",
     "Budget": "contract.budget",
-    "Correction": "agents.port",
+    "Correction": "contract.correction",
     "Definition": "contract.definition",
     "Delegation": "contract.plan",
     "Event": "contract.event",

@@ -1,11 +1,11 @@
 """Agents that do what a test says, attempt by attempt, and a clock that stands still unless somebody waits."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
-from retinue.agents.port import Correction, Reply, RunContext
+from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
@@ -15,6 +15,9 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.outside import Outside
 from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.contract.correction import Correction
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

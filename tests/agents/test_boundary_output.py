@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.boundary.policy import Level, Policy
+from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.event import Finished, UsageNoted
 from retinue.contract.fault import Fault
+from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Question

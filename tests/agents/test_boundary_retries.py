@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.port import ABSENT, Reply
+from retinue.agents.port import Reply
 from retinue.contract.event import Decision, Finished, Retried, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage
@@ -76,7 +76,7 @@ def test_a_text_that_cannot_be_read_is_corrected_by_its_place() -> None:
     correction = agent.seen[1][1]
     assert correction is not None
     assert correction.findings[0]["column"] == 2
-    assert correction.previous is ABSENT
+    assert correction.previous is None
 
 
 @pytest.mark.row("C6")

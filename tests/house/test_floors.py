@@ -42,6 +42,8 @@ DOORS: dict[str, tuple[str, ...]] = {
     "uvicorn": ("servers",),
 }
 
+DIALECTS = ("agent_http", "markdown_json", "run_agent", "task_signal", "tool_use")
+
 
 def contracts() -> configparser.ConfigParser:
     parser = configparser.ConfigParser()
@@ -68,6 +70,9 @@ def small_house(folder: Path, **files: str) -> Path:
     for name in ("", *names.split()):
         (folder / "src/retinue" / name).mkdir(parents=True)
         (folder / "src/retinue" / name / "__init__.py").touch()
+    for name in DIALECTS:
+        (folder / "src/retinue/dialects" / name).mkdir()
+        (folder / "src/retinue/dialects" / name / "__init__.py").touch()
     (folder / "src/retinue/errors.py").touch()
     for name, text in files.items():
         (folder / "src/retinue" / f"{name.replace('__', '/')}.py").write_text(text)
@@ -104,7 +109,7 @@ def test_a_house_that_keeps_to_its_floors_passes(tmp_path: Path) -> None:
         ),
         pytest.param({"agents__a": "import rich.table"}, "rich has one door", id="wrong door"),
         pytest.param(
-            {"dialects__a": "", "dialects__b": "import retinue.dialects.a"}, "No dialect knows another", id="dialects"
+            {"dialects__tool_use__a": "import retinue.dialects.run_agent"}, "No dialect knows another", id="dialects"
         ),
         pytest.param({"orchestration__a": "import time"}, "Orchestration asks the engine", id="clock"),
     ],

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from retinue.agents.local import LocalContext
-from retinue.agents.port import Correction, Reply, RunContext
+from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.contract.budget import Budget
+from retinue.contract.correction import Correction
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage, Warned
 from retinue.orchestration.child import ascended

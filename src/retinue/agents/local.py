@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
 
 from retinue.agents.boundary import Boundary
-from retinue.agents.port import Agent, Correction
+from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.event import Answered, Asked, Body, Event
@@ -20,6 +20,7 @@ from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied
 
 if TYPE_CHECKING:
+    from retinue.contract.correction import Correction
     from retinue.engine.offload import Pool
     from retinue.tools.workspace import Workspace
 

@@ -15,10 +15,10 @@ from pydantic_core import to_jsonable_python
 
 from retinue.agents.importing import import_file
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.refused import as_detail, findings_of, in_short
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.model import JsonMapping
+from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.contract.result import Trace
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.contract.budget import Budget
+from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body
 from retinue.contract.fault import Fault
@@ -22,25 +23,13 @@ from retinue.contract.task import Task
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ABSENT", "Agent", "Correction", "Reply", "RunContext"]
+__all__ = ["ABSENT", "Agent", "Reply", "RunContext"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 ABSENT: Final = object()
 """Stands for "no structured data"; None is a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """Why the agent is asked again, and what would be right (A12)."""
-
-    message: str
-    hint: str
-    findings: tuple[JsonMapping, ...]
-    retry_count: int
-    max_retries: int
-    previous: object = ABSENT
 
 
 @dataclass(slots=True)

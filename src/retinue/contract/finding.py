@@ -4,9 +4,11 @@ from typing import Literal, TypeAlias
 
 from retinue.contract.model import Count, Model
 
-__all__ = ["Finding", "Loss", "Severity"]
+__all__ = ["Finding", "Level", "Loss", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
+Level: TypeAlias = Literal["strict", "standard", "lenient"]
+"""How strictly a consumer reads (C3). Producers are always strict."""
 
 
 class Finding(Model):
@@ -30,7 +32,11 @@ class Finding(Model):
 
 
 class Loss(Model):
-    """A field that a dialect has no word for, and why (C2)."""
+    """A field that a dialect has no word for, and why (C2).
+
+    Attributes:
+        field: JSON Pointer into the noun that was written.
+    """
 
     field: str
     why: str

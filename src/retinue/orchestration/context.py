@@ -23,7 +23,7 @@ from retinue.orchestration.order import Caller
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.agents.port import Correction
+    from retinue.contract.correction import Correction
 
 __all__ = ["Call", "NodeContext", "Surface"]
 

@@ -19,8 +19,9 @@ from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepared import Agents, Prepared, prepare
 from retinue.agents.boundary.spending import overspent
 from retinue.agents.boundary.usage import add_usage
-from retinue.agents.port import ABSENT, Agent, Correction, RunContext
+from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
+from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, Finished, Message, Retried, Started, UsageNoted
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
@@ -165,7 +166,7 @@ class _Call:
             move = self._next_move(fault)
             if isinstance(move, Stop):
                 return self._stopped(judged, fault, move)
-            correction = self._correction(fault, judged.data) if move.corrects else None
+            correction = self._correction(fault, judged) if move.corrects else None
             self._run.emit(Retried(fault.code, fault.message, move.wait_s))
             if move.wait_s:
                 await self._run.sleep(move.wait_s)
@@ -272,17 +273,19 @@ class _Call:
         judged.fault = _back_to_producer(fault, self._task)
         return judged
 
-    def _correction(self, fault: Fault, previous: object) -> Correction:
+    def _correction(self, fault: Fault, judged: Judged) -> Correction:
         limit = self._task.limits.retries
         known: object = fault.detail.get("findings")
         findings = cast("list[JsonMapping]", known) if isinstance(known, list) else None
         return Correction(
+            code=fault.code,
             message=fault.message,
             hint=fault.hint,
             findings=tuple(findings or [{"message": fault.message, "path": fault.path, **fault.detail}]),
             retry_count=len(self._attempts),
             max_retries=self._prepared.policy.max_retries if limit is None else limit,
-            previous=previous,
+            previous=None if judged.data is ABSENT else judged.data,
+            said=judged.native,
         )
 
     # Words.

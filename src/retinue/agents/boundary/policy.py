@@ -9,19 +9,15 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from retinue.contract.fault import Fault
+from retinue.contract.finding import Level
 from retinue.contract.model import JsonMapping
 from retinue.errors import FaultCode
 
-__all__ = ["POLICY", "RULES", "Action", "Again", "Level", "Move", "Policy", "Rule", "Stop"]
+__all__ = ["POLICY", "RULES", "Action", "Again", "Move", "Policy", "Rule", "Stop"]
 
 Action: TypeAlias = Literal["correct", "hand_back", "backoff", "none"]
 """What is due after a fault: ask again with a correction; give it back to the model that made the parameters; wait and
 ask again; or nothing."""
-
-Level: TypeAlias = Literal["strict", "standard", "lenient"]
-"""How an answer is read (C3). `strict` refuses whatever the contract does; `standard` writes what only a consumer
-misses (the warning a partial answer owes, the fault an error owes) and marks it; `lenient` also drops claims that make
-no sense. None of them lets data pass that breaks its schema, or a file that is not there."""
 
 
 class Rule(NamedTuple):
@@ -77,7 +73,10 @@ class Policy:
         timeout_s: Seconds for an attempt when neither task nor skill says any.
         grace_s: Seconds an agent has to clean up after it was told to stop.
         instruction_limit: Characters in an instruction.
-        level: How strictly an answer is read.
+        level: How strictly an answer is judged (C3). `strict` refuses whatever the contract does; `standard` writes
+            what only a consumer misses (the warning a partial answer owes, the fault an error owes) and marks it;
+            `lenient` also drops claims that make no sense. None of them lets data pass that breaks its schema, or a
+            file that is not there.
     """
 
     rules: Mapping[FaultCode, Rule] = field(default_factory=lambda: RULES)

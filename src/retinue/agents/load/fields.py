@@ -6,12 +6,12 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from retinue.agents.refused import findings_of
 from retinue.contract import names
 from retinue.contract.definition import Source
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import Model
+from retinue.contract.refused import findings_of
 
 from .document import Document
 

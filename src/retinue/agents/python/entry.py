@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from retinue.agents.instruction import instruction_field
-from retinue.agents.refused import as_detail, findings_of, in_short
 from retinue.contract import names
 from retinue.contract.definition import Skill
 from retinue.contract.model import Model
+from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition
 
 from .docstring import read_docstring

@@ -26,9 +26,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreConfig, SchemaSerializer, to_json
 
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.refused import as_detail, findings_of, in_short
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
+from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput

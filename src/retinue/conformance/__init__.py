@@ -1,0 +1,1 @@
+"""Judges other people's agents."""

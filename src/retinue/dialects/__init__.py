@@ -1,0 +1,38 @@
+"""Five wire formats.
+
+Text or JSON in, contract out, and back. Each dialect is one folder of one shape: `wire` (the exact shapes), `parse`,
+`render`, and an `__init__` that opens with a real message. All five look alike from outside (`port.Dialect`), none
+knows another, and none opens a socket, a file or a clock.
+
+    read = dialect("markdown_json").parse_result(text)
+    read.value                       # a `Result`
+    dialect("tool_use").render_result(read.value).losses   # what that format cannot say
+"""
+
+from importlib import import_module
+from typing import Final, cast, get_args
+
+from retinue.contract.model import DialectName
+from retinue.contract.names import nearest
+from retinue.errors import UnknownName
+
+from .port import Dialect
+
+__all__ = ["DIALECTS", "dialect"]
+
+DIALECTS: Final[tuple[DialectName, ...]] = get_args(DialectName)
+"""The names of all five."""
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect called `name`, loaded when first used.
+
+    Raises:
+        UnknownName: There is none; `suggestions` says what there is.
+    """
+    if name not in DIALECTS:
+        said = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
+        raise UnknownName(
+            f"No dialect is called {name[:100]!r}.", hint=f"There is: {', '.join(DIALECTS)}.", suggestions=said
+        )
+    return cast("Dialect", import_module(f"retinue.dialects.{name}"))

@@ -1,0 +1,134 @@
+"""From a text to a wire model: strict JSON, the one narrow repair, what a level bears, and every finding.
+
+Shared by the dialects that speak JSON. What a message means is each dialect's own business.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from retinue.contract import json
+from retinue.contract.finding import Finding, Level, Severity
+from retinue.contract.json import JsonObject
+from retinue.contract.refused import as_detail, findings_of, in_short
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
+
+__all__ = ["Mend", "Notes", "Refusal", "object_in", "read", "refuse", "refuse_text"]
+
+Wire = TypeVar("Wire", bound=BaseModel)
+Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]
+"""What a message is refused with that breaks its format: `InvalidInput` a request, `OutputInvalid` an answer."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is found while one message is read.
+
+    Attributes:
+        dialect: Begins every rule: `markdown_json/version`.
+    """
+
+    dialect: str
+    level: Level
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def add(self, rule: str, message: str, *, path: str = "", fix: str = "", severity: Severity = "warning") -> None:
+        """Note something. An error refuses the message in the end."""
+        self.findings.append(
+            Finding(rule=f"{self.dialect}/{rule}", message=message, path=path, fix=fix, severity=severity)
+        )
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an error was noted."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+
+Mend: TypeAlias = Callable[[JsonObject, Notes], None]
+"""Changes the object where its level bears what it says, and notes each change. Not called when `strict`."""
+
+
+def object_in(text: str | bytes, notes: Notes) -> JsonObject:
+    """The JSON object that `text` is or, unless strict, holds.
+
+    Raises:
+        ParseError: There is none, or not exactly one; `detail` says line, column and reason.
+    """
+    try:
+        value = json.loads(text)
+    except ParseError:
+        if notes.level == "strict":
+            raise
+        value, stripped = json.repair(text if isinstance(text, str) else text.decode("utf-8", "surrogatepass"))
+        notes.add("repaired", f"The message was not JSON alone. {stripped}", fix="Send the JSON object alone.")
+    if not isinstance(value, dict):
+        raise ParseError(
+            "The message is JSON, and no object.", hint="Send one JSON object.", detail={"reason": "no_object"}
+        )
+    return value
+
+
+def read(value: JsonObject, wire: type[Wire], notes: Notes, *, refusal: Refusal, mend: Mend | None = None) -> Wire:
+    """`value` as a wire model. Everything that is wrong with it is found before it is refused.
+
+    Raises:
+        InvalidInput: It breaks the format, and was a request.
+        OutputInvalid: It breaks the format, and was an answer.
+    """
+    if mend is not None and notes.level != "strict":
+        mend(value, notes)
+    try:
+        message = wire.model_validate(value)
+    except ValidationError as error:
+        notes.findings += findings_of(error, rule=f"{notes.dialect}/shape")
+        refuse(notes, refusal)
+    if notes.wrong:
+        refuse(notes, refusal)
+    return message
+
+
+def refuse(notes: Notes, refusal: Refusal) -> NoReturn:
+    """Refuse the message for all that is wrong with it.
+
+    Raises:
+        InvalidInput: Where it was a request.
+        OutputInvalid: Where it was an answer.
+    """
+    errors = tuple(finding for finding in notes.findings if finding.severity == "error")
+    fixes = tuple(dict.fromkeys(finding.fix for finding in errors if finding.fix))
+    what = "answer" if refusal is OutputInvalid else "request"
+    raise refusal(
+        f"The message is no `{notes.dialect}` {what}: {in_short(errors)}.",
+        hint=" ".join(fixes[:3]) or "Mend what the findings say.",
+        path=errors[0].path,
+        suggestions=fixes[:20],
+        detail=dict(as_detail(tuple(notes.findings))),
+    )
+
+
+def refuse_text(error: ParseError, notes: Notes) -> NoReturn:
+    """Refuse an answer that cannot be read at all.
+
+    Raises:
+        OutputInvalid: Always; `detail` is that of `error`, and the finding that says the same.
+    """
+    line, column = error.detail.get("line"), error.detail.get("column")
+    notes.findings.append(
+        Finding(
+            rule=f"{notes.dialect}/text",
+            message=error.message,
+            path=error.path,
+            line=line,
+            column=column,
+            fix=error.hint,
+        )
+    )
+    raise OutputInvalid(
+        f"The message cannot be read: {error.message[:1].lower()}{error.message[1:]}",
+        hint=error.hint,
+        path=error.path,
+        suggestions=(error.hint,),
+        detail={**error.detail, **as_detail(tuple(notes.findings))},
+    ) from error
