@@ -20,12 +20,14 @@ from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_code
 from retinue.errors import InternalError, InvalidDefinition, RetinueError
 
-__all__ = ["VERBS", "cli", "run"]
+__all__ = ["VERBS", "cli", "run", "tell_error"]
 
 VERBS: Final = {
     "run": "Answer a goal with the agents at hand, sources included.",
     "plan": "Say who would be asked what for a goal, without asking.",
     "ask": "Put one request to one agent.",
+    "parse": "Say what a message means, whichever dialect it speaks.",
+    "convert": "Say a message in another dialect, and what that loses.",
     "agents": "List the agents at hand, or show one.",
     "lint": "Check agent definitions against the contract.",
     "trust": "Allow a folder's own Python agents to be loaded.",
@@ -126,6 +128,11 @@ def _explain(error: Exception, *, machine: bool) -> Exit:
             return _tell(_facts(error), _exit_for(error), machine=machine)
         case _:
             return _tell(_facts(_our_mistake(error)), Exit.FAILED, machine=machine)
+
+
+def tell_error(error: RetinueError, code: Exit, *, machine: bool) -> Exit:
+    """Say what went wrong, for a verb that knows better than its fault code how that ends. Gives `code` back."""
+    return _tell(_facts(error), code, machine=machine)
 
 
 def _nobody_listens() -> None:

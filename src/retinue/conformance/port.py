@@ -5,12 +5,25 @@ A requirement that cannot be judged because something it needs is missing has fa
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
+from retinue.contract.correction import Correction
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Task
 
-__all__ = ["Check", "Exchange", "Force", "Probe", "Report", "Requirement", "Subject", "Verdict"]
+__all__ = [
+    "Ask",
+    "Asking",
+    "Check",
+    "Exchange",
+    "Force",
+    "Kit",
+    "Probe",
+    "Report",
+    "Requirement",
+    "Subject",
+    "Verdict",
+]
 
 Force: TypeAlias = Literal["MUST", "SHOULD"]
 
@@ -25,7 +38,7 @@ class Requirement:
         clause: Where the spec says so, as a heading.
         text: What is asked, one sentence.
         rows: The requirement rows it comes from.
-        probes: Names of the probes whose exchanges it is judged on.
+        probes: Names of the probes whose exchanges it is judged on; `*` alone stands for all of them.
         fix: What the agent's author should do.
     """
 
@@ -39,20 +52,59 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """How this subject is asked validly: what whoever has it judged says, or its definition does.
+
+    Attributes:
+        agent: Its canonical name.
+        skill: Something it does; None when nobody said.
+        target: What that can be done on; None when nobody said.
+        partial_target: Where that can be done only in part; None when nobody said.
+        parameters: What else it has to be told.
+    """
+
+    agent: str = "agent"
+    skill: str | None = None
+    instruction: str = ""
+    target: str | None = None
+    partial_target: str | None = None
+    parameters: JsonMapping = field(default_factory=dict[str, Any])
+
+    def task(self, name: str, **said: Any) -> Task:
+        """The valid request, as a task called `name`; `said` replaces some of its fields."""
+        fields: dict[str, Any] = {
+            "agent": self.agent,
+            "skill": self.skill,
+            "instruction": self.instruction,
+            "target": self.target,
+            "parameters": dict(self.parameters),
+        }
+        return Task(id=name, **{**fields, **said})
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """One request that is put to a subject.
 
     Attributes:
-        name: `valid`, `unknown_operation`, …
+        name: `valid`, `unknown_skill`, …
         task: What is asked; the dialect writes it.
         about: Why it is asked, one sentence.
         text: Sent as it stands instead, for requests that no dialect would write.
+        correction: The request is a retry because of this.
+        group: Probes of one group are put at the same time; all others may come one after another.
     """
 
     name: str
     task: Task
     about: str
     text: str | None = None
+    correction: Correction | None = None
+    group: str = ""
+
+
+Ask: TypeAlias = Callable[[Asking], Probe]
+"""Makes a probe for a subject that is asked like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +114,9 @@ class Exchange:
     Attributes:
         sent: The text that went out.
         value: What a callable returned, when it was no text.
-        text: What came back as text; None when nothing did.
+        text: What came back, as text; None when nothing did.
         error: What went wrong instead of an answer, as a sentence.
+        late: Nothing came back in time.
         status: Exit code of a command.
         stderr: What it said beside its answer, capped.
     """
@@ -73,6 +126,7 @@ class Exchange:
     text: str | None = None
     value: object = None
     error: str = ""
+    late: bool = False
     status: int | None = None
     stderr: str = ""
     duration_ns: int = 0
@@ -86,26 +140,62 @@ class Subject(Protocol):
         """What reports call it."""
         ...
 
+    @property
+    def apart(self) -> bool:
+        """Each request has a process of its own, so that putting several at once can harm nothing."""
+        ...
+
     async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
         """Put one request, and bring back whatever happens. Never raises but on cancellation."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds. Whatever hangs is left behind."""
+        ...
+
 
 Check: TypeAlias = Callable[[Mapping[str, Exchange]], Iterable[str]]
-"""Judges the exchanges of one subject, by the name of their probe; gives a sentence for everything that is wrong."""
+"""Judges the exchanges of one subject, by the name of their probe; gives a sentence for everything that is wrong.
+
+It is given the exchanges of its requirement's probes, and all of them have a text: one without an answer has failed the
+requirement already.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """All that one dialect is judged by.
+
+    Attributes:
+        version: Of the requirements; they never change under the same one.
+        probes: By their names, in the order in which they are put.
+        checks: By the id of their requirement.
+    """
+
+    dialect: DialectName
+    version: str
+    requirements: tuple[Requirement, ...]
+    probes: Mapping[str, Ask]
+    checks: Mapping[str, Check]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one requirement came to. It holds when nothing is wrong."""
+    """What one requirement came to. It holds when nothing is wrong.
+
+    Attributes:
+        wrong: A sentence for everything that is, as `probe: what`.
+        mistake: Our own check broke on it: it is not known whether the subject keeps it, so it counts as broken.
+    """
 
     requirement: Requirement
     wrong: tuple[str, ...] = ()
+    mistake: str = ""
 
     @property
     def outcome(self) -> Literal["passed", "failed", "warned"]:
         """`failed` for a broken MUST, `warned` for a broken SHOULD."""
-        if not self.wrong:
+        if not self.wrong and not self.mistake:
             return "passed"
         return "failed" if self.requirement.force == "MUST" else "warned"
 
@@ -116,6 +206,7 @@ class Report:
 
     Attributes:
         version: Of the requirements it was judged by.
+        facts: How it was asked, and how its dialect was found out.
     """
 
     subject: str

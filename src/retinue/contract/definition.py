@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 from retinue.contract.model import Count, DialectName, JsonMapping, Model, SnakeName
 
 __all__ = [
+    "CallSite",
     "Definition",
     "Deprecation",
     "Effect",
@@ -43,6 +44,23 @@ class Source(Model):
     file: str
     line: Count | None = None
     column: Count | None = None
+
+
+class CallSite(Model):
+    """A place in a text where an agent is called: in a slash command, a prompt, another agent's file (K23, C27).
+
+    Attributes:
+        agent: Whom it calls, as it is written there; a slash command begins with `/`.
+        skill: Which operation it asks for, as it is written there.
+        form: How it calls: by an input block, by `Read and follow:` and the agent's file, by `subagent_type`, or by
+            naming a slash command.
+    """
+
+    agent: str
+    skill: str | None = None
+    target: str | None = None
+    form: Literal["block", "file", "subagent", "command"]
+    source: Source
 
 
 class Sample(Model):

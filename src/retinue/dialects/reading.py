@@ -58,10 +58,10 @@ def object_in(text: str | bytes, notes: Notes) -> JsonObject:
     """
     try:
         value = json.loads(text)
-    except ParseError:
-        if notes.level == "strict":
+    except ParseError as error:
+        if notes.level == "strict" or error.detail.get("reason") == "encoding":
             raise
-        value, stripped = json.repair(text if isinstance(text, str) else text.decode("utf-8", "surrogatepass"))
+        value, stripped = json.repair(text if isinstance(text, str) else text.decode("utf-8"))
         notes.add("repaired", f"The message was not JSON alone. {stripped}", fix="Send the JSON object alone.")
     if not isinstance(value, dict):
         raise ParseError(

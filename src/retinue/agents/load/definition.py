@@ -8,16 +8,16 @@ from typing import Final
 
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names, schema
-from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, Tier, read_tier
+from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.version import split_versioned_name
 
 from .document import Document
 from .fields import Fields
+from .naming import read_model, read_name, wire_names
 from .prompted import NEEDS_MODEL
 
-__all__ = ["TASK_SCHEMA", "read_definition"]
+__all__ = ["TASK_SCHEMA", "prompted_skill", "read_definition"]
 
 TASK_SCHEMA: Final[JsonObject] = {
     "type": "object",
@@ -64,23 +64,14 @@ def _definition(
     fields: Fields, *, instructions: str | None, schema_required: bool, file_name: str | None
 ) -> Definition | None:
     description = fields.text("description", required=True)
-    name, version, aliases = _name(fields)
-    tier, model = _model(fields)
-    runner = fields.build(
-        Runner,
-        {
-            "max_turns": fields.whole("max_turns"),
-            "permission_mode": fields.text("permission_mode"),
-            "effort": fields.text("effort"),
-            "skills": None if fields.holds_objects("skills") else fields.texts("skills", split=True),
-            "memory": fields.text("memory"),
-        },
-    )
+    name, version, aliases = read_name(fields)
+    tier, model = read_model(fields)
+    runner = _runner(fields)
     skills = _skills(fields, name=name, description=description, schema_required=schema_required)
     facts: dict[str, object] = {
         "version": version,
         "aliases": aliases,
-        "wire_names": _wire_names(fields, file_name, known=(name, *aliases)),
+        "wire_names": wire_names(fields, file_name, known=(name, *aliases)),
         "category": fields.text("category"),
         "tags": fields.texts("tags", split=True),
         "tier": tier,
@@ -100,48 +91,24 @@ def _definition(
     return fields.build(Definition, facts)
 
 
-def _name(fields: Fields) -> tuple[str | None, str | None, tuple[str, ...]]:
-    """Canonical name, version and aliases: `x_v2` is major 2 of `x` (C11); other conventions become aliases (C46)."""
-    said, version = fields.text("name", required=True), fields.text("version")
-    aliases = fields.texts("aliases") or ()
-    if not said:
-        return None, version, aliases
-    name, major = split_versioned_name(names.fold(said))
-    if not name:
-        fields.say(
-            "load/bad-name", f"{said!r} is no name.", path=fields.path("name"), fix="Use letters, digits and `_`."
-        )
-    if major is not None and version and version.partition(".")[0] != str(major):
-        message = f"The name {said!r} says major {major}, but `version` says {version!r}."
-        fields.say("load/version-differs", message, path=fields.path("version"), fix="Let both say the same.")
-    if major is not None and not version:
-        version = f"{major}.0"
-    return name, version, tuple(dict.fromkeys((*aliases, *((said,) if names.fold(said) != said else ()))))
+def _runner(fields: Fields) -> Runner | None:
+    """How it wants to be run: keys beside the others or, as `skills` may mean something else there, in `runner`."""
+    facts = _running(fields, with_skills=not fields.holds_objects("skills"))
+    if fields.holds_object("runner"):
+        inner = fields.inside(fields.object("runner") or {}, path=fields.path("runner"))
+        facts |= {key: value for key, value in _running(inner, with_skills=True).items() if value is not None}
+        inner.keep_rest()
+    return fields.build(Runner, facts)
 
 
-def _wire_names(fields: Fields, file_name: str | None, *, known: tuple[str | None, ...]) -> JsonObject:
-    """What each dialect calls it. Spec 002 refers to an agent by its file, so a file of another name is one of them."""
-    said = fields.object("wire_names") or {}
-    if file_name is None or _bare(file_name) in {_bare(name) for name in known if name}:
-        return said
-    return {"task_signal": file_name, **said}
-
-
-def _bare(name: str) -> str:
-    return split_versioned_name(names.fold(name))[0]
-
-
-def _model(fields: Fields) -> tuple[Tier | None, str | None]:
-    """Tier and full model id. `haiku`, `sonnet`, `opus` are tiers, `inherit` leaves both open, else it is an id."""
-    said, word = fields.text("model"), fields.text("tier")
-    tier = read_tier(word) if word else None
-    if word and not tier:
-        message = f"`tier` must be `small`, `medium` or `large`, not {word!r}."
-        fields.say("load/value", message, path=fields.path("tier"), fix="A model id goes into `model`.")
-    if not said or said.lower() == "inherit":
-        return tier, None
-    named = read_tier(said)
-    return (tier or named, None) if named else (tier, said)
+def _running(fields: Fields, *, with_skills: bool) -> dict[str, object]:
+    return {
+        "max_turns": fields.whole("max_turns"),
+        "permission_mode": fields.text("permission_mode"),
+        "effort": fields.text("effort"),
+        "skills": fields.texts("skills", split=True) if with_skills else None,
+        "memory": fields.text("memory"),
+    }
 
 
 def _deprecated(fields: Fields) -> Deprecation | None:
@@ -173,6 +140,28 @@ def _skills(
         skills.append(_skill(inner, name=names.fold(said) if said else None, description=about, schema_required=True))
         inner.keep_rest()
     return tuple(skill for skill in skills if skill)
+
+
+def prompted_skill(
+    fields: Fields, *, name: str | None, description: str | None, input_schema: JsonObject, free: str | None = None
+) -> Skill | None:
+    """The one skill of an agent whose file declares none: it is named like the agent.
+
+    Args:
+        fields: Where to say what is wrong.
+        name: The agent's name; None when that is wrong, and has been said to be.
+        description: What the agent does.
+        input_schema: What it takes.
+        free: The parameter that takes a free instruction, when it has none of the usual names.
+    """
+    facts: dict[str, object] = {
+        "name": name or "unnamed",
+        "description": description or "-",
+        "input_schema": copy.deepcopy(input_schema),
+        "instruction_field": free or instruction_field(input_schema),
+        "unavailable": NEEDS_MODEL,
+    }
+    return fields.build(Skill, facts)
 
 
 def _skill(fields: Fields, *, name: str | None, description: str | None, schema_required: bool) -> Skill | None:

@@ -37,8 +37,9 @@ _Noun = TypeVar("_Noun", bound=Model)
 _MOST_SAID: Final = 50
 """Unknown keys of one object that are each spoken of."""
 
-_COMMA = re.compile(r",(?![^()]*\))")
-"""A comma outside parentheses: `Bash(git log:*, git diff:*)` is one tool."""
+_BETWEEN_COMMAS = re.compile(r"(?:\([^()]*\)|[^,])+")
+_BETWEEN_SPACES = re.compile(r"(?:\([^()]*\)|[^,\s])+")
+"""Parts of a list in one text. What stands in parentheses holds together: `Bash(git log:*, git diff:*)` is one tool."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -125,13 +126,21 @@ class Fields:
             self._miss(name)
         return None
 
-    def texts(self, name: str, *, split: bool = False) -> tuple[str, ...] | None:
-        """Take a list of texts. A single text is a list of one or, with `split`, of its parts between commas."""
+    def texts(self, name: str, *, split: bool = False, spaced: bool = False) -> tuple[str, ...] | None:
+        """Take a list of texts.
+
+        Args:
+            name: The key.
+            split: A single text is a list of its parts between commas; else it is a list of one.
+            spaced: Its parts may also stand between spaces, as tools do in `SKILL.md`.
+        """
         value = self._pop(name)
         if value is None:
             return None
         if isinstance(value, str):
-            parts = _COMMA.split(value) if split else [value]
+            parts: list[str] = [value]
+            if split or spaced:
+                parts = (_BETWEEN_SPACES if spaced else _BETWEEN_COMMAS).findall(value)
             return tuple(part.strip() for part in parts if part.strip())
         texts = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(texts) < len(value):
@@ -187,6 +196,10 @@ class Fields:
             self._wrong(name, value, "true or false")
         return value is True
 
+    def peek(self, name: str) -> JsonValue:
+        """Look at a value without taking it."""
+        return self._left.get(name)
+
     def holds_objects(self, name: str) -> bool:
         """Say whether `name` is a list that starts with an object, without taking it."""
         value = self._left.get(name)
@@ -208,11 +221,17 @@ class Fields:
                 self.say(wrong.rule, message, path=path, fix="Mend the value.")
         return None
 
+    def keep(self, *names: str) -> None:
+        """Move keys into `extras` that the format has and we have no word for: nothing is wrong with them."""
+        for name in names:
+            value = self._pop(name)
+            if value is not None:
+                self._put(name, value)
+
     def keep_rest(self) -> None:
         """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one."""
         for count, (name, value) in enumerate(self._left.items()):
-            key = self._spelled[name]
-            self.extras[self._within + pointer([key]) if self._within else key] = value
+            key = self._put(name, value)
             if count < _MOST_SAID:
                 near = names.nearest(name, sorted(self._asked), limit=1)
                 fix = f"Did you mean {near[0]!r}?" if near else ""
@@ -222,6 +241,12 @@ class Fields:
             message = f"{len(self._left) - _MOST_SAID} more keys have no effect here; they are kept in `extras`."
             self.say("load/unknown-key", message, path=self._path, severity="info")
         self._left.clear()
+
+    def _put(self, name: str, value: JsonValue) -> str:
+        """Enter a key into `extras`, and give it as the file spells it."""
+        key = self._spelled[name]
+        self.extras[self._within + pointer([key]) if self._within else key] = value
+        return key
 
     def _pop(self, name: str) -> JsonValue:
         self._asked.add(name)

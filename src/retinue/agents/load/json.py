@@ -15,7 +15,7 @@ from .document import MAX_BYTES, Document, Place, decode, finding_of
 from .loaded import Loaded
 from .prompted import Prompted
 
-__all__ = ["MAX_ENTRIES", "load_json"]
+__all__ = ["MAX_ENTRIES", "load_json", "places_in"]
 
 MAX_ENTRIES: Final = 1_000
 """Most definitions in one file."""
@@ -36,7 +36,7 @@ def load_json(data: bytes, *, file: str) -> Loaded:
         value = strict.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
     except ParseError as error:
         return Loaded(findings=(finding_of(error, file=file),))
-    document = Document(file=file, value=value, locate=partial(_places, text))
+    document = Document(file=file, value=value, locate=partial(places_in, text))
     findings = list[Finding]()
     entries = value if isinstance(value, list) else [value]
     if len(entries) > MAX_ENTRIES:
@@ -97,7 +97,8 @@ class _Walk:
         return self._text[self._at]
 
 
-def _places(text: str) -> dict[str, Place]:
+def places_in(text: str) -> dict[str, Place]:
+    """Where each member's key and each item of a strict JSON text stands, by JSON Pointer."""
     walk = _Walk(text)
     walk.value()
     starts = [0, *(offset + 1 for offset, character in enumerate(text) if character == "\n")]

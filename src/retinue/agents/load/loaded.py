@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from retinue.agents.port import Agent
+from retinue.contract.definition import CallSite
 from retinue.contract.finding import Finding
 
 __all__ = ["Loaded"]
@@ -14,10 +15,12 @@ class Loaded:
 
     Attributes:
         agents: Those without an error; the others are in `findings` only.
+        calls: Whom the file calls in its turn, when it is a skill or a command (K23).
     """
 
     agents: tuple[Agent, ...] = ()
     findings: tuple[Finding, ...] = ()
+    calls: tuple[CallSite, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:

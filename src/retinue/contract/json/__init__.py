@@ -5,6 +5,7 @@ surrogates. Not a JSON Schema validator (`contract.schema`) and not a lenient re
 try is `repair`, and it only strips what stands around a single whole object.
 """
 
+from ._places import places
 from ._read import loads
 from ._refusal import MAX_BYTES, MAX_DEPTH, Reason
 from ._repair import repair
@@ -19,6 +20,7 @@ __all__ = [
     "Reason",
     "dumps",
     "loads",
+    "places",
     "pointer",
     "repair",
 ]

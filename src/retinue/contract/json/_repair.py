@@ -10,7 +10,7 @@ from ._read import decoded, loads
 from ._refusal import MAX_BYTES, MAX_DEPTH, Reason, refusal
 from ._value import JsonObject
 
-__all__ = ["repair"]
+__all__ = ["next_object", "repair"]
 
 _START: Final = re.compile(r'\{[ \t\n\r]*+["}]')
 _OPENING: Final = re.compile(r"(?<![^\n])[ \t]{0,3}(`{3,}+|~{3,}+)[^\n`]*\n\s*+\Z")
@@ -29,11 +29,11 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
     from ._scan import Scanner  # noqa: PLC0415 - as in `_read`: rarely needed, slow to import
 
     text = decoded(text, max_bytes=max_bytes)
-    start = _next_object(text, 0)
+    start = next_object(text, 0)
     if start is None:
         raise refusal(text, 0, "no_object", "the text holds no JSON object")
     end = Scanner(text, start=start, max_depth=max_depth).value()
-    second = _next_object(text, end)
+    second = next_object(text, end)
     if second is not None:
         raise refusal(text, second, "two_objects", "a second JSON object starts")
     before, after = text[:start], text[end:]
@@ -42,7 +42,8 @@ def repair(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
     return cast("JsonObject", value), _stripped(before, after)
 
 
-def _next_object(text: str, offset: int) -> int | None:
+def next_object(text: str, offset: int) -> int | None:
+    """Where the next thing that looks like a JSON object starts, from `offset` on."""
     found = _START.search(text, offset)
     return found.start() if found else None
 

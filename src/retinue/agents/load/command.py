@@ -1,0 +1,129 @@
+"""Slash commands (`.claude/commands/**/*.md`): a prompt with placeholders, front matter optional.
+
+A command `/git:sync` becomes the agent `command_git_sync`, so that it and an agent or a skill of the same name live
+side by side. What a command would have run or read when it is expanded is text here: nothing in it is executed, no
+file is opened.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from retinue.contract import names
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding
+from retinue.contract.json import JsonValue
+from retinue.errors import ParseError
+
+from .arguments import arguments_of
+from .call_sites import call_sites
+from .definition import prompted_skill
+from .document import decode, finding_of
+from .fields import Fields
+from .front import Front, read_front
+from .loaded import Loaded
+from .naming import read_model
+from .prompted import Prompted
+from .skill import FILES
+
+__all__ = ["COMMAND", "COMMANDS_FOLDER", "command_name", "load_command"]
+
+COMMANDS_FOLDER: Final = "commands"
+COMMAND: Final = "command"
+"""Where `extras` says what is typed: `/git:sync`."""
+
+_MOST_SAID: Final = 20
+_LONGEST_DESCRIPTION: Final = 200
+_SHELL: Final = re.compile(r"!`([^`\n]{1,1000})`")
+_REFERENCE: Final = re.compile(r"(?<![\w`@/.])@((?:\.{1,2}/|~/|/)?[A-Za-z0-9_][A-Za-z0-9_./-]{0,200})")
+
+
+def command_name(file: str) -> str:
+    """What is typed to call the command in `file`: its path below `commands`, folders before colons (`/git:sync`)."""
+    parts = PurePosixPath(file).with_suffix("").parts
+    folders = [at for at, part in enumerate(parts[:-1]) if part == COMMANDS_FOLDER]
+    return "/" + ":".join(parts[folders[0] + 1 :] if folders else parts[-1:])
+
+
+def load_command(data: bytes, *, file: str) -> Loaded:
+    """Read the command in `data`. What is wrong becomes findings; with an error there is no agent.
+
+    Args:
+        data: The content of the file.
+        file: What findings and the definition's `source` call it; its path below `commands` is the command's name.
+    """
+    try:
+        front = read_front(data, file=file, required=False, hinted=True)
+    except ParseError as error:
+        return Loaded(findings=(finding_of(error, file=file),))
+    if not isinstance(front.value, dict):
+        message = "The front matter must be lines with `description:` and so on."
+        return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
+    findings = list[Finding]()
+    fields = Fields(front.document, front.value, path="", findings=findings)
+    definition = _definition(fields, front, command_name(file))
+    if definition is not None and not front.body:
+        message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
+        fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
+    findings += _about_shell(front)
+    findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
+    if fields.failed or definition is None:
+        return Loaded(findings=tuple(findings))
+    calls = call_sites(decode(data), file=file)
+    return Loaded(agents=(Prompted(definition),), findings=tuple(findings), calls=calls)
+
+
+def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
+    folded = names.fold(typed.removeprefix("/"))
+    hint = " ".join(fields.texts("argument_hint") or ())
+    description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
+    tier, model = read_model(fields)
+    taken = arguments_of(hint, front.body)
+    name = f"{COMMAND}_{folded}" if folded else None
+    if name is None:
+        message = f"The file's name {typed[:100]!r} is no name."
+        fields.say("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
+    skill = prompted_skill(fields, name=name, description=description, input_schema=taken.schema, free=taken.free)
+    facts: dict[str, object] = {
+        "name": name or "unnamed",
+        "description": description,
+        "tier": tier,
+        "model": model,
+        "tools": fields.texts("allowed_tools", spaced=True),
+        "instructions": front.body or None,
+        "source": fields.source,
+        "skills": (skill,) if skill else None,
+    }
+    fields.keep_rest()
+    files = list(dict.fromkeys(_files(front.body)))
+    extras = {**fields.extras, COMMAND: typed, "argument-hint": hint or None, FILES: list[JsonValue](files) or None}
+    facts["extras"] = {key: value for key, value in extras.items() if value is not None}
+    return fields.build(Definition, facts) if skill else None
+
+
+def _first_line(body: str) -> str:
+    """The first line of the prompt that says something, as a description; what programs show without one."""
+    lines = (line.strip().lstrip("#").strip() for line in body.split("\n"))
+    line = next(filter(None, lines), "")
+    return line if len(line) <= _LONGEST_DESCRIPTION else f"{line[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
+
+
+def _files(body: str) -> Iterator[str]:
+    """The files that the prompt refers to with `@`; a word without a stroke or a dot is somebody's name."""
+    for found in _REFERENCE.finditer(body):
+        path = found[1].rstrip("./-")
+        if "/" in path or "." in path:
+            yield path
+
+
+def _about_shell(front: Front) -> Iterator[Finding]:
+    for count, found in enumerate(_SHELL.finditer(front.body)):
+        if count == _MOST_SAID:
+            return
+        yield front.about_body(
+            "load/shell-text",
+            f"{found[0][:100]!r} is text here: Retinue runs no command out of a file.",
+            offset=found.start(),
+            fix="Give the agent a tool for it, or put the output into the request.",
+        )

@@ -1,0 +1,125 @@
+"""A Markdown definition as it was read: front matter as strict YAML, body, and where both stand.
+
+Knows nothing of what the keys mean; that differs between agents, skills and commands.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.json import JsonValue
+from retinue.errors import ParseError
+
+from .behaviour import read_behaviour
+from .document import Document, Place, decode, refusal
+
+__all__ = ["Front", "about_behaviour", "read_front"]
+
+_FENCE: Final = "---"
+_HINT: Final = "Start the file with `---`, lines with `name:` and `description:`, and `---` again."
+_ARGUMENT_HINT: Final = re.compile(r"^(argument-hint:[ \t]*)(\[[^\n]*\][^\n]*?)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Front:
+    """One Markdown file in two parts.
+
+    Attributes:
+        document: The front matter and its places; an empty object when there is none.
+        body: What follows it, without blank lines around.
+        body_line: The line on which the body begins.
+    """
+
+    document: Document
+    body: str
+    body_line: int
+
+    @property
+    def value(self) -> JsonValue:
+        """What the front matter says."""
+        return self.document.value
+
+    def about_body(
+        self, rule: str, message: str, *, offset: int, severity: Severity = "info", fix: str = ""
+    ) -> Finding:
+        """Say something about the place in the body that is `offset` characters in."""
+        before = self.body[:offset]
+        return Finding(
+            rule=rule,
+            message=message,
+            severity=severity,
+            file=self.document.file,
+            line=self.body_line + before.count("\n"),
+            column=offset - before.rfind("\n"),
+            fix=fix,
+        )
+
+
+def read_front(data: bytes, *, file: str, required: bool = True, hinted: bool = False) -> Front:
+    """Part the file in `data` into front matter and body.
+
+    Args:
+        data: The content of the file.
+        file: What findings call it.
+        required: Whether it must have front matter.
+        hinted: Whether `argument-hint: [a] [b]` is a text here, as those who write it mean; YAML takes it for a list.
+
+    Raises:
+        ParseError: It is no text, its front matter is missing, has no end, is empty or no strict YAML.
+    """
+    lines = decode(data).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if lines[0].rstrip() != _FENCE:
+        if required:
+            raise refusal("The file has no front matter.", hint=_HINT)
+        return _front({}, {}, lines, after=0, file=file)
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() in {_FENCE, "..."}:
+            text = "\n".join(lines[1:number])
+            value, places = _read_yaml(_with_hint_quoted(text) if hinted else text, required=required)
+            return _front(value, places, lines, after=number + 1, file=file)
+    raise refusal("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
+
+
+def _front(value: JsonValue, places: dict[str, Place], lines: list[str], *, after: int, file: str) -> Front:
+    """The file whose body begins after so many lines."""
+    blank = 0
+    for line in lines[after:]:
+        if line.strip():
+            break
+        blank += 1
+    body = "\n".join(lines[after:]).strip()
+    return Front(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1)
+
+
+def _read_yaml(text: str, *, required: bool) -> tuple[JsonValue, dict[str, Place]]:
+    if not text.strip():
+        if required:
+            raise refusal("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
+        return {}, {}
+    from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
+
+    return read_yaml(text, first_line=2)
+
+
+def _with_hint_quoted(text: str) -> str:
+    return _ARGUMENT_HINT.sub(lambda found: found[1] + json.dumps(found[2]), text)
+
+
+def about_behaviour(front: Front) -> list[Finding]:
+    """What a behaviour should hold and this one does not (H8). Never an error: the agent can still be asked."""
+    if not front.body:
+        return [
+            front.document.finding(
+                "load/no-instructions",
+                "The body is empty: the agent has no instructions.",
+                severity="warning",
+                fix="Say its role, its steps, its output format and its quality criteria.",
+            )
+        ]
+    missing = read_behaviour(front.body).missing
+    if not missing:
+        return []
+    message = f"The behaviour says nothing of {', '.join(missing)}."
+    return [front.document.finding("load/thin-behaviour", message, severity="info", fix="Add a section for each.")]

@@ -1,0 +1,79 @@
+"""What an agent is called, in which version, and what it runs on: the same words in every definition file."""
+
+from retinue.contract import names
+from retinue.contract.definition import Tier, read_tier
+from retinue.contract.json import JsonObject
+from retinue.contract.version import Version, split_versioned_name
+from retinue.errors import InvalidInput
+
+from .fields import Fields
+
+__all__ = ["read_model", "read_name", "read_version", "wire_names"]
+
+
+def read_name(fields: Fields) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """Canonical name, version and aliases: `x_v2` is major 2 of `x` (C11); other conventions become aliases (C46)."""
+    said, version = fields.text("name", required=True), fields.text("version")
+    aliases = fields.texts("aliases") or ()
+    if not said:
+        return None, version, aliases
+    name, major = split_versioned_name(names.fold(said))
+    if not name:
+        fields.say(
+            "load/bad-name", f"{said!r} is no name.", path=fields.path("name"), fix="Use letters, digits and `_`."
+        )
+    if major is not None and version and version.partition(".")[0] != str(major):
+        message = f"The name {said!r} says major {major}, but `version` says {version!r}."
+        fields.say("load/version-differs", message, path=fields.path("version"), fix="Let both say the same.")
+    if major is not None and not version:
+        version = f"{major}.0"
+    return name, version, tuple(dict.fromkeys((*aliases, *((said,) if names.fold(said) != said else ()))))
+
+
+def wire_names(fields: Fields, file_name: str | None, *, known: tuple[str | None, ...]) -> JsonObject:
+    """What each dialect calls it. Spec 002 refers to an agent by its file, so a file of another name is one of them."""
+    said = fields.object("wire_names") or {}
+    if file_name is None or _bare(file_name) in {_bare(name) for name in known if name}:
+        return said
+    return {"task_signal": file_name, **said}
+
+
+def _bare(name: str) -> str:
+    return split_versioned_name(names.fold(name))[0]
+
+
+def read_version(fields: Fields) -> str | None:
+    """The version, where the format has no rule for it: what we cannot compare is kept aside, with a warning (C35)."""
+    said = fields.peek("version")
+    if said is None or (isinstance(said, str) and _is_version(said.strip())):
+        return fields.text("version")
+    fields.say(
+        "load/version",
+        f"{said!r} is no version we can compare; it is kept in `extras`."[:300],
+        path=fields.path("version"),
+        severity="warning",
+        fix='Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH` in quotes, as in "1.0".',
+    )
+    fields.keep("version")
+    return None
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version.parse(text)
+    except InvalidInput:
+        return False
+    return True
+
+
+def read_model(fields: Fields) -> tuple[Tier | None, str | None]:
+    """Tier and full model id. `haiku`, `sonnet`, `opus` are tiers, `inherit` leaves both open, else it is an id."""
+    said, word = fields.text("model"), fields.text("tier")
+    tier = read_tier(word) if word else None
+    if word and not tier:
+        message = f"`tier` must be `small`, `medium` or `large`, not {word!r}."
+        fields.say("load/value", message, path=fields.path("tier"), fix="A model id goes into `model`.")
+    if not said or said.lower() == "inherit":
+        return tier, None
+    named = read_tier(said)
+    return (tier or named, None) if named else (tier, said)

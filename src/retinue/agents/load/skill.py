@@ -1,0 +1,141 @@
+"""Skills (`<name>/SKILL.md`): YAML front matter with six keys in kebab-case, the body as the instructions.
+
+A skill becomes an agent of one skill that takes a `task`. The files beside it are listed, not read.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from retinue.contract import names
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.errors import ParseError
+
+from .call_sites import call_sites
+from .definition import TASK_SCHEMA, prompted_skill
+from .document import decode, finding_of
+from .fields import Fields
+from .front import Front, read_front
+from .loaded import Loaded
+from .naming import read_model, read_name, read_version
+from .prompted import Prompted
+
+__all__ = ["FACTS", "FILES", "MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "SKILL_NAME", "load_skill"]
+
+SKILL_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_NAME: Final = 64
+MAX_DESCRIPTION: Final = 1_024
+MAX_COMPATIBILITY: Final = 500
+
+FILES: Final = "files"
+"""Where `extras` lists the files beside a skill, and those that a command refers to."""
+
+FACTS: Final = ("version", "category", "tags", "aliases", "tier", "model")
+"""What the free `metadata` of a skill may say that we have a word for; lists stand between commas."""
+
+
+def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> Loaded:
+    """Read the skill in `data`. What is wrong becomes findings; with an error there is no agent.
+
+    What breaks a rule of the format and can still be used is a warning: other programs take it too.
+
+    Args:
+        data: The content of `SKILL.md`.
+        file: What findings and the definition's `source` call it; the folder in it should have the skill's name.
+        files: The files beside it, relative to its folder.
+    """
+    try:
+        front = read_front(data, file=file, hinted=True)
+    except ParseError as error:
+        return Loaded(findings=(finding_of(error, file=file),))
+    if not isinstance(front.value, dict):
+        message = "The front matter must be lines with `name:`, `description:` and so on."
+        return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
+    findings = list[Finding]()
+    fields = Fields(front.document, front.value, path="", findings=findings)
+    _judge(fields, folder=PurePosixPath(file).parent.name)
+    definition = _definition(fields, front, files)
+    if definition is not None and not front.body:
+        message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
+        fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
+    findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
+    if fields.failed or definition is None:
+        return Loaded(findings=tuple(findings))
+    calls = call_sites(decode(data), file=file)
+    return Loaded(agents=(Prompted(definition),), findings=tuple(findings), calls=calls)
+
+
+def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definition | None:
+    known, rest = _metadata(fields)
+    more = fields.inside(known, path=fields.path("metadata"))
+    version = read_version(fields) or read_version(more)
+    name, major, spellings = read_name(fields)
+    description = fields.text("description", required=True)
+    tier, model = read_model(more if fields.peek("model") is None else fields)
+    skill = prompted_skill(fields, name=name, description=description, input_schema=TASK_SCHEMA)
+    facts: dict[str, object] = {
+        "name": name or "unnamed",
+        "version": version or major,
+        "description": description or "-",
+        # Kebab-case is how this format spells a name, so that is no alias (C46).
+        "aliases": (
+            *(more.texts("aliases", split=True) or ()),
+            *(each for each in spellings if each != names.to_kebab(each)),
+        ),
+        "category": more.text("category"),
+        "tags": more.texts("tags", split=True),
+        "tier": tier,
+        "model": model,
+        "tools": fields.texts("allowed_tools", spaced=True),
+        "instructions": front.body or None,
+        "source": fields.source,
+        "skills": (skill,) if skill else None,
+    }
+    fields.keep("license", "compatibility")
+    fields.keep_rest()
+    extras = {**fields.extras, "metadata": rest or None, FILES: list[JsonValue](files) or None}
+    facts["extras"] = {key: value for key, value in extras.items() if value is not None}
+    return fields.build(Definition, facts) if skill else None
+
+
+def _metadata(fields: Fields) -> tuple[JsonObject, JsonObject]:
+    """What the metadata says that we have a word for, and the rest of it."""
+    value = fields.object("metadata") or {}
+    for key, each in value.items():
+        if not isinstance(each, str):
+            message = f"`metadata` holds texts, and {key!r} is none."
+            path, fix = fields.path("metadata"), "Put it in quotes."
+            fields.say("load/skill-metadata", message, path=path, severity="warning", fix=fix)
+    known = {key: each for key, each in value.items() if key in FACTS and isinstance(each, str)}
+    return known, {key: each for key, each in value.items() if key not in known}
+
+
+def _judge(fields: Fields, *, folder: str) -> None:
+    """What the format asks of its keys, beyond their types."""
+    said = {key: fields.peek(key) for key in ("name", "description", "compatibility")}
+    texts = {key: value.strip() for key, value in said.items() if isinstance(value, str)}
+    _judge_name(fields, texts, folder=folder)
+    for key, most in (("description", MAX_DESCRIPTION), ("compatibility", MAX_COMPATIBILITY)):
+        length = len(texts.get(key, ""))
+        if length > most:
+            message = f"The {key} has {length:,} characters; {most:,} are allowed in a skill."
+            fix = "Move the details into the body."
+            fields.say(f"load/skill-{key}", message, path=fields.path(key), severity="warning", fix=fix)
+
+
+def _judge_name(fields: Fields, texts: Mapping[str, str], *, folder: str) -> None:
+    name = texts.get("name")
+    if not name:
+        return
+    path = fields.path("name")
+    if not SKILL_NAME.fullmatch(name) or len(name) > MAX_NAME:
+        message = f"{name[:100]!r} is no name of a skill: small letters, digits and single hyphens, at most {MAX_NAME}."
+        kebab = names.to_kebab(name)[:MAX_NAME].strip("-")
+        fix = f"Call it {kebab!r}." if kebab else "Use small letters, digits and hyphens."
+        fields.say("load/skill-name", message, path=path, severity="warning", fix=fix)
+    if folder and folder != name:
+        message = f"The skill is called {name[:100]!r} and its folder {folder!r}."
+        fields.say("load/skill-folder", message, path=path, severity="warning", fix="Let both have the same name.")

@@ -1,0 +1,272 @@
+"""A command line as an agent: the request on its stdin, the answer on its stdout, no shell in between.
+
+What the answer says is read by the boundary, like any agent's. Here is only what a program says beside its answer: its
+exit status, its stderr, the signal that ended it, and that it said too much.
+"""
+
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from retinue.agents.port import Reply, RunContext
+from retinue.contract.definition import Definition
+from retinue.contract.event import Body
+from retinue.contract.fault import Fault
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.result import Warned
+from retinue.contract.task import Task
+from retinue.errors import AccessDenied, FaultCode, InvalidInput, OutputInvalid
+from retinue.tools.process import clean_environment, find_program
+
+from .asking import Form, Request, request_for, unsaid
+from .definition import canonical, made_definition, name_of
+from .process import Said, run_program
+
+__all__ = ["MAX_BYTES", "CommandAgent", "split_command"]
+
+MAX_BYTES: Final = 8 * 2**20
+"""What a program may say at most, unless somebody says otherwise."""
+
+_TOLD: Final = 2_000
+"""Characters of stderr that go into a fault or a result: the last ones."""
+
+
+def split_command(command: str) -> tuple[str, ...]:
+    """The words of a command line as a shell would split them; nothing is expanded, no variable, no pattern, no pipe.
+
+    Raises:
+        InvalidInput: It is empty, or a quotation does not end.
+    """
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise InvalidInput(f"{command[:200]!r} is no command: {error}.", hint="End every quotation.") from None
+    if not words:
+        raise InvalidInput("The command is empty.", hint="Name a program and its arguments.")
+    return words
+
+
+class CommandAgent:
+    """Any program that reads a request and prints an answer.
+
+        reviewer = CommandAgent("my-reviewer --json", dialect="markdown_json")
+        result = await retinue.call(reviewer, "Review the last change")
+
+    Its time is the boundary's: when that is up, or the call is cancelled, the program and everything it started are
+    ended. It gets a clean environment: where programs are, whose home it is, and the variables named here.
+
+    Args:
+        argv: The program and its arguments; a text is split as by `split_command`.
+        name: What the agent is called; after the program, or the script it is given, when absent.
+        dialect: What it speaks; without one it is asked in words and its text is the answer.
+        definition: What it says of itself, when that is known: skills with schemas. Without a dialect it is then asked
+            with its parameters as JSON.
+        cwd: Where it runs; in the workspace when absent, and without one where this program runs.
+        environment: Names of the variables it may see beside the usual ones, such as a key it needs.
+        max_bytes: How much it may say on stdout; more is refused.
+
+    Raises:
+        InvalidInput: The command or the name is none, or name and dialect do not agree with the definition.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str] | str,
+        *,
+        name: str | None = None,
+        dialect: DialectName | None = None,
+        definition: Definition | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        environment: Sequence[str] = (),
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._argv = split_command(argv) if isinstance(argv, str) else tuple(argv)
+        if not self._argv or any("\0" in word for word in self._argv) or not self._argv[0]:
+            raise InvalidInput("The command names no program.", hint="Name a program and its arguments.")
+        self._form: Form = "words" if definition is None else "json"
+        self._cwd = None if cwd is None else os.fspath(cwd)
+        self._environment = tuple(environment)
+        self._max_bytes = max_bytes
+        if definition is None:
+            about = f"The program `{Path(self._argv[0]).name}`, run as a command."
+            called = canonical(name) if name else name_of(self._argv)
+            definition = made_definition(called, about=about, dialect=dialect, effects=("read", "write", "network"))
+        elif (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
+            raise InvalidInput(
+                f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
+            )
+        self._definition = definition
+
+    def __repr__(self) -> str:
+        return f"<command {shlex.join(self._argv)}>"
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The program and its arguments."""
+        return self._argv
+
+    @property
+    def definition(self) -> Definition:
+        """What is known of it."""
+        return self._definition
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """Run the program once.
+
+        Raises:
+            NotInstalled: It is not there.
+            AccessDenied: It may not be run.
+            OutputInvalid: It said more than it may.
+            InvalidInput: Its dialect cannot say the request.
+        """
+        request = request_for(task, run.correction, self._definition, form=self._form)
+        cwd = self._folder(run)
+        said = await run_program(
+            [self._program(cwd), *self._argv[1:]],
+            cwd=cwd,
+            env=self._variables(),
+            stdin=request.text.encode("utf-8", "replace"),
+            max_bytes=self._max_bytes,
+            hear=_hearing(self._definition.dialect, run.emit),
+        )
+        return self._reply(said, request)
+
+    # What it is given.
+
+    def _folder(self, run: RunContext) -> str:
+        if self._cwd is not None:
+            return self._cwd
+        try:
+            return str(run.workspace.root)
+        except AccessDenied:
+            return os.getcwd()  # noqa: PTH109 - a text is what is wanted
+
+    def _program(self, cwd: str) -> str:
+        """The program's path. A bare name is looked up where programs are, and never in the folder itself."""
+        name = self._argv[0]
+        if "/" in name:
+            return os.path.join(cwd, os.path.expanduser(name))  # noqa: PTH111, PTH118 - texts in, a text out
+        return find_program(name) or name
+
+    def _variables(self) -> dict[str, str]:
+        named = {name: os.environ[name] for name in self._environment if name in os.environ}
+        return clean_environment({"LC_ALL": "C.UTF-8", **named})
+
+    # What it gave.
+
+    def _reply(self, said: Said, request: Request) -> Reply:
+        name, text = self._name, said.stdout.decode("utf-8", "backslashreplace")
+        stderr = said.stderr.decode("utf-8", "replace")[-_TOLD:]
+        if said.flooded:
+            raise OutputInvalid(
+                f"`{name}` said more than {self._max_bytes:,} bytes and was ended.",
+                hint="Say less, or put it into a file and name the file.",
+                detail={"class": "flood", "begins": text[:_TOLD], "stderr": stderr},
+            )
+        warnings = [*self._warnings(said, text), *unsaid(request.losses, dialect=self._definition.dialect or "run_agent")]
+        facts: JsonMapping = {"status": said.status}
+        if stderr.strip():
+            facts["stderr"] = stderr
+        if request.losses:
+            facts["losses"] = [loss.to_json() for loss in request.losses]
+        if said.status and not self._readable(text):
+            fault = _fault_of(said.status, name, stderr)
+            return Reply(
+                outcome="error", fault=fault, content=text, warnings=tuple(warnings), extras={"command": facts}
+            )
+        return Reply(text=text, warnings=tuple(warnings), extras={"command": facts})
+
+    def _warnings(self, said: Said, text: str) -> Iterator[Warned]:
+        name = self._name
+        if missing := [each for each in self._environment if each not in os.environ]:
+            listed = ", ".join(f"`{each}`" for each in missing)
+            yield _warned(f"{listed} of `{name}` is not set here.", "The program ran without it.", "Set it.")
+        if said.outlived:
+            yield _warned(
+                f"`{name}` ended before what it had started; that was ended too.",
+                "What it was doing may be half done.",
+                "Let the program wait for what it starts.",
+            )
+        if said.status and self._readable(text):
+            yield _warned(
+                f"`{name}` {_ended(said.status)} after it had answered.",
+                "The answer counts; what came after it did not end well.",
+                "See its stderr in `extras.command`.",
+            )
+        if not said.status and not text.strip() and self._definition.dialect is None:
+            yield _warned(f"`{name}` ended well and said nothing.", "There is no answer.", "Let it print its answer.")
+
+    def _readable(self, text: str) -> bool:
+        """Whether there is an answer in what it said, although it did not end well. Plain words are none."""
+        if not text.strip():
+            return False
+        from retinue.agents.boundary.spoken import can_be_read  # noqa: PLC0415 - most programs end well
+
+        return can_be_read(text, self._definition)
+
+    @property
+    def _name(self) -> str:
+        return Path(self._argv[0]).name
+
+
+def _warned(message: str, impact: str, recovery: str) -> Warned:
+    return Warned(type="degraded_analysis", message=message, impact=impact, recovery=recovery, synthetic=True)
+
+
+def _hearing(dialect: DialectName | None, emit: Callable[[Body], None]) -> Callable[[bytes], None] | None:
+    """Emits the progress that a program tells while it works; only `task_signal` has words for that (H18, H19)."""
+    if dialect != "task_signal":
+        return None
+    from retinue.dialects.task_signal import EventReader  # noqa: PLC0415 - see above
+
+    reader, rest = EventReader(), bytearray()
+
+    def hear(chunk: bytes) -> None:
+        rest.extend(chunk)
+        *lines, left = bytes(rest).split(b"\n")
+        rest[:] = left
+        for line in lines:
+            for body in reader.feed(line.decode("utf-8", "replace")):
+                emit(body)
+
+    return hear
+
+
+# How it ended.
+
+_STATUSES: Final[Mapping[int, tuple[FaultCode, str]]] = {
+    75: ("unavailable", "It asks to be tried again later."),
+    126: ("access_denied", "Something it calls may not be run: check its permissions."),
+    127: ("missing_file", "Something it calls is not installed, or not where programs are looked for."),
+}
+"""Exit statuses that mean the same everywhere."""
+
+
+def _ended(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def _fault_of(status: int, name: str, stderr: str) -> Fault:
+    """Why there is no answer, by the way the program ended."""
+    code, meant = _STATUSES.get(status, ("internal_error", ""))
+    last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
+    said = f": {last[:300]}" if last else " and gave no answer."
+    if status == -signal.SIGKILL:
+        meant = "The system ends programs like this when memory runs out."
+    hint = meant or ("See what it said in `detail.stderr`." if last else "Run it by hand and see what it says.")
+    return Fault(
+        code=code,
+        message=f"`{name}` {_ended(status)}{said}",
+        hint=hint,
+        suggestions=("Run the command by hand with the same input.",),
+        retryable=code == "unavailable",
+        detail={"class": "exit", "status": status, **({"stderr": stderr} if stderr.strip() else {})},
+    )

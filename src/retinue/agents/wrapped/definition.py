@@ -1,0 +1,90 @@
+"""What is said of a wrapped agent that says nothing of itself: one skill, named like it, that takes a task in words."""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Final
+
+from retinue.contract import names
+from retinue.contract.definition import Definition, Effect, Skill
+from retinue.contract.json import JsonObject
+from retinue.contract.model import DialectName
+from retinue.errors import InvalidInput
+
+__all__ = ["canonical", "made_definition", "name_of"]
+
+_TAKES: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "task": {"type": "string", "minLength": 1, "description": "What to do, in full sentences."},
+        "target": {"type": "string", "description": "What to do it on: a path, a name."},
+        "context": {"type": "string", "description": "What to know beside it."},
+    },
+    "required": ["task"],
+    "additionalProperties": True,
+}
+_LONGEST: Final = 64
+_INTERPRETER: Final = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|bash|dash|zsh|sh|deno|bun|uv|uvx|npx|env)[\d.]*")
+_SCRIPT_WORDS: Final = frozenset({"run", "exec", "tool"})
+"""Words that stand between an interpreter and its script: `uv run agent.py`."""
+
+
+def made_definition(
+    name: str, *, about: str, dialect: DialectName | None, effects: tuple[Effect, ...] = ()
+) -> Definition:
+    """The definition of an agent of which only the name and the dialect are known.
+
+    Args:
+        name: A canonical name.
+        about: What it is, as the beginning of a sentence.
+        dialect: What it speaks.
+        effects: What it may touch outside itself.
+    """
+    speaks = f" in `{dialect}`" if dialect else " as it gives it"
+    description = f"{about} Use when it is asked for by name. Returns its answer{speaks}."
+    skill = Skill(
+        name=name,
+        description=description,
+        input_schema=_TAKES,
+        instruction_field="task",
+        target_field="target",
+        effects=effects,
+    )
+    return Definition(name=name, description=description, skills=(skill,), dialect=dialect)
+
+
+def canonical(name: str) -> str:
+    """`name` as a canonical one.
+
+    Raises:
+        InvalidInput: Nothing of it can stand in a name.
+    """
+    folded = names.fold(name)[:_LONGEST].strip("_")
+    if not folded:
+        raise InvalidInput(f"{name[:80]!r} is no name.", hint="Use letters and digits.")
+    return folded if folded[0].isalpha() else f"agent_{folded}"[:_LONGEST].strip("_")
+
+
+def name_of(argv: Sequence[str]) -> str:
+    """What to call the agent behind a command line: its program, or the script that an interpreter is given."""
+    program = PurePath(argv[0]).name
+    said = _script(argv[1:]) if _INTERPRETER.fullmatch(program) else None
+    for candidate in (said, PurePath(program).stem, "command"):
+        if candidate and names.fold(candidate):
+            return canonical(candidate)
+    return "command"
+
+
+def _script(words: Sequence[str]) -> str | None:
+    """The script among the words of an interpreter; None when the code itself stands there."""
+    for at, word in enumerate(words):
+        if word in {"-c", "-e"}:
+            return None
+        if word == "-m":
+            return words[at + 1].rpartition(".")[2] if at + 1 < len(words) else None
+        if not word.startswith("-") and "=" not in word and word not in _SCRIPT_WORDS:
+            nested = PurePath(word)
+            if _INTERPRETER.fullmatch(nested.name):
+                return _script(words[at + 1 :])
+            return nested.stem
+    return None

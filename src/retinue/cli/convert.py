@@ -1,0 +1,160 @@
+"""`retinue convert`: a message of one dialect, said in another, and what that loses."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.message import DIALECT_WORDS, Asked, Message, Refused, dialect_names, message_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.contract.finding import Level, Loss
+    from retinue.dialects.port import Dialect, Kind, Rendered
+    from retinue.errors import InvalidInput
+
+__all__ = ["command"]
+
+
+@click.command("convert")
+@click.option(
+    "--from",
+    "source",
+    metavar="NAME",
+    shell_complete=dialect_names,
+    help=f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]",
+)
+@click.option(
+    "--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="What it is to speak."
+)
+@click.option("--form", metavar="NAME", help="Which of that dialect's forms is written. [default: the usual one]")
+@click.option("--strict", is_flag=True, help="Fail when anything is lost, and write nothing.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the message into this file, in place of stdout.",
+)
+@message_options
+def command(
+    *,
+    file: str,
+    source: str | None,
+    target: str,
+    form: str | None,
+    strict: bool,
+    output: Path | None,
+    kind: "Kind | None",
+    level: "Level",
+    agent: str | None,
+    skill: str | None,
+    task_id: str,
+    as_json: bool,
+) -> int:
+    """Say the message in FILE (or on stdin) in another dialect.
+
+    The message goes to stdout. What it was taken for, what is wrong with it, and every field that the other dialect has
+    no word for, to stderr. Exits 6 when it is refused; with --strict also when anything is lost.
+
+    \b
+      retinue convert answer.json --to task_signal
+      retinue convert --from markdown_json --to tool_use --strict --json < request.md
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.app import tell_error
+    from retinue.cli.delivery import check_output
+    from retinue.cli.message import dialect_of, read_message
+    from retinue.dialects.messages import render
+    from retinue.errors import InvalidInput
+
+    writer = dialect_of(target)
+    if output is not None:
+        check_output(output)
+    asked = Asked(file, level, source, kind, agent, skill, task_id, option="--from")
+    message = read_message(asked)
+    if isinstance(message, Refused):
+        return message.tell(machine=as_json)
+    _check_form(writer, message.kind, form)
+    try:
+        rendered = render(writer, message.kind, message.parsed.value, form=form, correction=message.parsed.correction)
+    except InvalidInput as error:
+        return tell_error(error, Exit.INVALID, machine=as_json)
+    if strict and rendered.losses:
+        if not as_json:
+            _tell_losses(rendered.losses)
+        return tell_error(_lossy(rendered, writer), Exit.INVALID, machine=as_json)
+    _deliver(message, rendered, writer, output, as_json=as_json)
+    return Exit.OK
+
+
+def _check_form(writer: "Dialect", kind: "Kind", form: str | None) -> None:
+    """See that what was asked for on the command line is there.
+
+    Raises:
+        InvalidInput: The dialect has no such messages, or no such form of them.
+    """
+    from retinue.contract.names import nearest
+    from retinue.dialects.messages import forms, writable
+    from retinue.errors import InvalidInput
+
+    kinds = writable(writer)
+    if kind not in kinds:
+        hint = f"It writes: {', '.join(kinds)}."
+        raise InvalidInput(f"`{writer.NAME}` writes no {kind} messages.", hint=hint, suggestions=kinds)
+    there = forms(writer, kind)
+    if form is not None and form not in there:
+        near = nearest(form, there)
+        hint = (
+            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a {kind} as: {', '.join(there) or 'one form'}."
+        )
+        raise InvalidInput(f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=there)
+
+
+def _lossy(rendered: "Rendered", writer: "Dialect") -> "InvalidInput":
+    """That something would be lost, as an error."""
+    from retinue.cli.output import counted
+    from retinue.errors import InvalidInput
+
+    return InvalidInput(
+        f"`{writer.NAME}` cannot say {counted(len(rendered.losses), 'field')} of it, and nothing was written.",
+        hint="Leave out `--strict` to do without, or choose another dialect or form.",
+        path=rendered.losses[0].field,
+        detail={"losses": [loss.to_json() for loss in rendered.losses]},
+    )
+
+
+def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: Path | None, *, as_json: bool) -> None:
+    """The message where it was asked for, and what there is to say about it."""
+    from retinue.cli.delivery import deliver
+    from retinue.cli.message import tell_findings, tell_reading
+    from retinue.cli.output import echo_json, plain
+
+    text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
+    if as_json:
+        if output is not None:
+            deliver(text, output)
+        echo_json({
+            "from": message.to_json(),
+            "to": {"dialect": writer.NAME, "form": rendered.form},
+            "text": rendered.text,
+            "losses": [loss.to_json() for loss in rendered.losses],
+            "findings": [finding.to_json() for finding in message.findings],
+        })  # fmt: skip
+        return
+    tell_reading(message)
+    tell_findings(message.findings)
+    # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
+    deliver(plain(text) if output is None and sys.stdout.isatty() else text, output)
+    _tell_losses(rendered.losses)
+
+
+def _tell_losses(losses: "Sequence[Loss]") -> None:
+    from retinue.cli.output import safe, tell
+
+    for loss in losses:
+        tell(f"{click.style('lost', fg='yellow', bold=True)}: {safe(loss.field)}: {safe(loss.why)}")
+    if not losses:
+        tell(f"{click.style('whole', fg='green', bold=True)}: nothing is lost")

@@ -1,0 +1,353 @@
+"""One message out of a file or a pipe: which dialect it speaks, what it says, and what is wrong with it.
+
+What a verb makes of it then is the verb's own business: `parse` shows it, `convert` says it again.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from click.shell_completion import CompletionItem
+
+    from retinue.contract.finding import Finding, Level
+    from retinue.dialects.messages import Noun
+    from retinue.dialects.port import Dialect, Kind, Known, Parsed, Sign
+    from retinue.errors import RetinueError
+
+__all__ = [
+    "DIALECT_WORDS",
+    "Asked",
+    "Message",
+    "Refused",
+    "dialect_names",
+    "dialect_of",
+    "message_options",
+    "read_message",
+    "tell_findings",
+    "tell_reading",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DIALECT_WORDS: Final = "tool_use, run_agent, task_signal, markdown_json or agent_http"
+"""The five, for help texts: naming them must not cost loading them."""
+
+_KINDS: Final = ("task", "result", "correction", "definition", "event")
+_NAMES: Final[dict["Kind", str]] = {
+    "task": "a request",
+    "result": "an answer",
+    "correction": "a correction",
+    "definition": "a definition",
+    "event": "news of progress",
+}
+_LONGEST_NAME: Final = 64
+_MOST_OTHERS: Final = 3
+
+
+def message_options(command: F) -> F:
+    """Add FILE and what its reader can be told: `--kind`, `--level`, `--agent`, `--skill`, `--task-id`, `--json`."""
+    kinds = "What it is. [default: what it looks like]"
+    levels = "How strictly it is read. [default: standard]"
+    for option in (
+        json_option,
+        click.option("--task-id", default="", metavar="ID", help="The task it belongs to, where it does not say."),
+        click.option("--skill", metavar="NAME", help="The skill that is meant, where it does not say."),
+        click.option("--agent", metavar="NAME", help="The agent that speaks or is spoken to, where it does not say."),
+        click.option("--level", type=click.Choice(["strict", "standard", "lenient"]), default="standard", help=levels),
+        click.option("--kind", type=click.Choice(_KINDS), help=kinds),
+        click.argument("file", default="-", metavar="[FILE]"),
+    ):
+        command = option(command)
+    return command
+
+
+def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """The five, for the shell."""
+    del context, parameter
+    from click.shell_completion import CompletionItem
+
+    from retinue.dialects import DIALECTS
+
+    return [CompletionItem(name) for name in DIALECTS if name.startswith(incomplete)]
+
+
+def dialect_of(name: str) -> "Dialect":
+    """The dialect called `name`, in any spelling.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    from retinue.contract.names import fold
+    from retinue.dialects import DIALECTS, dialect
+
+    folded = fold(name)
+    return dialect(folded if folded in DIALECTS else name)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was said on the command line about the message.
+
+    Attributes:
+        file: Where it is; `-` is stdin.
+        dialect: What it speaks; None leaves that to the message.
+        option: How the dialect is said here.
+    """
+
+    file: str
+    level: "Level" = "standard"
+    dialect: str | None = None
+    kind: "Kind | None" = None
+    agent: str | None = None
+    skill: str | None = None
+    task_id: str = ""
+    option: str = "--dialect"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as it was read.
+
+    Attributes:
+        sign: Why it is taken for what it is; None when that was said and not seen.
+        others: What else it could be.
+        findings: What was wrong with it and was borne, each with its place.
+    """
+
+    dialect: "Dialect"
+    kind: "Kind"
+    parsed: "Parsed[Noun]"
+    sign: "Sign | None"
+    others: "tuple[Sign, ...]"
+    findings: "tuple[Finding, ...]"
+
+    def to_json(self) -> dict[str, Any]:
+        """As what it was read, without what it says."""
+        facts: dict[str, Any] = {"dialect": self.dialect.NAME, "kind": self.kind, "form": self.parsed.form}
+        if self.sign is not None:
+            facts |= {"certainty": self.sign.certainty, "why": self.sign.why}
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message that was refused, with everything there is to say about it."""
+
+    error: "RetinueError"
+    findings: "tuple[Finding, ...]"
+
+    def tell(self, *, machine: bool) -> Exit:
+        """Say so, and give the exit code."""
+        from retinue.cli.app import tell_error
+
+        if not machine:
+            tell_findings(self.findings)
+        return tell_error(self.error, Exit.INVALID, machine=machine)
+
+
+def read_message(asked: Asked) -> Message | Refused:
+    """The message that is meant, read as what it was said to be, else as what it looks like.
+
+    Raises:
+        UsageError: There is none: nobody pipes one in.
+        UnknownName: No dialect is called that.
+        InvalidInput: The dialect has no messages of that kind, or nobody can be called so.
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+    """
+    from retinue.errors import RetinueError
+
+    reader = None if asked.dialect is None else _reader(asked.dialect, asked.kind)
+    known = _known(asked)
+    data = _bytes_of(asked.file)
+    signs = _signs(data, reader, asked.kind)
+    try:
+        _see_it_is_not_too_large(data)
+        if signs:
+            return _read_as(signs, data, asked, known)
+        if reader is None:
+            raise _unknown(data, asked)
+        return _read_unseen(reader, data, asked, known)
+    except RetinueError as error:
+        findings = _placed(_findings_in(error), data, asked.file)
+        error.detail["findings"] = [finding.to_json() for finding in findings]
+        return Refused(error, findings)
+
+
+def _reader(name: str, kind: "Kind | None") -> "Dialect":
+    """The dialect that is to read messages of `kind`."""
+    from retinue.dialects.messages import readable
+    from retinue.errors import InvalidInput
+
+    reader = dialect_of(name)
+    kinds = readable(reader)
+    if kind is not None and kind not in kinds:
+        hint = f"It reads: {', '.join(kinds)}."
+        raise InvalidInput(f"`{reader.NAME}` has no {kind} messages.", hint=hint, suggestions=kinds)
+    return reader
+
+
+def _known(asked: Asked) -> "Known":
+    """What the command line says that the message need not say."""
+    from retinue.contract.names import fold
+    from retinue.dialects.port import Known
+    from retinue.errors import InvalidInput
+
+    known = Known(task_id=asked.task_id)
+    for option, name in (("agent", asked.agent), ("skill", asked.skill)):
+        if name is None:
+            continue
+        folded = fold(name)
+        if not folded or folded[0].isdigit() or len(folded) > _LONGEST_NAME:
+            hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
+            raise InvalidInput(f"No {option} can be called {name[:100]!r}.", hint=hint, path=f"--{option}")
+        known = replace(known, agent=folded) if option == "agent" else replace(known, skill=folded)
+    return known
+
+
+def _signs(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "tuple[Sign, ...]":
+    from retinue.dialects.detect import detect, weigh
+
+    signs = detect(data) if reader is None else weigh(data, [reader])
+    return tuple(sign for sign in signs if kind in (None, sign.kind))
+
+
+def _read_as(signs: "Sequence[Sign]", data: bytes, asked: Asked, known: "Known") -> Message:
+    """The message as what it most looks like."""
+    from retinue.dialects import dialect
+    from retinue.dialects.messages import parse
+
+    sign, *others = signs
+    reader = dialect(sign.dialect)
+    parsed = parse(reader, sign.kind, data, known=known, level=asked.level)
+    return Message(reader, sign.kind, parsed, sign, tuple(others), _placed(parsed.findings, data, asked.file))
+
+
+def _read_unseen(reader: "Dialect", data: bytes, asked: Asked, known: "Known") -> Message:
+    """A message in which its dialect sees nothing: as what it was said to be, else as an answer or a request."""
+    from retinue.dialects.messages import parse
+    from retinue.errors import RetinueError
+
+    kinds: tuple[Kind, ...] = ("result", "task") if asked.kind is None else (asked.kind,)
+    errors: list[RetinueError] = []
+    for kind in kinds:
+        try:
+            parsed = parse(reader, kind, data, known=known, level=asked.level)
+        except RetinueError as error:
+            errors.append(error)
+        else:
+            return Message(reader, kind, parsed, None, (), _placed(parsed.findings, data, asked.file))
+    raise errors[0]
+
+
+def _unknown(data: bytes, asked: Asked) -> "RetinueError":
+    """Why nothing can be made of the message: it breaks off or breaks JSON, or speaks no dialect."""
+    from retinue.contract import json
+    from retinue.errors import InvalidInput, ParseError
+
+    if data.lstrip()[:1] in {b"{", b"["}:
+        try:
+            json.loads(data)
+        except ParseError as error:
+            return error
+    what = "Nothing in it says which dialect it speaks" if data.strip() else "It is empty"
+    kind = "" if asked.kind is None else f" as {_NAMES[asked.kind]}"
+    return InvalidInput(
+        f"The message cannot be read{kind}. {what}.", hint=f"Name the dialect with `{asked.option}`: {DIALECT_WORDS}."
+    )
+
+
+# The bytes.
+
+
+def _bytes_of(file: str) -> bytes:
+    from retinue.contract.json import MAX_BYTES
+    from retinue.errors import AccessDenied, MissingFile
+
+    if file == "-":
+        if sys.stdin.isatty():
+            raise click.UsageError("There is no message. Name a file, or pipe one in.")
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        with Path(file).open("rb") as opened:  # a pipe will do: `retinue parse <(my-agent …)`
+            return opened.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise MissingFile(f"There is no file {file[:200]!r}.", hint="Name the file that holds the message.") from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
+
+
+def _see_it_is_not_too_large(data: bytes) -> None:
+    from retinue.contract.json import MAX_BYTES
+    from retinue.errors import ParseError
+
+    if len(data) > MAX_BYTES:
+        hint = "Hand large content over as a file, and name it in the message."
+        detail = {"reason": "too_large"}
+        raise ParseError(f"The message has more than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
+
+
+# Findings, and what is told of them.
+
+
+def _findings_in(error: "RetinueError") -> "tuple[Finding, ...]":
+    """All that an error says, the error itself when that is all."""
+    from retinue.contract.finding import Finding
+
+    told: list[dict[str, Any]] = error.detail.get("findings") or []
+    if told:
+        return tuple(Finding(**each) for each in told)
+    line, column = error.detail.get("line"), error.detail.get("column")
+    rule = f"message/{error.detail.get('reason') or error.code}"
+    said = Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint)
+    return (said,)
+
+
+def _placed(findings: "Iterable[Finding]", data: bytes, file: str) -> "tuple[Finding, ...]":
+    """`findings` with the file, and with line and column where a JSON Pointer leads to one."""
+    from retinue.contract.json import places
+
+    found = tuple(findings)
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    where = places(text) if any(each.line is None and each.path for each in found) else {}
+    return tuple(_at(each, where, "stdin" if file == "-" else file) for each in found)
+
+
+def _at(finding: "Finding", where: dict[str, tuple[int, int]], file: str) -> "Finding":
+    path = finding.path
+    while path and path not in where:
+        path = path.rpartition("/")[0]
+    line, column = where.get(path, (None, None)) if finding.line is None and where else (finding.line, finding.column)
+    return finding.model_copy(update={"file": file, "line": line, "column": column})
+
+
+def tell_findings(findings: "Sequence[Finding]") -> None:
+    """Say what is wrong with a message, one finding a paragraph."""
+    from retinue.cli.output import findings_text, tell
+
+    if findings:
+        tell(findings_text(findings))
+
+
+def tell_reading(message: Message) -> None:
+    """Say as what a message was read, how sure that is, and what it could be too."""
+    from retinue.cli.output import safe, tell
+
+    sign = message.sign
+    sure = f"; {sign.certainty}: {safe(sign.why)}" if sign is not None else ", as you said"
+    head = click.style(message.dialect.NAME, bold=True)
+    tell(f"{head}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{sure}")
+    if sign is not None and sign.certainty != "certain":
+        for other in message.others[:_MOST_OTHERS]:
+            tell(f"  or {other.dialect}: {_NAMES[other.kind]}; {other.certainty}: {safe(other.why)}")

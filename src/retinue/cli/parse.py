@@ -1,0 +1,73 @@
+"""`retinue parse`: what a message means."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.message import DIALECT_WORDS, Asked, Message, Refused, dialect_names, message_options
+
+if TYPE_CHECKING:
+    from retinue.contract.finding import Level
+    from retinue.dialects.port import Kind
+
+__all__ = ["command"]
+
+
+@click.command("parse")
+@click.option(
+    "--dialect",
+    "-d",
+    metavar="NAME",
+    shell_complete=dialect_names,
+    help=f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]",
+)
+@message_options
+def command(
+    *,
+    file: str,
+    dialect: str | None,
+    kind: "Kind | None",
+    level: "Level",
+    agent: str | None,
+    skill: str | None,
+    task_id: str,
+    as_json: bool,
+) -> int:
+    """Say what the message in FILE (or on stdin) means, whichever of the five dialects it speaks.
+
+    What it says goes to stdout in the words of the contract; what it was taken for and what is wrong with it, to
+    stderr. Exits 6 when it is refused.
+
+    \b
+      my-agent "count the tests" | retinue parse
+      retinue parse answer.json --dialect markdown_json --level strict --json
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.message import read_message, tell_findings, tell_reading
+    from retinue.cli.outline import outline
+    from retinue.cli.output import echo, echo_json
+
+    message = read_message(Asked(file, level, dialect, kind, agent, skill, task_id))
+    if isinstance(message, Refused):
+        return message.tell(machine=as_json)
+    if as_json:
+        findings = [finding.to_json() for finding in message.findings]
+        echo_json({**message.to_json(), **_said(message), "findings": findings})
+    else:
+        tell_reading(message)
+        said = _said(message)
+        echo(outline(said.pop("noun")))
+        if said:
+            echo(outline(said))
+        tell_findings(message.findings)
+    return Exit.OK
+
+
+def _said(message: Message) -> dict[str, Any]:
+    """What the message says, as JSON data; the correction beside a request that is made again."""
+    from retinue.dialects.messages import to_json
+
+    said: dict[str, Any] = {"noun": to_json(message.parsed.value)}
+    if message.parsed.correction is not None:
+        said["correction"] = message.parsed.correction.to_json()
+    return said

@@ -1,0 +1,61 @@
+"""The requirements, probes and checks of a dialect, found in the folder of its name.
+
+Requirements are data (`requirements.toml`) and frozen: a change of them needs a new version. What is asked and how it
+is judged stands beside them, in `probes` and `checks`.
+"""
+
+import tomllib
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from retinue.conformance.port import Ask, Check, Kit, Requirement
+from retinue.contract.names import nearest
+from retinue.dialects import DIALECTS
+from retinue.errors import UnknownName
+
+if TYPE_CHECKING:
+    from retinue.contract.model import DialectName
+
+__all__ = ["ALL", "kit", "requirements"]
+
+ALL: Final = ("*",)
+"""In place of probes: each of the dialect's."""
+
+
+@cache
+def kit(name: str) -> Kit:
+    """All that the dialect called `name` is judged by, loaded when first used.
+
+    Raises:
+        UnknownName: There is no such dialect; `suggestions` says what there is.
+    """
+    if name not in DIALECTS:
+        said = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
+        raise UnknownName(
+            f"No dialect is called {name[:100]!r}.", hint=f"There is: {', '.join(DIALECTS)}.", suggestions=said
+        )
+    version, required = requirements(name)
+    probes: dict[str, Ask] = import_module(f"{__package__}.{name}.probes").PROBES
+    checks: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
+    return Kit(cast("DialectName", name), version, required, probes, checks)
+
+
+def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
+    """The version of a dialect's requirements, and the requirements, in the order of their file."""
+    text = files(f"{__package__}.{dialect}").joinpath("requirements.toml").read_text(encoding="utf-8")
+    said = tomllib.loads(text)
+    return said["version"], tuple(_requirement(dialect, each) for each in said["requirement"])
+
+
+def _requirement(dialect: str, said: dict[str, Any]) -> Requirement:
+    return Requirement(
+        id=f"{dialect}/{said['id']}",
+        force=said["force"],
+        clause=said["clause"],
+        text=said["text"],
+        rows=tuple(said["rows"]),
+        probes=tuple(said["probes"]),
+        fix=said["fix"],
+    )

@@ -1,0 +1,360 @@
+"""What is looked at in the answers of an agent of spec 003, requirement by requirement."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+
+from retinue.conformance.answers import (
+    ObjectLook,
+    accepted,
+    alike,
+    each,
+    each_object,
+    object_in,
+    shown,
+    unmixed,
+    values_in,
+)
+from retinue.conformance.markdown_json.content import (
+    generic_message,
+    generic_suggestion,
+    outside_path,
+    text_for_boolean,
+    text_for_number,
+    wrong_array,
+    wrong_count,
+)
+from retinue.conformance.port import Check, Exchange
+from retinue.contract import json, spec_exact
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.names import fold, to_kebab
+from retinue.errors import InvalidInput, ParseError
+
+__all__ = ["CHECKS"]
+
+_STATUSES: Final = ("success", "partial", "error")
+_ERROR_TYPES: Final = ("missing_file", "invalid_input", "parse_error", "access_denied", "timeout", "internal_error")
+_WARNING_TYPES: Final = ("missing_data", "degraded_analysis", "incomplete_context")
+_VERSION: Final = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){1,2}")
+_TIMESTAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+_SECRET_FILE: Final = "root:x:0:0"
+
+
+# Every answer.
+
+
+def _any(exchanges: Mapping[str, Exchange]) -> Iterable[str]:
+    """Nothing: that there is an answer to each has been seen before a check is asked."""
+    del exchanges
+    return ()
+
+
+def _json(exchange: Exchange) -> Iterator[str]:
+    try:
+        value = json.loads(exchange.text or "")
+    except ParseError as error:
+        yield f"{error.message} {error.hint}"
+        return
+    if not isinstance(value, dict):
+        yield f"it is JSON, and no object: {shown(value)}"
+
+
+def _status(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") not in _STATUSES:
+        yield f"`status` is {_said(body, 'status')}"
+
+
+def _agent(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    asked, said = exchange.probe.task.agent, body.get("agent")
+    if not isinstance(said, str) or fold(said) != asked:
+        yield f"`agent` is {_said(body, 'agent')}, and `{to_kebab(asked)}` was asked"
+
+
+def _version(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    said = body.get("version")
+    if not isinstance(said, str) or not _VERSION.fullmatch(said):
+        yield f"`version` is {_said(body, 'version')}"
+
+
+def _what(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    name = "error_type" if body.get("status") == "error" else "operation"
+    if not _is_words(body.get(name)):
+        yield f"`{name}` is {_said(body, name)}"
+
+
+def _operation(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    asked, said = exchange.probe.task.skill, body.get("operation")
+    if body.get("status") != "error" and asked and (not isinstance(said, str) or fold(said) != asked):
+        yield f"`operation` is {_said(body, 'operation')}, and `{to_kebab(asked)}` was asked"
+
+
+def _validator(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    said = body.get("agent")  # whether it is the right one is a requirement of its own
+    name = said if isinstance(said, str) else to_kebab(exchange.probe.task.agent)
+    try:
+        spec_exact.agent_contract(body, name)
+    except InvalidInput as error:
+        yield error.message
+
+
+def _required(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    status = body.get("status")
+    owed = [
+        "status",
+        "agent",
+        "version",
+        "metadata",
+        *(["error_type", "message"] if status == "error" else ["operation", "result"]),
+    ]
+    yield from (f"`{name}` is null" for name in owed if name in body and body[name] is None)
+
+
+def _execution_time(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if not _is_count(_metadata(body).get("execution_time_ms")):
+        yield f"`metadata.execution_time_ms` is {_said(_metadata(body), 'execution_time_ms')}"
+
+
+def _file_counts(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    metadata = _metadata(body)
+    for name in ("files_read", "files_written"):
+        if name in metadata and not _is_count(metadata[name]):
+            yield f"`metadata.{name}` is {_said(metadata, name)}"
+
+
+# The spec's own tests, assertion by assertion.
+
+
+def _success_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    yield from _missing(body, "status", "agent", "version", "result", "metadata")
+    if body.get("status") != "success":
+        told = body.get("message")
+        yield f"`status` is {_said(body, 'status')}" + (f": {shown(told)}" if told else "")
+    yield from _agent(body, exchange)
+    taken = _metadata(body).get("execution_time_ms")
+    if not isinstance(taken, int) or isinstance(taken, bool):  # C5: the spec's `isinstance` lets a boolean pass
+        yield f"`metadata.execution_time_ms` is {shown(taken)}, and no integer"
+
+
+def _error_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") != "error":
+        yield f"`status` is {_said(body, 'status')}"
+    yield from _missing(body, "error_type", "message", "recovery_suggestions")
+    suggestions = body.get("recovery_suggestions")
+    if "recovery_suggestions" in body and not (isinstance(suggestions, list) and suggestions):
+        yield f"`recovery_suggestions` is {shown(suggestions)}"
+
+
+def _partial_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") != "partial":
+        return
+    yield from _missing(body, "warnings", "result")
+    if "warnings" in body and not _warnings(body):
+        yield f"`warnings` is {shown(body['warnings'])}"
+    for at, warning in enumerate(_warnings(body)):
+        yield from (
+            f"`warnings[{at}]` has no `{name}`" for name in ("type", "message", "impact") if name not in warning
+        )
+
+
+# Partial envelopes.
+
+
+def _warning_types(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    for at, warning in enumerate(_warnings(body)):
+        if warning.get("type") not in _WARNING_TYPES:
+            yield f"`warnings[{at}].type` is {_said(warning, 'type')}"
+
+
+def _warning_says(name: str) -> ObjectLook:
+    def look(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+        del exchange
+        for at, warning in enumerate(_warnings(body)):
+            if not _is_words(warning.get(name)):
+                yield f"`warnings[{at}].{name}` is {_said(warning, name)}"
+
+    return look
+
+
+def _completeness(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    said = _metadata(body).get("completeness")
+    number = isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said <= 100
+    if body.get("status") == "partial" and not number:
+        yield f"`metadata.completeness` is {_said(_metadata(body), 'completeness')}"
+
+
+def _degrades(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") == "error":
+        yield f"`status` is `error`: {shown(body.get('message'))}"
+
+
+# Error envelopes.
+
+
+def _error_types(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") == "error" and body.get("error_type") not in _ERROR_TYPES:
+        yield f"`error_type` is {_said(body, 'error_type')}"
+
+
+def _error_kind(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("error_type") != "invalid_input":
+        yield f"`error_type` is {_said(body, 'error_type')}"
+
+
+def _error_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") == "error" and not _is_words(body.get("message")):
+        yield f"`message` is {_said(body, 'message')}"
+
+
+def _error_context(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    context = body.get("context")
+    if not isinstance(context, dict):
+        yield f"`context` is {_said(body, 'context')}"
+        return
+    for name in ("operation", "target", "failed_at"):
+        if not isinstance(context.get(name), str):
+            yield f"`context.{name}` is {_said(context, name)}"
+
+
+def _error_timestamp(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    said = _metadata(body).get("error_timestamp")
+    if not isinstance(said, str) or not _TIMESTAMP.fullmatch(said):
+        yield f"`metadata.error_timestamp` is {_said(_metadata(body), 'error_timestamp')}"
+
+
+# Requests that are no good, or odd.
+
+
+def _refused(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    del exchange
+    if body.get("status") != "error":
+        yield f"`status` is {_said(body, 'status')}"
+    yield from _missing(body, "error_type", "message", "recovery_suggestions")
+
+
+def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    if _SECRET_FILE in (exchange.text or ""):
+        yield "the answer holds what is in the file outside"
+    target = exchange.probe.task.target
+    used = [place for place, name, value in values_in(body.get("result")) if value == target and name != "target"]
+    if body.get("status") != "error" and (used or _metadata(body).get("files_read") not in (None, 0)):
+        yield f"`status` is {_said(body, 'status')}, and it read something for that target"
+
+
+def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    target = exchange.probe.task.target or ""
+    broken = {
+        target.encode().decode("latin-1"),
+        target.encode().decode("cp1252", "replace"),
+        target.encode("ascii", "replace").decode(),
+    }
+    for place, _, value in values_in(body):
+        if isinstance(value, str) and ("\ufffd" in value or any(each in value for each in broken)):
+            yield f"`{place}` is {shown(value)}"
+    if body.get("status") not in _STATUSES:
+        yield f"`status` is {_said(body, 'status')}"
+
+
+def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+    bodies = {name: object_in(exchange.text or "") or {} for name, exchange in exchanges.items()}
+    if bodies["unknown_parameter"].get("status") == "error" != bodies["valid"].get("status"):
+        yield f"unknown_parameter: {shown(bodies['unknown_parameter'].get('message'))}"
+
+
+def _corrected(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    yield from _status(body, exchange)
+    yield from _agent(body, exchange)
+    yield from _missing(body, "error_type" if body.get("status") == "error" else "result", "metadata")
+
+
+# Words.
+
+
+def _metadata(body: JsonObject) -> JsonObject:
+    said = body.get("metadata")
+    return said if isinstance(said, dict) else {}
+
+
+def _warnings(body: JsonObject) -> list[JsonObject]:
+    said = body.get("warnings")
+    return (
+        [each if isinstance(each, dict) else cast("JsonObject", {}) for each in said] if isinstance(said, list) else []
+    )
+
+
+def _missing(body: JsonObject, *names: str) -> Iterator[str]:
+    yield from (f"`{name}` is missing" for name in names if name not in body)
+
+
+def _said(body: JsonObject, name: str) -> str:
+    return shown(body[name]) if name in body else "missing"
+
+
+def _is_words(value: JsonValue) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_count(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    f"markdown_json/{name}": check
+    for name, check in {
+        "answers": _any,
+        "json": each(_json),
+        "status": each_object(_status),
+        "agent": each_object(_agent),
+        "version": each_object(_version),
+        "what": each_object(_what),
+        "operation": each_object(_operation),
+        "validator": each_object(_validator),
+        "required": each_object(_required),
+        "execution-time": each_object(_execution_time),
+        "file-counts": each_object(_file_counts),
+        "success-test": each_object(_success_test),
+        "error-test": each_object(_error_test),
+        "partial-test": each_object(_partial_test),
+        "warning-types": each_object(_warning_types),
+        "warning-recovery": each_object(_warning_says("recovery")),
+        "completeness": each_object(_completeness),
+        "degrades": each_object(_degrades),
+        "error-types": each_object(_error_types),
+        "error-kind": each_object(_error_kind),
+        "error-message": each_object(_error_message),
+        "error-context": each_object(_error_context),
+        "error-timestamp": each_object(_error_timestamp),
+        "scores": each_object(text_for_number),
+        "arrays": each_object(wrong_array),
+        "booleans": each_object(text_for_boolean),
+        "counts": each_object(wrong_count),
+        "paths": each_object(outside_path),
+        "messages": each_object(generic_message),
+        "recovery": each_object(generic_suggestion),
+        "impact": each_object(_warning_says("impact")),
+        "invalid-input": each_object(_refused),
+        "hostile-input": each_object(_refused),
+        "outside-path": each_object(_outside),
+        "not-ascii": each_object(_not_ascii),
+        "free-parameters": _free_parameters,
+        "steady": alike("status", "agent", "version", "operation"),
+        "unmixed": unmixed,
+        "corrected": each_object(_corrected),
+        "strict": accepted("markdown_json"),
+    }.items()
+}

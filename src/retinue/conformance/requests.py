@@ -1,0 +1,116 @@
+"""Requests that an agent of any dialect may get: good ones, odd ones, and texts that are no request at all.
+
+What only one dialect knows is in its own `probes`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from retinue.conformance.port import Ask, Asking, Probe
+from retinue.contract.correction import Correction
+
+__all__ = ["GOOD", "HOSTILE", "ODD", "TOGETHER", "marked", "text_probe"]
+
+TOGETHER: Final = ("together_1", "together_2", "together_3")
+"""Probes that are put at the same time, each with a mark of its own."""
+
+_HUGE: Final = 1_000_000
+_DEEP: Final = 20_000
+
+
+def marked(name: str) -> str:
+    """The mark of a probe: a word that stands in no other request."""
+    return f"MARK-{name.upper().replace('_', '-')}"
+
+
+# Requests as they should be.
+
+
+def _valid(asking: Asking) -> Probe:
+    return Probe("valid", asking.task("valid"), "A request as it should be.")
+
+
+def _again(asking: Asking) -> Probe:
+    return Probe("again", asking.task("valid"), "The same request once more.")
+
+
+def _corrected(asking: Asking) -> Probe:
+    correction = Correction(
+        message="The last answer could not be read.",
+        hint="Answer as the format says, and with nothing else.",
+        retry_count=1,
+        max_retries=2,
+        said="Sorry, here is something else.",
+    )
+    task = asking.task("corrected")
+    return Probe("corrected", task, "The request again, because the answer was refused.", correction=correction)
+
+
+def _together(name: str) -> Ask:
+    def ask(asking: Asking) -> Probe:
+        mark = marked(name)
+        task = asking.task(name, target=mark, instruction=f"{asking.instruction} {mark}".strip())
+        return Probe(name, task, "One of several requests at the same time.", group="together")
+
+    return ask
+
+
+GOOD: Final[Mapping[str, Ask]] = {
+    "valid": _valid,
+    "again": _again,
+    "corrected": _corrected,
+    **{name: _together(name) for name in TOGETHER},
+}
+"""`valid`, `again`, `corrected` and those of `TOGETHER`."""
+
+
+# Requests that are read, and mean something odd.
+
+
+def _unknown_skill(asking: Asking) -> Probe:
+    task = asking.task("unknown_skill", skill="invalid_op", target="INVALID")
+    return Probe("unknown_skill", task, "It asks for something that the agent does not do.")
+
+
+def _not_ascii(asking: Asking) -> Probe:
+    words = "Größe-Ωμέγα-日本語-🧭"
+    task = asking.task("not_ascii", target=words, instruction=f"{asking.instruction} {words}".strip())
+    return Probe("not_ascii", task, "It has letters beyond ASCII.")
+
+
+def _unknown_parameter(asking: Asking) -> Probe:
+    parameters = {**asking.parameters, "unheard_of": "a value nobody asked for"}
+    return Probe(
+        "unknown_parameter", asking.task("unknown_parameter", parameters=parameters), "It has one parameter too many."
+    )
+
+
+ODD: Final[Mapping[str, Ask]] = {
+    "unknown_skill": _unknown_skill,
+    "not_ascii": _not_ascii,
+    "unknown_parameter": _unknown_parameter,
+}
+"""`unknown_skill`, `not_ascii` and `unknown_parameter`."""
+
+
+# Texts that are no request.
+
+
+def text_probe(name: str, text: str, about: str) -> Ask:
+    """A probe that sends `text` as it stands."""
+
+    def ask(asking: Asking) -> Probe:
+        return Probe(name, asking.task(name), about, text=text)
+
+    return ask
+
+
+HOSTILE: Final[Mapping[str, Ask]] = {
+    "empty": text_probe("empty", "", "It is empty."),
+    "prose": text_probe("prose", "Hello! Could you have a look at this for me, please?", "It is prose."),
+    "nul": text_probe("nul", "a\0b\x1b[2J\u202ec", "It has NUL and control characters."),
+    "cut_off": text_probe("cut_off", '{"task": {"instruction": "look at', "It is JSON that was cut off."),
+    "deep": text_probe("deep", "[" * _DEEP, "It is nested without end."),
+    "huge": text_probe("huge", "word " * (_HUGE // 5), "It is a megabyte of words."),
+}
+"""`empty`, `prose`, `nul`, `cut_off`, `deep` and `huge`."""

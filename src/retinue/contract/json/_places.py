@@ -1,0 +1,78 @@
+"""Where each part of a JSON text stands, for findings that know only its JSON Pointer.
+
+A second walk over a text that was read already, made when there is something to say about it.
+"""
+
+import json
+from bisect import bisect_right
+
+from ._repair import next_object
+from ._value import pointer
+
+__all__ = ["places"]
+
+
+def places(text: str) -> dict[str, tuple[int, int]]:
+    """Line and column, both from 1, of every member's key and every item, by JSON Pointer; `""` is the value itself.
+
+    The value is what `loads` would read or `repair` would take out of `text`. Empty when it is neither.
+    """
+    begins = text.lstrip(" \t\n\r")[:1]
+    start = 0 if begins in {"{", "["} else next_object(text, 0)
+    if start is None:
+        return {}
+    walk = _Walk(text, start)
+    try:
+        walk.value()
+    except (IndexError, RecursionError, ValueError):
+        return {}
+    starts = [0, *(offset + 1 for offset, character in enumerate(text) if character == "\n")]
+    return {path: _place(starts, offset) for path, offset in walk.offsets.items()}
+
+
+def _place(starts: list[int], offset: int) -> tuple[int, int]:
+    line = bisect_right(starts, offset)
+    return line, offset - starts[line - 1] + 1
+
+
+class _Walk:
+    """One walk over a strict JSON value that notes the offset of every member's key and every item."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self._at = at
+        self._path: list[str | int] = []
+        self._decoder = json.JSONDecoder()
+        self._next()
+        self.offsets: dict[str, int] = {"": self._at}
+
+    def value(self) -> None:
+        """Walk over the value that comes next."""
+        opening = self._next()
+        if opening not in "{[":
+            _, self._at = self._decoder.raw_decode(self._text, self._at)
+            return
+        self._at += 1
+        count = 0
+        while self._next() not in "}]":
+            here = self._at
+            self._path.append(self._key() if opening == "{" else count)
+            self.offsets[pointer(self._path)] = here
+            self.value()
+            self._path.pop()
+            count += 1
+            if self._next() == ",":
+                self._at += 1
+        self._at += 1
+
+    def _key(self) -> str:
+        key, self._at = self._decoder.raw_decode(self._text, self._at)
+        self._next()
+        self._at += 1  # the colon
+        return str(key)
+
+    def _next(self) -> str:
+        """Skip white space and look at the next character."""
+        while self._text[self._at] in " \t\n\r":
+            self._at += 1
+        return self._text[self._at]

@@ -1,0 +1,118 @@
+"""What a new version owes the callers of the one before (spec 000, section 10)."""
+
+from typing import Final
+
+from .rule import Rule
+
+__all__ = ["COMPATIBILITY"]
+
+COMPATIBILITY: Final = (
+    Rule(
+        "compatibility/subject",
+        "error",
+        "Two versions of one agent are compared.",
+        "A new name is a new agent; the old one must stay.",
+        ("A28",),
+        wrong="1.0 is called `weather`, 1.1 `forecast`",
+        right="1.1 is called `forecast` and has the alias `weather`",
+    ),
+    Rule(
+        "compatibility/version",
+        "error",
+        "Versions only go up, and a change raises them.",
+        "Callers negotiate by version.",
+        ("A28", "C11"),
+        wrong="1.0 takes `place`; 1.0, a week later, takes `place` and `days`",
+        right="1.0 takes `place`; 1.1 takes `place` and `days`",
+    ),
+    Rule(
+        "compatibility/skill-removed",
+        "error",
+        "Within a major version no skill goes away.",
+        "Its callers fail.",
+        ("A27", "A28"),
+        wrong="1.0 has `today` and `tomorrow`; 1.1 has `today`",
+        right="1.1 has both, and `tomorrow` is deprecated",
+    ),
+    Rule(
+        "compatibility/name-removed",
+        "error",
+        "Within a major version no alias and no wire name goes away.",
+        "Whoever calls by it fails.",
+        ("A27", "C10"),
+        wrong="1.0 has the alias `forecaster`; 1.1 has none",
+        right="1.1 keeps the alias",
+    ),
+    Rule(
+        "compatibility/field-removed",
+        "error",
+        "Within a major version no input field goes away.",
+        "Callers that send it are refused, or worse, ignored.",
+        ("A27",),
+        wrong="1.0 takes `place` and `days`; 1.1 takes `place`",
+        right="1.1 takes both, and `days` is deprecated",
+    ),
+    Rule(
+        "compatibility/field-required",
+        "error",
+        "Within a major version new fields are optional, and optional ones stay so.",
+        "Callers that do not send it are refused.",
+        ("A27", "C33"),
+        wrong="1.1 takes `unit` too and requires it",
+        right="1.1 takes `unit` too, with a default",
+    ),
+    Rule(
+        "compatibility/narrowed",
+        "error",
+        "Within a major version an input takes whatever it took.",
+        "Values that were right are refused.",
+        ("A27",),
+        wrong='"days": {"maximum": 14} becomes "days": {"maximum": 7}',
+        right='"days": {"maximum": 14} becomes "days": {"maximum": 30}',
+    ),
+    Rule(
+        "compatibility/answer-removed",
+        "error",
+        "Within a major version everything an answer promised stays promised.",
+        "Whoever reads it finds nothing.",
+        ("A27",),
+        wrong="1.0 answers `sky` and `wind`; 1.1 answers `sky`",
+        right="1.1 answers both, and `humidity`",
+    ),
+    Rule(
+        "compatibility/answer-widened",
+        "warning",
+        "Within a major version an answer holds no kinds of values it did not hold before.",
+        "Readers that know the old ones may not cope.",
+        ("A27",),
+        wrong='"sky": {"enum": ["clear", "cloudy"]} gains "hazy"',
+        right="a new field `haze` beside `sky`",
+    ),
+    Rule(
+        "compatibility/undecided",
+        "warning",
+        "A change can be seen to be compatible.",
+        "Alternatives, conditions and patterns can be compared by a person only.",
+        ("A27",),
+        wrong='"pattern": "[a-z]+" becomes "pattern": "[a-z-]+"',
+        right="the same, with a version that was raised after somebody looked",
+    ),
+    Rule(
+        "compatibility/effects",
+        "warning",
+        "Within a major version a skill touches nothing that it did not touch before.",
+        "Somebody allowed it because it only read.",
+        ("A27",),
+        wrong="1.0 reads; 1.1 reads and writes",
+        right="2.0 reads and writes",
+    ),
+    Rule(
+        "compatibility/agent-removed",
+        "error",
+        "An agent that had callers stays, or another answers to its name.",
+        "Whoever calls it is refused. A new major version stands beside the old one.",
+        ("A27", "A28"),
+        wrong="`weather` is there in the old tree, and nobody of that name in the new",
+        right="`weather` stays, says `deprecated: true`, and `forecast` stands beside it",
+    ),
+)

@@ -1,0 +1,9 @@
+"""Findings and verdicts as the files that other programs read: JUnit XML for build servers, SARIF for code scanning.
+
+Text made of values; writing it to a file is the business of `cli/`. How people are shown a finding is there too.
+"""
+
+from .junit import Case, junit
+from .sarif import sarif
+
+__all__ = ["Case", "junit", "sarif"]

@@ -1,0 +1,308 @@
+"""The input block as text: how its lines are read, and how a value is written so that it reads back as it was.
+
+Knows lines, keys and quoting; what a field means is the business of `parse` and `render`. A value is plain text where
+that has one meaning, else a JSON string: so no value can forge a field, a section or the end of the block.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract import json
+from retinue.errors import ParseError
+
+__all__ = [
+    "KEYS",
+    "LISTS",
+    "Block",
+    "Field",
+    "Oddity",
+    "find_blocks",
+    "item_text",
+    "line_text",
+    "prose_text",
+    "unquoted",
+]
+
+KEYS: Final = ("Agent", "Operation", "Target", "Context")
+"""The bold keys of the block, in their order."""
+
+LISTS: Final = ("Optional Parameters", "Correction")
+"""The bold keys with a list below them. The second is ours, for a request that is made again."""
+
+_KNOWN: Final = {key.lower(): key for key in (*KEYS, *LISTS)}
+_FIELD: Final = re.compile(r"\*\*([^*:]{1,64})(:\*\*|\*\*[ \t]*+:)(.*)")
+_ITEM: Final = re.compile(r"[-*+][ \t]+(.*)")
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*")
+
+Oddity: TypeAlias = Literal["colon_outside", "no_dash", "no_key"]
+"""What is odd in the spelling of a field that can be read all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A key and what stands behind it.
+
+    Attributes:
+        raw: The lines of the value as they stand, without white space around them.
+        line: Where it starts in the text, from 1.
+    """
+
+    key: str
+    raw: str
+    line: int
+    odd: Oddity | None = None
+
+    @property
+    def value(self) -> str:
+        """What the lines say: the text itself, or the one that a JSON string says."""
+        return unquoted(self.raw)
+
+
+@dataclass(slots=True)
+class Block:
+    """One input block, as it stands in a text; nothing in it has been judged.
+
+    Attributes:
+        line: Where it starts, from 1.
+        fields: Bold keys with their values, in their order, the unknown and the repeated ones too.
+        parameters: The list under "Optional Parameters".
+        correction: The list under "Correction".
+        headings: The bold keys of the lists.
+        before: The prose between the block before, or the start of the text, and this one.
+        after: The prose behind it, up to the next one.
+        fenced: It stands in a code fence.
+    """
+
+    line: int
+    fields: list[Field] = field(default_factory=list[Field])
+    parameters: list[Field] = field(default_factory=list[Field])
+    correction: list[Field] = field(default_factory=list[Field])
+    headings: list[Field] = field(default_factory=list[Field])
+    before: str = ""
+    after: str = ""
+    fenced: bool = False
+
+    def get(self, key: str) -> str | None:
+        """What is said under `key`, one of `KEYS`; None when nothing is."""
+        return next((each.value for each in self.fields if each.key == key), None)
+
+    def line_of(self, key: str) -> int:
+        """Where `key` stands; the start of the block when it does not."""
+        return next((each.line for each in (*self.fields, *self.headings) if each.key == key), self.line)
+
+
+def find_blocks(text: str) -> tuple[Block, ...]:
+    """Every input block in `text`: in prose, in slash commands, in code fences. Linear; never raises.
+
+    A block starts at a bold "Agent", or at an "Operation" where no block is open. Prose ends its fields: what follows,
+    up to the next "Agent", is its `after`.
+    """
+    reader = _Reader()
+    for number, line in enumerate(text.split("\n"), start=1):
+        reader.take(line.removesuffix("\r"), number)
+    return reader.finish()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A value whose lines are being read, and where it goes."""
+
+    key: str
+    lines: list[str]
+    line: int
+    into: list[Field]
+    odd: Oddity | None
+
+
+class _Reader:
+    """Where we are in the text: in prose, or among a block's fields, one of them or a list perhaps still open."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._prose: list[str] = []
+        self._fence = ""
+        self._among_fields = False
+        self._unnamed = True
+        self._value: _Open | None = None
+        self._list: list[Field] | None = None
+        self._dashless = False
+
+    def take(self, line: str, number: int) -> None:
+        """Read one line."""
+        bare = line.strip()
+        if not bare:
+            self._close()
+            self._dashless = False
+            self._prose.append(line)
+        elif bare.startswith(("```", "~~~")):
+            self._at_fence(line, bare)
+        elif not (bare.startswith("**") and self._at_field(bare, number)) and not self._at_value(line, bare, number):
+            self._to_prose(line)
+
+    def finish(self) -> tuple[Block, ...]:
+        """Close what is open, and give what was found."""
+        self._close()
+        self._end_prose()
+        return tuple(self._blocks)
+
+    def _at_fence(self, line: str, bare: str) -> None:
+        ends = self._fence and bare.startswith(self._fence) and not bare.strip(self._fence[0])
+        if ends and self._blocks and self._blocks[-1].fenced:
+            self._close()
+            self._among_fields, self._list = False, None
+        else:
+            self._to_prose(line)
+        if ends:
+            self._fence = ""
+        elif not self._fence and (found := _FENCE.fullmatch(bare)):
+            self._fence = found[1]
+
+    def _at_field(self, bare: str, number: int) -> bool:
+        """Take the line as a bold key; False when it is none, or part of the prose."""
+        found = _FIELD.fullmatch(bare)
+        if found is None:
+            return False
+        key = _known(found[1])
+        starts = key == "Agent" and not (self._among_fields and self._unnamed)
+        starts = starts or (key == "Operation" and not self._blocks)
+        if not starts and not self._among_fields:
+            return False
+        self._close()
+        if starts:
+            self._start(number)
+        self._prose.clear()
+        self._unnamed = self._unnamed and key != "Agent"
+        block, odd = self._blocks[-1], None if found[2] == ":**" else "colon_outside"
+        self._list = None
+        if key in LISTS:
+            block.headings.append(Field(key, found[3].strip(), number, odd))
+            self._list = block.parameters if key == LISTS[0] else block.correction
+            self._dashless = True
+        else:
+            self._value = _Open(key or found[1].strip(), [found[3].strip()], number, block.fields, odd)
+        return True
+
+    def _at_value(self, line: str, bare: str, number: int) -> bool:
+        """Take the line as an item of a list or as more of a value; False when it is prose."""
+        if not self._among_fields:
+            return False
+        item = _ITEM.fullmatch(bare) if self._list is not None else None
+        if item is not None and (self._value is None or not line[0].isspace()):
+            self._item(item[1].strip(), number, None)
+        elif self._list is not None and self._dashless and ":" in bare and not line[0].isspace():
+            self._item(bare, number, "no_dash")
+        elif self._value is not None:
+            self._value.lines.append(bare)
+        else:
+            return False
+        return True
+
+    def _item(self, said: str, number: int, odd: Oddity | None) -> None:
+        assert self._list is not None
+        self._close()
+        self._dashless = odd is not None
+        key, value = _pair(said)
+        self._value = _Open(key, [value], number, self._list, odd if key is not None else "no_key")
+
+    def _to_prose(self, line: str) -> None:
+        self._close()
+        self._among_fields, self._list = False, None
+        self._prose.append(line)
+
+    def _start(self, number: int) -> None:
+        fenced = bool(self._fence) and bool(self._prose) and self._prose[-1].strip().startswith(self._fence)
+        if fenced:
+            self._prose.pop()
+        before = self._end_prose()
+        self._blocks.append(Block(number, before=before, fenced=fenced))
+        self._among_fields = self._unnamed = True
+
+    def _end_prose(self) -> str:
+        """The prose so far; it stands behind the last block, if there is one."""
+        prose = "\n".join(self._prose).strip()
+        self._prose.clear()
+        if not self._blocks:
+            return prose
+        self._blocks[-1].after = prose
+        return ""
+
+    def _close(self) -> None:
+        if self._value is not None:
+            done, self._value = self._value, None
+            done.into.append(Field(done.key, "\n".join(done.lines).strip(), done.line, done.odd))
+
+
+_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"')
+
+
+def _pair(said: str) -> tuple[str | None, str]:
+    """Key and value of an item; no key when there is no colon."""
+    string = _STRING.match(said)
+    if string is not None and said.startswith(":", string.end()):
+        return unquoted(string[0]), said[string.end() + 1 :].strip()
+    bold = _FIELD.fullmatch(said)
+    if bold is not None:
+        return bold[1].strip(), bold[3].strip()
+    key, colon, value = said.partition(":")
+    return (key.strip(), value.strip()) if colon else (None, said)
+
+
+def _known(key: str) -> str:
+    return _KNOWN.get(" ".join(key.lower().split()), "")
+
+
+def unquoted(text: str) -> str:
+    """What a JSON string says; any other text says itself."""
+    if not (len(text) > 1 and text.startswith('"') and text.endswith('"')):
+        return text
+    try:
+        value = json.loads(text)
+    except ParseError:
+        return text
+    return value if isinstance(value, str) else text
+
+
+_ODD_START: Final = re.compile(r'["\s]|\*\*|[-*+][ \t]|```|~~~')
+
+
+def line_text(value: str, *, lines: bool = False, labels: tuple[str, ...] = ()) -> str:
+    """`value` as what stands behind a key: a JSON string where plain text would not read back.
+
+    Args:
+        value: Any text.
+        lines: Several lines may stand there, one below the other.
+        labels: What no line may start with, since it would mean something else.
+    """
+    parts = value.split("\n") if lines else [value]
+    plain = (
+        value != ""
+        and all(part and part == part.strip() and "\n" not in part for part in parts)
+        and "\r" not in value
+        and not value.startswith('"')
+        and not any(_ODD_START.match(part) for part in parts[1:])
+        and not (labels and any(part.startswith(labels) for part in parts))
+    )
+    return value if plain else json.dumps(value)
+
+
+def item_text(key: str, value: str) -> str:
+    """One item of a list."""
+    plain = key and key == key.strip() and key[0] not in '"*' and not any(mark in key for mark in ":\r\n")
+    return f"- {key if plain else json.dumps(key)}: {line_text(value)}"
+
+
+def prose_text(value: str) -> str:
+    """`value` as prose behind the block: a JSON string where plain text would not read back."""
+    plain = (
+        "\r" not in value
+        and value == value.strip()
+        and not value.startswith(('"', "**", "- ", "-\t", "* ", "*\t", "+ ", "+\t"))
+        and not any(_starts_block(line.strip()) for line in value.split("\n"))
+    )
+    return value if plain else json.dumps(value)
+
+
+def _starts_block(line: str) -> bool:
+    found = _FIELD.fullmatch(line)
+    return found is not None and _known(found[1]) == KEYS[0]
