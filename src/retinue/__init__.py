@@ -16,11 +16,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from retinue.agents.as_run_agent import as_run_agent
     from retinue.agents.boundary import Boundary
     from retinue.agents.local import call
     from retinue.agents.port import Agent, Reply, RunContext
     from retinue.agents.python import agent, skill
     from retinue.agents.registry import Registry
+    from retinue.agents.wrapped import CommandAgent, Scripted, TextAgent, scripted
     from retinue.contract.budget import Budget
     from retinue.contract.correction import Correction
     from retinue.contract.definition import Definition, Skill
@@ -45,6 +47,7 @@ __all__ = [
     "Artifact",
     "Boundary",
     "Budget",
+    "CommandAgent",
     "Correction",
     "Definition",
     "Delegation",
@@ -61,13 +64,17 @@ __all__ = [
     "Result",
     "RetinueError",
     "RunContext",
+    "Scripted",
     "Skill",
     "Task",
+    "TextAgent",
     "Warned",
     "Workspace",
     "__version__",
     "agent",
+    "as_run_agent",
     "call",
+    "scripted",
     "skill",
     "supervise",
     "workflows",
@@ -79,6 +86,7 @@ _HOMES: Final = {
     "Artifact": "contract.result",
     "Boundary": "agents.boundary",
     "Budget": "contract.budget",
+    "CommandAgent": "agents.wrapped",
     "Correction": "contract.correction",
     "Definition": "contract.definition",
     "Delegation": "contract.plan",
@@ -95,12 +103,16 @@ _HOMES: Final = {
     "Result": "contract.result",
     "RetinueError": "errors",
     "RunContext": "agents.port",
+    "Scripted": "agents.wrapped",
     "Skill": "contract.definition",
     "Task": "contract.task",
+    "TextAgent": "agents.wrapped",
     "Warned": "contract.result",
     "Workspace": "tools.workspace",
     "agent": "agents.python",
+    "as_run_agent": "agents.as_run_agent",
     "call": "agents.local",
+    "scripted": "agents.wrapped",
     "skill": "agents.python",
     "supervise": "orchestration.supervise",
     "workflows": "orchestration.orchestrator",

@@ -3,18 +3,18 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
 from retinue.agents.module import ModuleAgent, load_module
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.local import LocalContext
+from retinue.agents.port import Reply
 from retinue.contract.task import Context, Task
 from retinue.errors import AccessDenied, InvalidDefinition, MissingFile, OutputInvalid
 
-NO_RUN = cast("RunContext", object())
 FULL = "prompt, chat_history=None, memory=None, config=None"
 
 
@@ -29,7 +29,7 @@ def call(agent: ModuleAgent, parameters: dict[str, Any] | None = None, **facts: 
     task = Task(id="t", agent=agent.definition.name, parameters=parameters or {}, **facts)
 
     async def run() -> Reply:
-        return await agent.run(task, NO_RUN)
+        return await agent.run(task, LocalContext())
 
     return asyncio.run(run())
 
@@ -70,7 +70,10 @@ def test_a_module_is_loaded_by_its_path_from_the_root_and_called(tmp_path: Path)
     assert [(trace.tool, trace.output, trace.args, trace.duration_ns) for trace in reply.traces] == [
         ("T", "o", {"a": 1}, 250_000_000)
     ]
-    assert reply.extras == {"run_agent": {"response_time_secs": 0.5, "models": {"router": "m"}}}
+    assert reply.extras == {
+        "run_agent": {"models": {"router": "m"}},
+        "spoken": {"dialect": "run_agent", "said": {"duration_ns": 500_000_000}},
+    }
 
 
 @pytest.mark.row("B1")

@@ -39,7 +39,7 @@ def differences(one: object, other: object, *, unit_ns: int = 1, path: tuple[str
     else:
         pairs = iter(())
         unit = unit_ns if path and str(path[-1]).endswith("_ns") else 1
-        if not _same(one, cast("object", other), unit):
+        if not _same(cast("object", one), other, unit):
             yield pointer(path)
     for key, mine, yours in pairs:
         yield from differences(mine, yours, unit_ns=unit_ns, path=(*path, key))

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-from retinue.agents.load.document import read_bytes
-from retinue.errors import AccessDenied, InvalidInput
+from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.contract import json as strict
+from retinue.errors import AccessDenied, InvalidInput, ParseError
 
 __all__ = ["AGENTS_FOLDER", "code_files", "digests", "utf8"]
 
@@ -26,8 +27,8 @@ _MAX_FILES: Final = 2_000
 def code_files(folder: Path, *, tool_root: Path | None = None) -> tuple[Path, ...]:
     """The files of `folder` that name code to run.
 
-    These are the Python files under `.retinue/agents`, `retinue.toml`, `pyproject.toml` when it has a `[tool.retinue]`
-    table, and with `tool_root` every `*_tool.py` under it (B20).
+    These are the Python files under `.retinue/agents` and the definitions there that name a program, `retinue.toml`,
+    `pyproject.toml` when it has a `[tool.retinue]` table, and with `tool_root` every `*_tool.py` under it (B20).
 
     Raises:
         InvalidInput: There are more than anybody will look at, or `tool_root` is outside the folder.
@@ -36,9 +37,10 @@ def code_files(folder: Path, *, tool_root: Path | None = None) -> tuple[Path, ..
     root = folder.resolve()
     found = {path for path in (root / "retinue.toml", root / "pyproject.toml") if path.is_file()}
     found = {path for path in found if path.name != "pyproject.toml" or _settings(path) is not None}
-    found.update(_python_files(root / AGENTS_FOLDER, ending=".py"))
+    found.update(_files_below(root / AGENTS_FOLDER, ending=".py"))
+    found.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))
     if tool_root is not None:
-        found.update(_python_files(_inside(root, tool_root), ending="_tool.py"))
+        found.update(_files_below(_inside(root, tool_root), ending="_tool.py"))
     if len(found) > _MAX_FILES:
         raise InvalidInput(
             f"{str(root)!r} has {len(found)} files that name code; {_MAX_FILES} are allowed.", hint="Trust less."
@@ -46,11 +48,21 @@ def code_files(folder: Path, *, tool_root: Path | None = None) -> tuple[Path, ..
     return tuple(sorted(found))
 
 
-def _python_files(folder: Path, *, ending: str) -> Iterator[Path]:
+def _files_below(folder: Path, *, ending: str) -> Iterator[Path]:
     """Files below `folder` with that ending, in no order. Linked folders are not entered."""
     for where, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (Path(where, name) for name in files if name.endswith(ending))
+
+
+def _names_program(path: Path) -> bool:
+    """Whether a definition file says `command`. What cannot be read as one, nobody runs."""
+    try:
+        value = strict.loads(read_bytes(path, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
+    except ParseError:
+        return False
+    entries = value if isinstance(value, list) else [value]
+    return any(isinstance(entry, dict) and "command" in entry for entry in entries)
 
 
 def _raise(error: OSError) -> None:

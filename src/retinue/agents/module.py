@@ -1,25 +1,22 @@
 """A module with `run_agent`, spec 001's entry point, as an agent (B1, B17).
 
-Its answer is checked against the spec's own shape here, because only this module still has it as Python values;
-the dialect's text form is the business of `dialects/run_agent`.
+What it is called with and what it may answer is said by `dialects.run_agent`, which reads the answer as the Python
+values it is. The way back, any agent as such a function, is `as_run_agent`.
 """
 
 import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import to_jsonable_python
-
+from retinue.agents.apart import apart
+from retinue.agents.boundary.spoken import as_reply, known_of
 from retinue.agents.importing import import_file
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.model import JsonMapping
-from retinue.contract.refused import as_detail, findings_of, in_short
-from retinue.contract.result import Trace
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
 
@@ -37,7 +34,7 @@ _INPUT_SCHEMA: Final[JsonMapping] = {
     "required": ["prompt"],
     "additionalProperties": False,
 }
-_HINT: Final = (
+_HOW: Final = (
     "Return a dictionary with `content` (text), `response_time_secs` (number) and `traces` (a list of objects with "
     "`tool` and `output`)."
 )
@@ -125,7 +122,6 @@ class ModuleAgent:
             name=name,
             description=description,
             input_schema=_INPUT_SCHEMA,
-            output_schema={"type": "string"},
             instruction_field="prompt",
         )
         self._definition = Definition(
@@ -138,79 +134,33 @@ class ModuleAgent:
         return self._definition
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Call `run_agent`; a synchronous one in a thread.
+        """Call `run_agent`; a plain `def` in a thread.
+
+        Each call has a context of its own, so that the traces of two calls never mix. A correction stands at the end of
+        the prompt, and whole in `config`.
 
         Raises:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
-        del run
-        arguments = _arguments(task)
+        from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - only these agents need it
+
+        arguments = render_arguments(task, correction=run.correction)
         if self._asynchronous:
-            value = await self._function(**arguments)
+            value = await apart(self._function(**arguments))
         else:
             from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
 
             value = await in_thread(self._function, **arguments)
-            value = await value if inspect.isawaitable(value) else value
-        return _reply(value)
-
-
-def _arguments(task: Task) -> dict[str, object]:
-    """The four arguments: what the parameters say, else what the task's own context says (B2, B3)."""
-    said = task.parameters
-    return {
-        "prompt": said.get("prompt", task.instruction),
-        "chat_history": said.get("chat_history", "\n".join(task.context.history) or None),
-        "memory": said.get("memory", task.context.memory or None),
-        "config": said.get("config"),
-    }
-
-
-# The answer
-
-
-class _ToolCall(BaseModel):
-    """One trace item; closed (B5). Null stands for absent, as in the spec's own Python types (C16)."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-    tool: str
-    output: str
-    args: dict[str, Any] | None = None
-    duration_secs: Annotated[float, Field(ge=0)] | None = None
-
-
-class _Answer(BaseModel):
-    """What `run_agent` returns; open (B4, B6)."""
-
-    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
-
-    content: str
-    response_time_secs: Annotated[float, Field(ge=0)]
-    traces: list[_ToolCall]
-
-
-def _reply(value: object) -> Reply:
-    """Read what `run_agent` returned; keys that the spec does not name are kept in `extras`."""
-    facts: object = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
-    try:
-        answer = _Answer.model_validate(facts)
-        others = to_jsonable_python({"response_time_secs": answer.response_time_secs, **(answer.model_extra or {})})
-        traces = tuple(_trace(item) for item in answer.traces)
-    except ValidationError as error:
-        findings = findings_of(error, rule="run_agent/answer")
-        raise OutputInvalid(
-            f"`run_agent` did not answer as spec 001 says: {in_short(findings)}.",
-            hint=_HINT,
-            path=findings[0].path,
-            detail=as_detail(findings),
-        ) from None
-    except (TypeError, ValueError, RecursionError) as error:
-        raise OutputInvalid(f"The answer of `run_agent` cannot be written as JSON: {error}.", hint=_HINT) from None
-    return Reply(data=answer.content, content=answer.content, traces=traces, extras={"run_agent": others})
-
-
-def _trace(item: _ToolCall) -> Trace:
-    duration_ns = None if item.duration_secs is None else round(item.duration_secs * 1_000_000_000)
-    args = None if item.args is None else to_jsonable_python(item.args)
-    return Trace(tool=item.tool, output=item.output, args=args, duration_ns=duration_ns)
+            value = await apart(value) if inspect.isawaitable(value) else value
+        known = known_of(self._definition, "run_agent", task)
+        try:
+            read = parse_value(value, known=known)
+        except OutputInvalid as error:
+            hint, ways = f"{error.hint} {_HOW}", (*error.suggestions, _HOW)
+            raise OutputInvalid(
+                error.message, hint=hint, path=error.path, suggestions=ways, detail=error.detail
+            ) from None
+        reply = as_reply(read, "run_agent", known)
+        if reply.data is ABSENT:
+            reply.data = reply.content
+        return reply

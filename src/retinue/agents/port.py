@@ -23,13 +23,16 @@ from retinue.contract.task import Task
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ABSENT", "Agent", "Reply", "RunContext"]
+__all__ = ["ABSENT", "NAME_GUESSED", "Agent", "Reply", "RunContext"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 ABSENT: Final = object()
 """Stands for "no structured data"; None is a value."""
+
+NAME_GUESSED: Final = "name_guessed"
+"""The key of `Definition.extras` that says: nobody told the agent's name, so its answer may give another."""
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ VERBS: Final = {
     "convert": "Say a message in another dialect, and what that loses.",
     "agents": "List the agents at hand, or show one.",
     "lint": "Check agent definitions against the contract.",
+    "check": "Judge an agent by what its dialect asks of it.",
     "trust": "Allow a folder's own Python agents to be loaded.",
     "runs": "List, show and resume past runs.",
     "config": "Show the settings in force and where each comes from.",

@@ -1,6 +1,7 @@
 """`retinue ask`: one request to one agent."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULE_VARIABLE", "command", "with_module"]
 
+_DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
+
 MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
 """Names the module that is asked when no agent is named (B17)."""
 
@@ -31,6 +34,10 @@ MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
 @click.argument("words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=agent_words)
 @click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter, as text; repeatable.")
 @click.option("--params", "document", metavar="JSON", help="Parameters as a JSON object; - reads it from stdin.")
+@click.option("--command", "line", metavar="COMMAND", help="Ask this program: request on its stdin, answer on stdout.")
+@click.option("--dialect", type=click.Choice(_DIALECTS), help="What the program speaks. [default: words]")
+@click.option("--as", "name", metavar="NAME", help="What the program is called in its contract.")
+@click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the program may see; repeatable.")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @bound_options
 @form_options
@@ -40,6 +47,10 @@ def command(
     words: tuple[str, ...],
     pairs: tuple[str, ...],
     document: str | None,
+    line: str | None,
+    dialect: str | None,
+    name: str | None,
+    environment: tuple[str, ...],
     no_journal: bool,
     timeout: float | None,
     max_cost: float | None,
@@ -57,25 +68,30 @@ def command(
     Without an agent, the module named by ACTIVE_AGENT_PATH is asked. An agent with several skills is told which one,
     or the instruction decides. The instruction - is read from stdin. Exits 5 when the agent answers with an error.
 
+    With --command a program is asked in the agent's place: [SKILL] [INSTRUCTION]. No shell runs it, and it sees few
+    variables; --env names more.
+
     \b
       retinue ask git_state_analyzer "what changed last week?"
       retinue ask git_state_analyzer branch_status --param base=main --json
+      retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.answer import present_asked
+    from retinue.cli.failed import tell_failed
     from retinue.cli.project import budget_of, open_project, tell_notes
-    from retinue.cli.session import Settled, conduct
+    from retinue.cli.session import conduct
     from retinue.cli.typed import parameters_of
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     said, given = parameters_of(pairs, document)
+    program = _Program(line, dialect, name, environment)
     project = open_project(workspace)
-    agent, rest, module = _addressed(project, words)
+    project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest)
     decoded, decodings = _decoded(said, skill)
     if not (form.quiet or form.machine):
         tell_notes(project)
     definition = agent.definition
-    settled = Settled("ask", str(project.root), module=module)
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
         f"{definition.name}@{definition.major}",
@@ -88,7 +104,10 @@ def command(
     recorded = project.settings.get("run.journal") and not no_journal
     ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
     notes = {"decoded": [each.to_json() for each in decodings]} if decodings else None
-    return present_asked(ended, form, extras=notes)
+    code = present_asked(ended, form, extras=notes)
+    if not (form.quiet or form.machine):
+        tell_failed(ended, code)
+    return code
 
 
 def with_module(project: "Project", path: str) -> "tuple[Project, str]":
@@ -104,12 +123,62 @@ def with_module(project: "Project", path: str) -> "tuple[Project, str]":
     return project, agent.definition.name
 
 
-def _addressed(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
-    """Who is asked, the words that are left, and the module it comes from.
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What was said of the program to ask, if one is."""
+
+    line: str | None
+    dialect: str | None
+    name: str | None
+    environment: tuple[str, ...]
+
+    def see_it_is_there(self) -> None:
+        """Find out whether a program is named where something is said of it.
+
+        Raises:
+            UsageError: There is none.
+        """
+        said = {"--dialect": self.dialect, "--as": self.name, "--env": self.environment}
+        idle = [option for option, value in said.items() if value]
+        if self.line is None and idle:
+            raise click.UsageError(f"{', '.join(idle)} is said of a program. Name it with --command.")
+
+
+def _addressed(
+    project: "Project", words: "Sequence[str]", program: _Program, folder: Path | None
+) -> "tuple[Project, Agent, Sequence[str], Settled]":
+    """Who is asked and among whom, the words that are left, and what must hold when the run is resumed.
 
     Raises:
         UsageError: Nobody is named, and no module either.
         UnknownName: Nobody is called that.
+        InvalidInput: The program is none.
+    """
+    from retinue.cli.session import Settled
+
+    program.see_it_is_there()
+    if program.line is None:
+        agent, rest, module = _named(project, words)
+        return project, agent, rest, Settled("ask", str(project.root), module=module)
+    from retinue.cli.commanded import said_of_command, with_command
+
+    skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
+    said = said_of_command(
+        program.line,
+        name=program.name,
+        skill=skill,
+        dialect=program.dialect,
+        environment=program.environment,
+        folder=folder,
+    )
+    project, agent = with_command(project, said)
+    return project, agent, words, Settled("ask", str(project.root), command=said)
+
+
+def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
+    """Who is asked, the words that are left, and the module it comes from.
+
+    Raises: as `_addressed`.
     """
     from retinue.contract.names import nearest
     from retinue.errors import UnknownName

@@ -133,6 +133,10 @@ def _resume(
         project = project.with_only(settled.agents)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)
+    if settled and settled.command:
+        from retinue.cli.commanded import with_command
+
+        project, _ = with_command(project, settled.command)
     ended = conduct(project, form, resuming(name), recorded=True)
     asked = settled is not None and settled.verb == "ask"
     if asked:

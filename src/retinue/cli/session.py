@@ -24,6 +24,7 @@ from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
 from retinue.contract.event import Asked, Decision, Event, Finished
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.engine.ids import CHILD
@@ -51,16 +52,19 @@ class Settled:
         workspace: The folder.
         agents: The only agents it may use; empty means all.
         module: The module of `ACTIVE_AGENT_PATH`, when that is who was asked.
+        command: The command line that was asked, with all that was said of it.
     """
 
     verb: str
     workspace: str
     agents: tuple[str, ...] = ()
     module: str = ""
+    command: JsonMapping = field(default_factory=dict[str, Any])
 
     def noted_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""
-        facts = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents), "module": self.module}
+        facts: JsonMapping = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents)}
+        facts |= {"module": self.module, "command": self.command}
         said = {name: value for name, value in facts.items() if value}
         return plan.model_copy(update={"extras": {**plan.extras, "cli": said}})
 
@@ -71,13 +75,14 @@ def settled_in(plan: Plan) -> Settled | None:
     if not isinstance(said, dict):
         return None
     facts = cast("dict[str, Any]", said)
-    agents: object = facts.get("agents")
+    agents, command = cast("object", facts.get("agents")), cast("object", facts.get("command"))
     listed = cast("list[object]", agents) if isinstance(agents, list) else []
     return Settled(
         verb=str(facts.get("verb", "run")),
         workspace=str(facts.get("workspace", "")),
         agents=tuple(each for each in listed if isinstance(each, str)),
         module=str(facts.get("module", "")),
+        command=cast("JsonMapping", command) if isinstance(command, dict) else {},
     )
 
 

@@ -8,15 +8,12 @@ import tomllib
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from retinue.conformance.port import Ask, Check, Kit, Requirement
 from retinue.contract.names import nearest
 from retinue.dialects import DIALECTS
 from retinue.errors import UnknownName
-
-if TYPE_CHECKING:
-    from retinue.contract.model import DialectName
 
 __all__ = ["ALL", "kit", "requirements"]
 
@@ -39,7 +36,7 @@ def kit(name: str) -> Kit:
     version, required = requirements(name)
     probes: dict[str, Ask] = import_module(f"{__package__}.{name}.probes").PROBES
     checks: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
-    return Kit(cast("DialectName", name), version, required, probes, checks)
+    return Kit(name, version, required, probes, checks)
 
 
 def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:

@@ -31,8 +31,11 @@ def dialect(name: str) -> Dialect:
         UnknownName: There is none; `suggestions` says what there is.
     """
     if name not in DIALECTS:
-        said = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
+        near = nearest(name, DIALECTS)
+        meant = f"Did you mean `{near[0]}`? " if near else ""
         raise UnknownName(
-            f"No dialect is called {name[:100]!r}.", hint=f"There is: {', '.join(DIALECTS)}.", suggestions=said
+            f"No dialect is called {name[:100]!r}.",
+            hint=f"{meant}There is: {', '.join(DIALECTS)}.",
+            suggestions=tuple(dict.fromkeys((*near, *DIALECTS))),
         )
     return cast("Dialect", import_module(f"retinue.dialects.{name}"))

@@ -12,8 +12,9 @@ from retinue.agents.boundary.claims import check_files
 from retinue.agents.boundary.faults import fault_of, output_invalid
 from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.prepared import Prepared
-from retinue.agents.boundary.reading import Reader, read_text
+from retinue.agents.boundary.reading import Reader, fits, read_text
 from retinue.agents.boundary.sound import CLAIMS, sound
+from retinue.agents.boundary.spoken import read_spoken, recognised
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.fault import Fault
@@ -120,13 +121,11 @@ class _Judge:
 
     def _read(self, reply: Reply, text: object, readers: Readers) -> Reply | None:
         """The reply with its text read; None when it cannot be, and the fault says why."""
-        definition = self._prepared.definition
-        reader = readers.get(definition.dialect) if definition.dialect else None
         try:
             if not isinstance(text, str):
                 raise OutputInvalid(f"`Reply.text` is a `{type(text).__name__}`, not a text.", hint="Give text.")  # noqa: TRY301
             self._judged.native = text if text.isascii() else text.encode(errors="replace").decode()
-            return read_text(text, reply, reader=reader, gives=self._prepared.gives)
+            return read_text(text, reply, reader=self._reader(text, readers), gives=self._prepared.gives)
         except YourError as error:
             # The reader says "you asked wrongly" to whoever wrote the text, and here that is the agent.
             refused: Exception = OutputInvalid(
@@ -137,6 +136,24 @@ class _Judge:
         self._judged.fault = fault_of(refused, **self._place)
         self._judged.outcome = "error"
         return None
+
+    def _reader(self, text: str, readers: Readers) -> Reader | None:
+        """How `text` is read: as the agent's dialect, or as one that it certainly is; None when as plain text."""
+        prepared, task = self._prepared, self._task
+        dialect = prepared.definition.dialect
+        if dialect is None:
+            if fits(text, prepared.gives):  # its own contract comes before anybody's guess
+                return None
+            dialect, why = recognised(text)
+            if dialect is None:
+                return None
+            self._warn(
+                f"`{prepared.definition.name}` says no dialect, and answered in `{dialect}`: {why}.",
+                recovery=f"Say `dialect: {dialect}` in its definition.",
+            )
+        named = dialect
+        level = prepared.policy.level
+        return readers.get(named) or (lambda said: read_spoken(said, named, prepared.definition, task, level=level))
 
     def _check_data(self, data: object) -> None:
         """Is it JSON, and does it pass the skill's schema and the caller's?"""

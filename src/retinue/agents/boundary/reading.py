@@ -15,7 +15,7 @@ from retinue.contract.result import Warned
 from retinue.contract.schema import Validator
 from retinue.errors import OutputInvalid, ParseError
 
-__all__ = ["Reader", "read_text"]
+__all__ = ["Reader", "fits", "read_text"]
 
 Reader: TypeAlias = Callable[[str], Reply]
 """Reads an answer in one dialect. Raises one of our errors when it is none."""
@@ -33,7 +33,7 @@ def read_text(text: str, reply: Reply, *, reader: Reader | None, gives: Validato
         RetinueError: The dialect's own reader refuses it.
     """
     if reader is not None:
-        return _beside(reader(text), reply)
+        return _beside(reader(text), reply, gives)
     if gives is None:
         data = _container(text)
         return replace(reply, text=None, data=data, content=reply.content or text)
@@ -42,10 +42,27 @@ def read_text(text: str, reply: Reply, *, reader: Reader | None, gives: Validato
     return replace(reply, text=None, data=data, warnings=warnings)
 
 
-def _beside(read: Reply, reply: Reply) -> Reply:
-    """What the dialect read, and beside it what the runner knows and no text says."""
+def fits(text: str, gives: Validator | None) -> bool:
+    """Whether `text` as it stands is the JSON that its skill promises."""
+    if gives is None:
+        return False
+    try:
+        return gives.accepts(json.loads(text))
+    except ParseError:
+        return False
+
+
+def _beside(read: Reply, reply: Reply, gives: Validator | None) -> Reply:
+    """What the dialect read, and beside it what the runner knows and no text says.
+
+    In a dialect of words the words are the data, where the skill takes them as such.
+    """
+    worded = read.data is ABSENT and read.content != "" and gives is not None and gives.accepts(read.content)
     return replace(
         read,
+        data=read.content if worded else read.data,
+        warnings=(*read.warnings, *reply.warnings),
+        extras={**(read.extras or {}), **reply.extras} if reply.extras else read.extras,
         usage=read.usage or reply.usage,
         traces=read.traces or reply.traces,
         files_read=read.files_read or reply.files_read,

@@ -10,6 +10,7 @@ from typing import Final
 
 from retinue.agents.load.document import Place
 from retinue.agents.load.fields import snake
+from retinue.contract.definition import Source
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 
@@ -24,12 +25,12 @@ class Places:
 
     Args:
         locate: Finds the line and column of each part of the file, by JSON Pointer; called at most once.
-        several: The file is a list of definitions.
+        listed: The file is a list of definitions.
     """
 
-    def __init__(self, locate: Callable[[], Mapping[str, Place]], *, several: bool = False) -> None:
+    def __init__(self, locate: Callable[[], Mapping[str, Place]], *, listed: bool = False) -> None:
         self._locate = locate
-        self._several = several
+        self._listed = listed
 
     @cached_property
     def _known(self) -> Mapping[str, Place]:
@@ -40,38 +41,60 @@ class Places:
         """The pointers of the file by their canonical spelling."""
         return {self._canonical(path): path for path in self._known}
 
+    @cached_property
+    def _starts(self) -> Mapping[Place, str]:
+        """In a list, the pointer of each definition by where it begins."""
+        return {place: path for path, place in self._known.items() if path.count("/") == 1}
+
     def _canonical(self, path: str) -> str:
         parts = path.split("/")
-        first = 2 if self._several else 1
+        first = 2 if self._listed else 1
         last = first + (_SPELT + 1 if parts[first : first + 1] == ["skills"] else 1)
         return "/".join(snake(part) if first <= at < last else part for at, part in enumerate(parts))
 
-    def find(self, path: str, *, base: str = "") -> tuple[str, Place]:
-        """The file's own pointer for `path`, a pointer into a definition, and where that stands.
+    def base_of(self, source: Source | None) -> str:
+        """The pointer of the definition that begins at `source`."""
+        if not self._listed or source is None:
+            return ""
+        return self._starts.get((source.line or 1, source.column or 1), "")
+
+    def find(self, path: str, *, source: Source | None = None) -> tuple[str, Place]:
+        """The file's own pointer for `path`, a pointer into `Definition.to_json()`, and where that stands.
 
         Args:
-            path: A pointer into `Definition.to_json()`.
-            base: The pointer of the definition in its file.
+            path: Inside the definition.
+            source: Where the definition begins.
         """
+        base = self.base_of(source)
         wanted = f"{base}{self._within(path, base)}"
         while wanted not in self._spelt and len(wanted) > len(base):
             wanted = wanted.rpartition("/")[0]
         own = self._spelt.get(wanted, base)
-        return own, self._known.get(own, (1, 1))
+        start = (source.line or 1, source.column or 1) if source else (1, 1)
+        return own, self._known.get(own, start)
 
     def _within(self, path: str, base: str) -> str:
         if path.startswith("/skills/") and f"{base}/skills/0" not in self._spelt:
             return "/" + path.split("/", 3)[3] if path.count("/") > 2 else ""
         for wrapped in ("/extras/", "/runner/"):
             if path.startswith(wrapped):
-                inner = path.removeprefix(wrapped).replace("~1", "/").replace("~0", "~")
-                return inner if inner.startswith("/") else pointer([snake(inner)])
+                key, stroke, rest = path.removeprefix(wrapped).partition("/")
+                key = key.replace("~1", "/").replace("~0", "~")
+                return (key if key.startswith("/") else pointer([snake(key)])) + stroke + rest
         return path
 
-    def placed(self, finding: Finding, *, file: str, base: str = "") -> Finding:
+    def placed(self, finding: Finding, *, file: str, source: Source | None = None) -> Finding:
         """`finding` with its place in `file`; as it is when it has one."""
         if finding.line is not None:
             return finding
-        path, (line, column) = self.find(finding.path, base=base)
-        facts = {"path": path, "file": file, "line": line, "column": column}
-        return Finding(**{**finding.model_dump(), **facts})
+        path, (line, column) = self.find(finding.path, source=source)
+        return Finding(
+            rule=finding.rule,
+            message=finding.message,
+            severity=finding.severity,
+            path=path,
+            file=file,
+            line=line,
+            column=column,
+            fix=finding.fix,
+        )

@@ -16,7 +16,7 @@ __all__ = ["ARGUMENTS", "Taken", "arguments_of"]
 ARGUMENTS: Final = "arguments"
 """The parameter for all that follows the command."""
 
-_POSITION: Final = re.compile(r"(?<![\\$\w])\$([1-9])(?![0-9A-Za-z_.,]*[0-9A-Za-z_])")
+_POSITION: Final = re.compile(r"(?<![\\$\w])\$([1-9])(?![0-9A-Za-z_]|[.,][0-9])")
 _ALL: Final = re.compile(r"(?<!\\)\$ARGUMENTS\b")
 _HINT: Final = re.compile(r"[ \t]*(?:(<[^<>\n]{1,200}>|\[[^\[\]\n]{1,200}\])[ \t]*)+")
 _TOKEN: Final = re.compile(r"<[^<>\n]{1,200}>|\[[^\[\]\n]{1,200}\]")
@@ -83,8 +83,8 @@ def _one_by_one(placeholders: Sequence[_Placeholder], most: int) -> Taken:
         properties[name] = _text(said, f"Argument {position + 1} of the command.")
         if said is None or said.required:
             required.append(name)
-    only = next(iter(properties)) if len(properties) == 1 else None
-    return Taken(_object(properties, required), only if only and "enum" not in str(properties[only]) else None)
+    only = next(iter(properties)) if len(properties) == 1 and not (placeholders and placeholders[0].words) else None
+    return Taken(_object(properties, required), only)
 
 
 def _all_at_once(hint: str, placeholders: Sequence[_Placeholder]) -> Taken:

@@ -5,15 +5,15 @@ placeholder (`{agent}`, `[agent-type]`, `$1`) names nobody and is passed over.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from retinue.contract.definition import CallSite, Source
+from retinue.dialects.markdown_json.block import Block, find_blocks
 
 __all__ = ["call_sites"]
 
-_MARGIN: Final = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(?=\*\*)")
-_FIELD: Final = re.compile(r"\*\*(Agent|Operation|Target|Context)(?::\*\*|\*\*:)", re.IGNORECASE)
+_MARKS_BLOCK: Final = re.compile(r"\*\*agent\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 _FOLLOW: Final = re.compile(r"\bread\b[^\n]{0,40}\bfollow\b", re.IGNORECASE)
 _AGENT_FILE: Final = re.compile(r"\.claude/agents/(?:[A-Za-z0-9_.-]{1,100}/){0,8}([A-Za-z0-9_.-]{1,100})\.md\b")
@@ -38,59 +38,42 @@ def call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
         file: What each call's `source` says of where it stands.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return tuple(_calls(lines, file))
+    blocks = find_blocks("\n".join(lines)) if _MARKS_BLOCK.search(text) else ()
+    calls = [*_block_calls(blocks, lines, file), *_other_calls(lines, file)]
+    return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
 
 
-def _calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
+def _block_calls(blocks: Iterable[Block], lines: Sequence[str], file: str) -> Iterator[CallSite]:
+    for block in blocks:
+        if agent := _name(block.get("Agent") or ""):
+            number = block.line_of("Agent") - 1
+            target = (block.get("Target") or "").strip("` ")
+            yield _call(
+                "block",
+                agent,
+                file,
+                (number, lines[number].index("**")),
+                skill=_name(block.get("Operation") or ""),
+                target=target if target and not _is_placeholder(target) else None,
+            )
+
+
+def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
     awaited = False
     for number, line in enumerate(lines):
-        if call := _block(lines, number, file):
-            yield call
         follows = bool(_FOLLOW.search(line))
-        found = _AGENT_FILE.search(line) if awaited or follows else None
-        if found:
-            yield _call("file", found[1], file, number, found.start())
+        followed = _AGENT_FILE.search(line) if awaited or follows else None
+        if followed:
+            yield _call("file", followed[1], file, (number, followed.start()))
         # What is to be followed may stand on the next line that says anything.
-        awaited = found is None and (follows or (awaited and not line.strip()))
+        awaited = followed is None and (follows or (awaited and not line.strip()))
         for found in _SUBAGENT.finditer(line):
             name = _name(found[1].rstrip(".\\"))
             if name and name != _ANYBODY:
-                yield _call("subagent", name, file, number, found.start(1))
+                yield _call("subagent", name, file, (number, found.start(1)))
         for found in _COMMAND.finditer(line):
             if found[1] not in _FOLDERS:
-                yield _call("command", f"/{found[1]}", file, number, found.start(1) - 1)
-
-
-def _block(lines: Sequence[str], number: int, file: str) -> CallSite | None:
-    """The input block that begins on this line, if one does and says whom it calls."""
-    fields = _fields(lines[number])
-    if next(iter(fields), None) != "agent" or not (agent := _name(fields["agent"])):
-        return None
-    for line in lines[number + 1 : number + 4]:
-        more = _fields(line)
-        if not more or "agent" in more:
-            break
-        fields = {**more, **fields}
-    target = fields.get("target", "").strip("` ")
-    return _call(
-        "block",
-        agent,
-        file,
-        number,
-        lines[number].index("**"),
-        skill=_name(fields.get("operation", "")),
-        target=target if target and not _placeholder(target) else None,
-    )
-
-
-def _fields(line: str) -> Mapping[str, str]:
-    """The fields of an input block that stand on one line, in order; none when it begins with something else."""
-    margin = _MARGIN.match(line)
-    found = list(_FIELD.finditer(line, margin.end())) if margin else []
-    if not margin or not found or found[0].start() != margin.end():
-        return {}
-    ends = [each.start() for each in found[1:]] + [len(line)]
-    return {each[1].lower(): line[each.end() : end].strip() for each, end in zip(found, ends, strict=True)}
+                yield _call("command", f"/{found[1]}", file, (number, found.start(1) - 1))
 
 
 def _name(said: str) -> str | None:
@@ -99,7 +82,7 @@ def _name(said: str) -> str | None:
     return name if _NAME.fullmatch(name) else None
 
 
-def _placeholder(said: str) -> bool:
+def _is_placeholder(said: str) -> bool:
     return said[0] + said[-1] in {"{}", "<>", "[]"} or said.startswith("$")
 
 
@@ -107,11 +90,12 @@ def _call(
     form: Literal["block", "file", "subagent", "command"],
     agent: str,
     file: str,
-    number: int,
-    offset: int,
+    place: tuple[int, int],
     *,
     skill: str | None = None,
     target: str | None = None,
 ) -> CallSite:
-    source = Source(file=file, line=number + 1, column=offset + 1)
+    """A call at this line and column, both counted from 0."""
+    line, column = place
+    source = Source(file=file, line=line + 1, column=column + 1)
     return CallSite(agent=agent, skill=skill, target=target, form=form, source=source)

@@ -42,8 +42,10 @@ _REFERENCE: Final = re.compile(r"(?<![\w`@/.])@((?:\.{1,2}/|~/|/)?[A-Za-z0-9_][A
 def command_name(file: str) -> str:
     """What is typed to call the command in `file`: its path below `commands`, folders before colons (`/git:sync`)."""
     parts = PurePosixPath(file).with_suffix("").parts
-    folders = [at for at, part in enumerate(parts[:-1]) if part == COMMANDS_FOLDER]
-    return "/" + ":".join(parts[folders[0] + 1 :] if folders else parts[-1:])
+    homes = [at for at, part in enumerate(parts[:-1]) if part == COMMANDS_FOLDER]
+    # Below `.claude` the first such folder counts; elsewhere the nearest.
+    home = next((at for at in homes if at and parts[at - 1] == ".claude"), homes[-1] if homes else len(parts) - 2)
+    return "/" + ":".join(parts[home + 1 :])
 
 
 def load_command(data: bytes, *, file: str) -> Loaded:

@@ -17,7 +17,7 @@ from .fields import Fields
 from .naming import read_model, read_name, wire_names
 from .prompted import NEEDS_MODEL
 
-__all__ = ["TASK_SCHEMA", "prompted_skill", "read_definition"]
+__all__ = ["TASK_SCHEMA", "prompted_skill", "read_definition", "read_deprecation", "skill_facts"]
 
 TASK_SCHEMA: Final[JsonObject] = {
     "type": "object",
@@ -81,7 +81,7 @@ def _definition(
         "dialect": fields.text("dialect"),
         "composes": fields.flag("composes"),
         "runner": runner,
-        "deprecated": _deprecated(fields),
+        "deprecated": read_deprecation(fields),
         "source": fields.source,
     }
     fields.keep_rest()
@@ -111,7 +111,7 @@ def _running(fields: Fields, *, with_skills: bool) -> dict[str, object]:
     }
 
 
-def _deprecated(fields: Fields) -> Deprecation | None:
+def read_deprecation(fields: Fields) -> Deprecation | None:
     """`deprecated: true`, or an object with `since`, `use` and `note`."""
     if not fields.holds_object("deprecated"):
         return Deprecation() if fields.flag("deprecated") else None
@@ -165,12 +165,16 @@ def prompted_skill(
 
 
 def _skill(fields: Fields, *, name: str | None, description: str | None, schema_required: bool) -> Skill | None:
+    facts = skill_facts(fields, schema_required=schema_required)
+    return fields.build(Skill, {**facts, "name": name or "unnamed", "description": description or "-"})
+
+
+def skill_facts(fields: Fields, *, schema_required: bool) -> dict[str, object]:
+    """What an object says of a skill beside its name and its description."""
     takes = _schema(fields, "input_schema", required=schema_required)
     if takes is None and not schema_required:
         takes = copy.deepcopy(TASK_SCHEMA)
-    facts = {
-        "name": name or "unnamed",
-        "description": description or "-",
+    return {
         "input_schema": takes or {},
         "output_schema": _schema(fields, "output_schema"),
         "instruction_field": fields.text("instruction_field") or instruction_field(takes or {}),
@@ -184,7 +188,6 @@ def _skill(fields: Fields, *, name: str | None, description: str | None, schema_
         "samples": _samples(fields),
         "unavailable": fields.text("unavailable") or NEEDS_MODEL,
     }
-    return fields.build(Skill, facts)
 
 
 def _schema(fields: Fields, key: str, *, required: bool = False) -> JsonObject | None:

@@ -15,7 +15,7 @@ from retinue.contract.refused import findings_of
 
 from .document import Document
 
-__all__ = ["CODE_KEYS", "Fields", "snake"]
+__all__ = ["CODE_KEYS", "Fields", "listed", "snake"]
 
 CODE_KEYS: Final = frozenset(
     {
@@ -46,6 +46,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def snake(key: str) -> str:
     """Fold the spelling of a key: `maxTurns` and `max-turns` are `max_turns`."""
     return _HUMP.sub("_", key.strip()).replace("-", "_").replace(" ", "_").lower()
+
+
+def listed(text: str, *, spaced: bool = False) -> list[str]:
+    """The parts of a text between commas or, with `spaced`, also between spaces."""
+    return (_BETWEEN_SPACES if spaced else _BETWEEN_COMMAS).findall(text)
 
 
 class Fields:
@@ -138,9 +143,7 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, str):
-            parts: list[str] = [value]
-            if split or spaced:
-                parts = (_BETWEEN_SPACES if spaced else _BETWEEN_COMMAS).findall(value)
+            parts = listed(value, spaced=spaced) if split or spaced else [value]
             return tuple(part.strip() for part in parts if part.strip())
         texts = [item.strip() for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(texts) < len(value):

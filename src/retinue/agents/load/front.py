@@ -10,7 +10,6 @@ from typing import Final
 
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
-from retinue.errors import ParseError
 
 from .behaviour import read_behaviour
 from .document import Document, Place, decode, refusal

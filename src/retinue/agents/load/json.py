@@ -15,7 +15,7 @@ from .document import MAX_BYTES, Document, Place, decode, finding_of
 from .loaded import Loaded
 from .prompted import Prompted
 
-__all__ = ["MAX_ENTRIES", "load_json", "places_in"]
+__all__ = ["MAX_ENTRIES", "load_json", "read_json"]
 
 MAX_ENTRIES: Final = 1_000
 """Most definitions in one file."""
@@ -32,11 +32,10 @@ def load_json(data: bytes, *, file: str) -> Loaded:
         file: What findings and the definitions' `source` call it.
     """
     try:
-        text = decode(data)
-        value = strict.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
+        document = read_json(data, file=file)
     except ParseError as error:
         return Loaded(findings=(finding_of(error, file=file),))
-    document = Document(file=file, value=value, locate=partial(places_in, text))
+    value = document.value
     findings = list[Finding]()
     entries = value if isinstance(value, list) else [value]
     if len(entries) > MAX_ENTRIES:
@@ -50,6 +49,17 @@ def load_json(data: bytes, *, file: str) -> Loaded:
     ]
     agents = tuple(Prompted(definition) for definition in definitions if definition)
     return Loaded(agents=agents, findings=tuple(findings))
+
+
+def read_json(data: bytes, *, file: str) -> Document:
+    """Read one JSON text.
+
+    Raises:
+        ParseError: It is no strict JSON; `detail` has line and column.
+    """
+    text = decode(data)
+    value = strict.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
+    return Document(file=file, value=value, locate=partial(_places, text))
 
 
 # Places. Only wanted once something is wrong, so they are found by a second walk over a text known to be good.
@@ -97,8 +107,7 @@ class _Walk:
         return self._text[self._at]
 
 
-def places_in(text: str) -> dict[str, Place]:
-    """Where each member's key and each item of a strict JSON text stands, by JSON Pointer."""
+def _places(text: str) -> dict[str, Place]:
     walk = _Walk(text)
     walk.value()
     starts = [0, *(offset + 1 for offset, character in enumerate(text) if character == "\n")]

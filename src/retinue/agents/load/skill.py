@@ -80,11 +80,7 @@ def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definitio
         "name": name or "unnamed",
         "version": version or major,
         "description": description or "-",
-        # Kebab-case is how this format spells a name, so that is no alias (C46).
-        "aliases": (
-            *(more.texts("aliases", split=True) or ()),
-            *(each for each in spellings if each != names.to_kebab(each)),
-        ),
+        "aliases": more.texts("aliases", split=True) or spellings,
         "category": more.text("category"),
         "tags": more.texts("tags", split=True),
         "tier": tier,
@@ -109,7 +105,7 @@ def _metadata(fields: Fields) -> tuple[JsonObject, JsonObject]:
             message = f"`metadata` holds texts, and {key!r} is none."
             path, fix = fields.path("metadata"), "Put it in quotes."
             fields.say("load/skill-metadata", message, path=path, severity="warning", fix=fix)
-    known = {key: each for key, each in value.items() if key in FACTS and isinstance(each, str)}
+    known: JsonObject = {key: each for key, each in value.items() if key in FACTS and isinstance(each, str)}
     return known, {key: each for key, each in value.items() if key not in known}
 
 

@@ -10,7 +10,6 @@ from retinue.contract import json, names
 from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Loss
-from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
 from retinue.contract.task import Task
@@ -50,7 +49,7 @@ def request_for(task: Task, correction: Correction | None, definition: Definitio
 _MATTERS: Final = ("/instruction", "/target", "/parameters", "/context", "/output")
 
 
-def unsaid(losses: tuple[Loss, ...], *, dialect: DialectName) -> tuple[Warned, ...]:
+def unsaid(losses: tuple[Loss, ...], dialect: DialectName | None) -> tuple[Warned, ...]:
     """A warning when the agent was not told all of what was asked; ids and limits are our own business."""
     fields = tuple(dict.fromkeys(f"`{loss.field}`" for loss in losses if loss.field.startswith(_MATTERS)))
     if not fields:
@@ -105,7 +104,7 @@ def _in_words(task: Task, correction: Correction | None) -> str:
     lines = [task.instruction]
     told = {
         "Target": task.target,
-        "Context": task.context.what,
+        "Context": task.context.what if task.context.what != task.instruction else "",
         "Reason": task.context.why,
         "Constraints": "; ".join(task.context.constraints),
         **{name: value if isinstance(value, str) else json.dumps(value) for name, value in task.parameters.items()},
@@ -124,7 +123,7 @@ def _corrected(correction: Correction | None) -> str:
 
 def _as_json(task: Task, correction: Correction | None) -> str:
     """The parameters as one line of JSON; a correction stands beside them."""
-    value: JsonObject = dict(task.parameters)
+    value = dict(task.parameters)
     if correction is not None:
         value["correction"] = correction.to_json()
     return json.dumps(value) + "\n"

@@ -4,6 +4,7 @@ What the answer says is read by the boundary, like any agent's. Here is only wha
 exit status, its stderr, the signal that ended it, and that it said too much.
 """
 
+import codecs
 import os
 import shlex
 import signal
@@ -30,6 +31,8 @@ __all__ = ["MAX_BYTES", "CommandAgent", "split_command"]
 MAX_BYTES: Final = 8 * 2**20
 """What a program may say at most, unless somebody says otherwise."""
 
+_ANYTHING: Final = ("read", "write", "network")
+_BEGINNING: Final = 500
 _TOLD: Final = 2_000
 """Characters of stderr that go into a fault or a result: the last ones."""
 
@@ -61,6 +64,7 @@ class CommandAgent:
     Args:
         argv: The program and its arguments; a text is split as by `split_command`.
         name: What the agent is called; after the program, or the script it is given, when absent.
+        skill: What its one skill is called, where its dialect tells it; like the agent when absent.
         dialect: What it speaks; without one it is asked in words and its text is the answer.
         definition: What it says of itself, when that is known: skills with schemas. Without a dialect it is then asked
             with its parameters as JSON.
@@ -77,6 +81,7 @@ class CommandAgent:
         argv: Sequence[str] | str,
         *,
         name: str | None = None,
+        skill: str | None = None,
         dialect: DialectName | None = None,
         definition: Definition | None = None,
         cwd: str | os.PathLike[str] | None = None,
@@ -93,7 +98,14 @@ class CommandAgent:
         if definition is None:
             about = f"The program `{Path(self._argv[0]).name}`, run as a command."
             called = canonical(name) if name else name_of(self._argv)
-            definition = made_definition(called, about=about, dialect=dialect, effects=("read", "write", "network"))
+            definition = made_definition(
+                called,
+                about=about,
+                dialect=dialect,
+                skill=canonical(skill) if skill else None,
+                guessed=name is None,
+                effects=_ANYTHING,
+            )
         elif (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
             raise InvalidInput(
                 f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
@@ -124,15 +136,18 @@ class CommandAgent:
         """
         request = request_for(task, run.correction, self._definition, form=self._form)
         cwd = self._folder(run)
+        ear = _Ear(run.emit) if self._definition.dialect == "task_signal" else None
         said = await run_program(
             [self._program(cwd), *self._argv[1:]],
             cwd=cwd,
             env=self._variables(),
             stdin=request.text.encode("utf-8", "replace"),
             max_bytes=self._max_bytes,
-            hear=_hearing(self._definition.dialect, run.emit),
+            hear=ear.hear if ear else None,
         )
-        return self._reply(said, request)
+        if ear is not None:
+            ear.close()
+        return self._reply(said, request, task)
 
     # What it is given.
 
@@ -157,29 +172,25 @@ class CommandAgent:
 
     # What it gave.
 
-    def _reply(self, said: Said, request: Request) -> Reply:
+    def _reply(self, said: Said, request: Request, task: Task) -> Reply:
         name, text = self._name, said.stdout.decode("utf-8", "backslashreplace")
+        text = text if self._definition.dialect else text.rstrip("\r\n")
         stderr = said.stderr.decode("utf-8", "replace")[-_TOLD:]
         if said.flooded:
             raise OutputInvalid(
                 f"`{name}` said more than {self._max_bytes:,} bytes and was ended.",
                 hint="Say less, or put it into a file and name the file.",
-                detail={"class": "flood", "begins": text[:_TOLD], "stderr": stderr},
+                detail={"class": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
-        warnings = [*self._warnings(said, text), *unsaid(request.losses, dialect=self._definition.dialect or "run_agent")]
-        facts: JsonMapping = {"status": said.status}
-        if stderr.strip():
-            facts["stderr"] = stderr
-        if request.losses:
-            facts["losses"] = [loss.to_json() for loss in request.losses]
-        if said.status and not self._readable(text):
+        readable = bool(said.status) and self._readable(text, task)
+        warnings = (*self._warnings(said, text, readable=readable), *unsaid(request.losses, self._definition.dialect))
+        extras = _extras(said.status, stderr, request)
+        if said.status and not readable:
             fault = _fault_of(said.status, name, stderr)
-            return Reply(
-                outcome="error", fault=fault, content=text, warnings=tuple(warnings), extras={"command": facts}
-            )
-        return Reply(text=text, warnings=tuple(warnings), extras={"command": facts})
+            return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
+        return Reply(text=text, warnings=warnings, extras=extras)
 
-    def _warnings(self, said: Said, text: str) -> Iterator[Warned]:
+    def _warnings(self, said: Said, text: str, *, readable: bool) -> Iterator[Warned]:
         name = self._name
         if missing := [each for each in self._environment if each not in os.environ]:
             listed = ", ".join(f"`{each}`" for each in missing)
@@ -190,7 +201,7 @@ class CommandAgent:
                 "What it was doing may be half done.",
                 "Let the program wait for what it starts.",
             )
-        if said.status and self._readable(text):
+        if readable:
             yield _warned(
                 f"`{name}` {_ended(said.status)} after it had answered.",
                 "The answer counts; what came after it did not end well.",
@@ -199,40 +210,53 @@ class CommandAgent:
         if not said.status and not text.strip() and self._definition.dialect is None:
             yield _warned(f"`{name}` ended well and said nothing.", "There is no answer.", "Let it print its answer.")
 
-    def _readable(self, text: str) -> bool:
+    def _readable(self, text: str, task: Task) -> bool:
         """Whether there is an answer in what it said, although it did not end well. Plain words are none."""
         if not text.strip():
             return False
         from retinue.agents.boundary.spoken import can_be_read  # noqa: PLC0415 - most programs end well
 
-        return can_be_read(text, self._definition)
+        return can_be_read(text, self._definition, task)
 
     @property
     def _name(self) -> str:
         return Path(self._argv[0]).name
 
 
+def _extras(status: int, stderr: str, request: Request) -> JsonMapping | None:
+    """What there is to say beside the answer; None when nothing."""
+    facts: JsonMapping = {
+        "status": status or None,
+        "stderr": stderr if stderr.strip() else None,
+        "losses": [loss.to_json() for loss in request.losses] or None,
+    }
+    said = {name: value for name, value in facts.items() if value is not None}
+    return {"command": said} if said else None
+
+
 def _warned(message: str, impact: str, recovery: str) -> Warned:
     return Warned(type="degraded_analysis", message=message, impact=impact, recovery=recovery, synthetic=True)
 
 
-def _hearing(dialect: DialectName | None, emit: Callable[[Body], None]) -> Callable[[bytes], None] | None:
+class _Ear:
     """Emits the progress that a program tells while it works; only `task_signal` has words for that (H18, H19)."""
-    if dialect != "task_signal":
-        return None
-    from retinue.dialects.task_signal import EventReader  # noqa: PLC0415 - see above
 
-    reader, rest = EventReader(), bytearray()
+    def __init__(self, emit: Callable[[Body], None]) -> None:
+        from retinue.dialects.task_signal import EventReader  # noqa: PLC0415 - see above
 
-    def hear(chunk: bytes) -> None:
-        rest.extend(chunk)
-        *lines, left = bytes(rest).split(b"\n")
-        rest[:] = left
-        for line in lines:
-            for body in reader.feed(line.decode("utf-8", "replace")):
-                emit(body)
+        self._reader = EventReader()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._emit = emit
 
-    return hear
+    def hear(self, chunk: bytes) -> None:
+        """Take what the program said next."""
+        for body in self._reader.feed(self._decoder.decode(chunk)):
+            self._emit(body)
+
+    def close(self) -> None:
+        """It has ended."""
+        for body in self._reader.close():
+            self._emit(body)
 
 
 # How it ended.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Final
 
+from retinue.agents.port import NAME_GUESSED
 from retinue.contract import names
 from retinue.contract.definition import Definition, Effect, Skill
 from retinue.contract.json import JsonObject
@@ -24,33 +25,44 @@ _TAKES: Final[JsonObject] = {
     "additionalProperties": True,
 }
 _LONGEST: Final = 64
-_INTERPRETER: Final = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|bash|dash|zsh|sh|deno|bun|uv|uvx|npx|env)[\d.]*")
+_INTERPRETER: Final = re.compile(
+    r"(?:python|pypy|node|ruby|perl|php|lua|bash|dash|zsh|sh|deno|bun|uv|uvx|npx|env)[\d.]*"
+)
 _SCRIPT_WORDS: Final = frozenset({"run", "exec", "tool"})
 """Words that stand between an interpreter and its script: `uv run agent.py`."""
 
 
 def made_definition(
-    name: str, *, about: str, dialect: DialectName | None, effects: tuple[Effect, ...] = ()
+    name: str,
+    *,
+    about: str,
+    dialect: DialectName | None,
+    skill: str | None = None,
+    guessed: bool = False,
+    effects: tuple[Effect, ...] = (),
 ) -> Definition:
     """The definition of an agent of which only the name and the dialect are known.
 
     Args:
         name: A canonical name.
-        about: What it is, as the beginning of a sentence.
+        about: What it is, one sentence.
         dialect: What it speaks.
+        skill: What its one skill is called; like the agent when absent.
+        guessed: Nobody said that it has this name.
         effects: What it may touch outside itself.
     """
     speaks = f" in `{dialect}`" if dialect else " as it gives it"
     description = f"{about} Use when it is asked for by name. Returns its answer{speaks}."
-    skill = Skill(
-        name=name,
+    only = Skill(
+        name=skill or name,
         description=description,
         input_schema=_TAKES,
         instruction_field="task",
         target_field="target",
         effects=effects,
     )
-    return Definition(name=name, description=description, skills=(skill,), dialect=dialect)
+    extras = {NAME_GUESSED: True} if guessed else {}
+    return Definition(name=name, description=description, skills=(only,), dialect=dialect, extras=extras)
 
 
 def canonical(name: str) -> str:

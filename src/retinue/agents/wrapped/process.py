@@ -15,18 +15,19 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import IO, Final, TypeAlias, cast
+from typing import IO, Final, Self, TypeAlias, cast
 
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError
 
 __all__ = ["Hear", "Said", "run_program"]
 
-Hear: TypeAlias = Callable[[bytes], None]
+Hear: TypeAlias = Callable[[bytes], object]
 """Is told what the program says on stdout, as it comes, in the event loop."""
 
 _CHUNK: Final = 65_536
@@ -77,7 +78,7 @@ async def run_program(
         InvalidInput: It is nothing that the system can run.
     """
     loop = asyncio.get_running_loop()
-    told = None if hear is None else lambda chunk: _tell(loop, hear, chunk)
+    told = None if hear is None else partial(loop.call_soon_threadsafe, hear)
     program = _Program(argv, cwd=cwd, env=env, max_bytes=max_bytes, hear=told)
     running = asyncio.ensure_future(in_thread(program.run, stdin))
     try:
@@ -89,11 +90,6 @@ async def run_program(
         raise
     finally:
         program.stop()
-
-
-def _tell(loop: asyncio.AbstractEventLoop, hear: Hear, chunk: bytes) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody listens any more
-        loop.call_soon_threadsafe(hear, chunk)
 
 
 def _told_to_stop(program: str, said: Said) -> str:
@@ -196,13 +192,13 @@ class _Listening:
         for pipe, take in ((process.stdout, self._take), (process.stderr, self._take_stderr)):
             descriptor = cast("IO[bytes]", pipe).fileno()
             self._open.add(descriptor)
-            self._selector.register(descriptor, EVENT_READ, lambda at=descriptor, take=take: self._read(at, take))
-        self._selector.register(woken, EVENT_READ, lambda: self._stop(woken))
+            self._selector.register(descriptor, EVENT_READ, partial(self._read, descriptor, take))
+        self._selector.register(woken, EVENT_READ, partial(self._stop, woken))
         self._end = _descriptor_of_end(process.pid)
         if self._end is not None:
             self._selector.register(self._end, EVENT_READ, self._noticed)
 
-    def __enter__(self) -> "_Listening":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -253,7 +249,8 @@ class _Listening:
             self.flooded = True
             self._kill()
         elif self._hear is not None:
-            self._hear(chunk)
+            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                self._hear(chunk)
 
     def _take_stderr(self, chunk: bytes) -> None:
         self.stderr += chunk
@@ -297,34 +294,39 @@ def _signal(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def _in_utf8(text: str) -> bytes:
-    """`text` as programs expect it, whatever the locale."""
-    return text.encode("utf-8", "surrogateescape")
+def _in_utf8(text: str) -> str:
+    """What has to be said for `text` to arrive as UTF-8, whatever the locale."""
+    return os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
 def _refusal(error: OSError, program: str, cwd: str) -> RetinueError:
     """Why a program was not started, with what to do about it."""
-    name, said = Path(program).name, error.strerror or str(error)
+    name = Path(program).name
     if not Path(cwd).is_dir():
         return MissingFile(f"There is no folder {cwd!r} for `{name}` to run in.", hint="Name one that is there.")
-    match error.errno:
-        case errno.ENOENT if Path(program).exists():
-            return NotInstalled(
-                f"`{name}` cannot be started: what its first line asks for is not here.",
-                hint=f"Install what the first line of {program!r} names, or mend that line.",
-            )
-        case errno.ENOENT:
-            return NotInstalled(f"There is no program {program!r}.", hint="Install it, or name it by its path.")
-        case errno.EACCES | errno.EPERM:
-            return AccessDenied(f"{program!r} may not be run: {said}.", hint=f"Allow it: `chmod +x {program}`.")
-        case errno.ENOEXEC:
-            return InvalidInput(
-                f"{program!r} is no program.", hint="Begin it with a line such as `#!/usr/bin/env python3`."
-            )
-        case errno.E2BIG:
-            return InvalidInput(f"The words given to `{name}` are too long.", hint="Hand them over on its stdin.")
-        case _:
-            return NotInstalled(f"`{name}` cannot be started: {said}.", hint="See that it runs in a shell.")
+    code = "no interpreter" if error.errno == errno.ENOENT and Path(program).exists() else error.errno
+    kind, why, hint = _REFUSALS.get(code, _UNKNOWN)
+    said = why.format(program=repr(program), name=name, said=error.strerror or error)
+    return kind(said, hint=hint.format(program=program))
+
+
+_UNKNOWN: Final = (NotInstalled, "`{name}` cannot be started: {said}.", "See that it runs in a shell.")
+_REFUSALS: Final[Mapping[object, tuple[type[RetinueError], str, str]]] = {
+    errno.ENOENT: (NotInstalled, "There is no program {program}.", "Install it, or name it by its path."),
+    "no interpreter": (
+        NotInstalled,
+        "{program} cannot be started: what its first line asks for is not here.",
+        "Install what its first line names, or mend that line.",
+    ),
+    errno.EACCES: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
+    errno.EPERM: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
+    errno.ENOEXEC: (
+        InvalidInput,
+        "{program} is no program.",
+        "Begin it with a line such as `#!/usr/bin/env python3`, or name its interpreter.",
+    ),
+    errno.E2BIG: (InvalidInput, "The words given to `{name}` are too long.", "Hand them over on its stdin."),
+}
 
 
 _alive: set[int] = set()

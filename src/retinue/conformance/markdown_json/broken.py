@@ -49,7 +49,7 @@ def _head(status: str) -> Envelope:
 
 
 def _success(operation: str, target: str) -> Envelope:
-    result = {
+    result: Envelope = {
         "target": target,
         "score": 85,
         "ready": True,
@@ -69,7 +69,14 @@ def _partial(operation: str, target: str) -> Envelope:
         "recovery": "Create the four files TASK-0001.2.4.1.md to TASK-0001.2.4.4.md.",
     }
     metadata = {"execution_time_ms": 12, "files_read": 1, "completeness": 60}
-    result = {"target": target, "score": 85, "ready": False, "tasks": [], "total_tasks": 0, "path": "docs/tickets/x.md"}
+    result: Envelope = {
+        "target": target,
+        "score": 85,
+        "ready": False,
+        "tasks": [],
+        "total_tasks": 0,
+        "path": "docs/tickets/x.md",
+    }
     head = {**_head("partial"), "operation": operation}
     return {**head, "result": result, "warnings": [warning], "metadata": metadata}
 
@@ -108,8 +115,8 @@ def _with(path: str, value: object, *, when: str = "") -> Speaks:
     def change(envelope: Envelope) -> None:
         place: Any = envelope
         for name in above:
-            place = place[int(name)] if isinstance(place, list) else place[name]
-        place[last if isinstance(place, dict) else int(last)] = value
+            place = place[int(name) if name.isdigit() else name]
+        place[last] = value
 
     return _changed(change, when=when)
 
@@ -117,7 +124,7 @@ def _with(path: str, value: object, *, when: str = "") -> Speaks:
 def _without(name: str, *, when: str = "", inside: str = "") -> Speaks:
     def change(envelope: Envelope) -> None:
         place = envelope[inside] if inside else envelope
-        del (place[0] if isinstance(place, list) else place)[name]
+        del (place[0] if inside == "warnings" else place)[name]
 
     return _changed(change, when=when)
 
@@ -138,6 +145,7 @@ def _hard_failing(text: str) -> str:
 
 def _obliging(text: str) -> str:
     """Answers whatever it is asked with a success."""
+    del text
     return json.dumps(_success("story-deep", "nothing"))
 
 

@@ -37,7 +37,7 @@ _ERROR_TYPES: Final = ("missing_file", "invalid_input", "parse_error", "access_d
 _WARNING_TYPES: Final = ("missing_data", "degraded_analysis", "incomplete_context")
 _VERSION: Final = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){1,2}")
 _TIMESTAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
-_SECRET_FILE: Final = "root:x:0:0"
+_OUTSIDE_TEXT: Final = "root:x:0:0"
 
 
 # Every answer.
@@ -248,7 +248,7 @@ def _refused(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 
 
 def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    if _SECRET_FILE in (exchange.text or ""):
+    if _OUTSIDE_TEXT in (exchange.text or ""):
         yield "the answer holds what is in the file outside"
     target = exchange.probe.task.target
     used = [place for place, name, value in values_in(body.get("result")) if value == target and name != "target"]

@@ -15,7 +15,8 @@ __all__ = ["places"]
 def places(text: str) -> dict[str, tuple[int, int]]:
     """Line and column, both from 1, of every member's key and every item, by JSON Pointer; `""` is the value itself.
 
-    The value is what `loads` would read or `repair` would take out of `text`. Empty when it is neither.
+    The value is the object or array that `loads` would read, or the object that `repair` would take out of `text`.
+    Empty when there is none.
     """
     begins = text.lstrip(" \t\n\r")[:1]
     start = 0 if begins in {"{", "["} else next_object(text, 0)

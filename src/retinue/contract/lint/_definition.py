@@ -48,6 +48,7 @@ def lint(definition: Definition, *, previous: Definition | None = None) -> list[
             else frozenset[str]()
         )
         findings += _moved(_skill(skill, alone=len(definition.skills) == 1, new=new), f"/skills/{index}")
+    findings += _input_examples(definition)
     for name in definition.extras:
         message = f"{shown(name)} has no meaning here; it is kept and has no effect."
         findings.append(found("definition/extras", pointer(["extras", name]), message, "Remove it, or leave it be."))
@@ -216,6 +217,17 @@ def _samples(skill: Skill) -> Iterator[Finding]:
                 for wrong in _against(schema, value):
                     place = f"/samples/{index}/{side}{wrong.path}"
                     yield found("skill/sample", place, f"The sample does not pass: {wrong.message}", wrong.fix)
+
+
+def _input_examples(definition: Definition) -> Iterator[Finding]:
+    """The sample inputs that some tool definitions carry beside their schema."""
+    examples: object = definition.extras.get("input_examples")
+    if not isinstance(examples, list):
+        return
+    for index, value in enumerate(cast("list[object]", examples)):
+        for wrong in _against(definition.skills[0].input_schema, value):
+            place = f"/extras/input_examples/{index}{wrong.path}"
+            yield found("input/example", place, f"The example does not pass: {wrong.message}", wrong.fix)
 
 
 def _against(schema: JsonMapping, value: object) -> list[Finding]:

@@ -1,7 +1,7 @@
 """The rules over an input schema: what a model that must fill it needs (spec 000 §2.2 and §7.1)."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from retinue.contract import schema as schemas
 from retinue.contract._shown import shown
@@ -127,15 +127,20 @@ def _field(field: Field, root: JsonMapping, *, excused: bool) -> Iterator[Findin
         message = f"The description of `{field.name}` only repeats its name."
         yield found("input/description-name", field.path, message, "Say what a good value looks like.")
     yield from judge_deprecation(text=text, keyword=field.schema.get("deprecated") is True, path=field.path)
-    if "default" in field.schema:
-        yield from _default(field, root)
-    elif not field.required and says_default(text):
+    yield from _stated_values(field, root)
+    if not field.required and "default" not in field.schema:
+        yield from _left_out(field, excused=excused)
+    yield from _values(field)
+
+
+def _left_out(field: Field, *, excused: bool) -> Iterator[Finding]:
+    """What happens when an optional field is left out must be known."""
+    if says_default(field.description):
         message = f"The default of `{field.name}` stands in its description only."
         yield found("input/default-in-words", field.path, message, "Set `default`; it is then filled in and shown.")
-    elif not field.required and not excused and field.schema.get("deprecated") is not True:
+    elif not excused and field.schema.get("deprecated") is not True:
         message = f"`{field.name}` is optional and has no default."
         yield found("input/optional", field.path, message, "Require it, or give it a `default`.")
-    yield from _values(field)
 
 
 def _values(field: Field) -> Iterator[Finding]:
@@ -162,13 +167,20 @@ def _values(field: Field) -> Iterator[Finding]:
             yield found("input/constraint", field.path, message, f"Set {' or '.join(f'`{one}`' for one in words[:2])}.")
 
 
-def _default(field: Field, root: JsonMapping) -> Iterator[Finding]:
-    """The default must pass what it stands in for."""
+def _stated_values(field: Field, root: JsonMapping) -> Iterator[Finding]:
+    """The default and the examples must pass what they stand in for."""
+    examples: object = field.stated.get("examples")
+    values = [("default", "default", field.stated["default"])] if "default" in field.stated else []
+    if isinstance(examples, list):
+        values += [("example", f"examples/{at}", value) for at, value in enumerate(cast("list[object]", examples))]
+    if not values:
+        return
     shared = {word: root[word] for word in ("$schema", "$defs", "definitions") if word in root}
     try:
         validator = schemas.compile({**shared, **field.stated})
     except InvalidDefinition:
         return  # the schema itself is reported, or it refers to a place that only the whole has
-    for wrong in validator.findings(field.stated.get("default")) if "default" in field.stated else ():
-        message = f"The default of `{field.name}` does not pass its own schema: {wrong.message}"
-        yield found("input/default", f"{field.path}/default{wrong.path}", message, wrong.fix)
+    for what, place, value in values:
+        for wrong in validator.findings(value):
+            message = f"The {what} of `{field.name}` does not pass its own schema: {wrong.message}"
+            yield found(f"input/{what}", f"{field.path}/{place}{wrong.path}", message, wrong.fix)

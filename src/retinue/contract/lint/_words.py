@@ -17,8 +17,9 @@ __all__ = [
 _LONGEST = 10_000
 
 _WHEN = re.compile(
-    r"\b(?:use (?:it |this (?:agent |tool |skill )?)?(?:when|whenever|for|to|if|only|after|before)|whenever|"
-    r"when (?:a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|invoke|"
+    r"\b(?:used? (?:it |this (?:agent |tool |skill |command )?)?(?:[a-z]+ly |also |as |only |always )?"
+    r"(?:when|whenever|for|to|if|after|before|during|while|at|on|in)|use proactively|whenever|"
+    r"when (?:[a-z]+ing|a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|invoke|ask (?:for|it)|"
     r"triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
     re.IGNORECASE,
 )
@@ -39,13 +40,24 @@ _EXAMPLE = re.compile(r"\b(?:e\.g\.|for example|for instance|such as|examples?\b
 _SMALL = frozenset(
     {"a", "an", "and", "agent", "for", "in", "is", "it", "of", "or", "the", "this", "to", "value", "with"}
 )
+_OCCASION = frozenset(
+    {"any", "asked", "are", "asks", "command", "need", "needed", "needs", "proactively", "request", "requests", "skill",
+     "somebody", "someone", "that", "tool", "use", "used", "user", "users", "want", "wants", "when", "whenever", "you"}
+)  # fmt: skip
+"""Words that say when an agent is used, and nothing of what it does."""
 
 
 def says_what(text: str, name: str) -> bool:
-    """Say whether `text` begins with more about what is done than the name already tells."""
+    """Say whether `text` tells more about what is done than the name already does.
+
+    It may do so before it speaks of the occasion, or while it does: “Use when translating a contract into Dutch”.
+    """
     text = text[:_LONGEST]
     ends = [match.start() for match in (_WHEN.search(text), _RETURNS.search(text)) if match]
-    return len(_news(text[: min(ends, default=len(text))], name)) >= 2
+    if len(_news(text[: min(ends, default=len(text))], name)) >= 2:
+        return True
+    sentences = re.split(r"[.!?:](?:\s|$)", text)
+    return any(len(_news(each, name) - _OCCASION) >= 4 for each in sentences if not _RETURNS.match(each.strip()))
 
 
 def says_when(text: str) -> bool:

@@ -18,9 +18,11 @@ __all__ = [
     "Field",
     "Oddity",
     "find_blocks",
+    "is_unknown_key",
     "item_text",
     "line_text",
     "prose_text",
+    "starts_or_fences",
     "unquoted",
 ]
 
@@ -33,6 +35,7 @@ LISTS: Final = ("Optional Parameters", "Correction")
 _KNOWN: Final = {key.lower(): key for key in (*KEYS, *LISTS)}
 _FIELD: Final = re.compile(r"\*\*([^*:]{1,64})(:\*\*|\*\*[ \t]*+:)(.*)")
 _ITEM: Final = re.compile(r"[-*+][ \t]+(.*)")
+_BREAK: Final = re.compile(r"[\r\n]")
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*")
 
 Oddity: TypeAlias = Literal["colon_outside", "no_dash", "no_key"]
@@ -199,11 +202,11 @@ class _Reader:
         return True
 
     def _item(self, said: str, number: int, odd: Oddity | None) -> None:
-        assert self._list is not None
         self._close()
         self._dashless = odd is not None
         key, value = _pair(said)
-        self._value = _Open(key, [value], number, self._list, odd if key is not None else "no_key")
+        into = self._list if self._list is not None else []
+        self._value = _Open(key or "", [value], number, into, odd if key is not None else "no_key")
 
     def _to_prose(self, line: str) -> None:
         self._close()
@@ -298,11 +301,23 @@ def prose_text(value: str) -> str:
         "\r" not in value
         and value == value.strip()
         and not value.startswith(('"', "**", "- ", "-\t", "* ", "*\t", "+ ", "+\t"))
-        and not any(_starts_block(line.strip()) for line in value.split("\n"))
+        and not any(_key_of(line.strip()) == KEYS[0] for line in value.split("\n"))
     )
     return value if plain else json.dumps(value)
 
 
-def _starts_block(line: str) -> bool:
+def starts_or_fences(text: str) -> bool:
+    """Whether a line of `text` would start a block or a code fence."""
+    lines = (line.strip() for line in text.split("\n"))
+    return any(line.startswith(("```", "~~~")) or _key_of(line) in KEYS[:2] for line in lines)
+
+
+def is_unknown_key(name: str) -> bool:
+    """Whether `name` can stand as a bold key that the format does not know."""
+    return _key_of(f"**{name}:**") == "" and name == name.strip() != "" and not _BREAK.search(name)
+
+
+def _key_of(line: str) -> str | None:
+    """The known key that a line has, empty for an unknown one; None for no bold key."""
     found = _FIELD.fullmatch(line)
-    return found is not None and _known(found[1]) == KEYS[0]
+    return None if found is None else _known(found[1])

@@ -1,0 +1,165 @@
+"""Any agent as a `run_agent` function, spec 001's entry point (B1 to B17): for hosts that load agents of that kind.
+
+The way back, a module with `run_agent` as an agent, is `module`.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from retinue.agents.apart import apart
+from retinue.agents.boundary import Boundary
+from retinue.agents.local import LocalContext
+from retinue.agents.port import Agent
+from retinue.agents.registry import Registry
+from retinue.contract import json
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.task import Context, Limits, Task
+from retinue.errors import InvalidInput, RetinueError
+
+if TYPE_CHECKING:
+    from retinue.dialects.run_agent import ConfigRead
+    from retinue.tools.workspace import Workspace
+
+__all__ = ["RunAgent", "as_run_agent"]
+
+
+class RunAgent(Protocol):
+    """A `run_agent` function."""
+
+    async def __call__(
+        self,
+        prompt: str,
+        chat_history: str | None = None,
+        memory: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        **extra: Any,
+    ) -> dict[str, Any]:
+        """Answer `prompt`. Never raises but on cancellation: a failure is an answer with `error`."""
+        ...
+
+
+def as_run_agent(
+    agent: Agent,
+    *,
+    skill: str | None = None,
+    boundary: Boundary | None = None,
+    workspace: "Workspace | None" = None,
+    environment: Mapping[str, str] | None = None,
+) -> RunAgent:
+    """Give `agent` the form that spec 001 asks for.
+
+        # core/agent/reviewer.py, for ACTIVE_AGENT_PATH
+        run_agent = retinue.as_run_agent(reviewer)
+
+    Every call passes the boundary, so what comes out is checked. `response_time_secs` is the wall clock of the call.
+    In `config`, `domain_timeout_secs` bounds the call and `model_overrides.domain` names its model; `tool_root`,
+    `only_domains` and `execution_mode` reach the agent in `task.extras["run_agent"]["config"]`. Keys that nobody knows
+    are listed in the answer's `ignored` (B14), and what is wrong with a known one in its `warnings`.
+
+    Args:
+        agent: Who answers.
+        skill: Which of its skills; needed when it has several.
+        boundary: What it is called through; one of its own when absent.
+        workspace: The fenced directory for it.
+        environment: Where settings are looked up that `config` leaves out (B13); the process's when absent.
+    """
+    through = boundary or Boundary(Registry())
+    around = os.environ if environment is None else environment
+
+    async def run_agent(
+        prompt: str,
+        chat_history: str | None = None,
+        memory: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        **extra: Any,
+    ) -> dict[str, Any]:
+        began_ns = time.perf_counter_ns()
+        name = "agent"
+        try:
+            name = agent.definition.name
+            task, read = _asked(name, skill, _checked(prompt, chat_history, memory, config), extra, around)
+            async with LocalContext(workspace=workspace) as run:
+                result = await apart(through.call_agent(agent, task, run))
+            answer = _answer(result, read)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is an answer here
+            failed = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))
+            answer = _answer(failed, None)
+        answer["response_time_secs"] = (time.perf_counter_ns() - began_ns) / 1e9
+        return answer
+
+    return run_agent
+
+
+_TEXTS: Final = ("prompt", "chat_history", "memory")
+
+
+def _checked(prompt: object, chat_history: object, memory: object, config: object) -> JsonMapping:
+    """The four arguments, seen to be what the spec says.
+
+    Raises:
+        InvalidInput: They are not.
+    """
+    said = {"prompt": prompt, "chat_history": chat_history, "memory": memory, "config": config}
+    wrong = [
+        f"`{name}` is a `{type(said[name]).__name__}`, not a text"
+        for name in _TEXTS
+        if not isinstance(said[name], str) and (name == "prompt" or said[name] is not None)
+    ]
+    if config is not None and not isinstance(config, Mapping):
+        wrong.append(f"`config` is a `{type(config).__name__}`, not a dictionary")
+    if wrong:
+        raise InvalidInput(
+            f"`run_agent` cannot be called like this: {'; '.join(wrong)}.",
+            hint="Call it as `run_agent(prompt, chat_history=None, memory=None, config=None)`.",
+        )
+    return said
+
+
+def _asked(
+    name: str, skill: str | None, said: JsonMapping, extra: JsonMapping, environment: Mapping[str, str]
+) -> "tuple[Task, ConfigRead]":
+    """The call as a task, and what its `config` came to."""
+    from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
+
+    # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
+    read = read_config({**extra, **(said["config"] or {})}, environment)
+    config = read.config
+    overrides = config.model_overrides
+    kept = config.model_dump(exclude_none=True)
+    return (
+        Task(
+            id="run_agent",
+            agent=name,
+            skill=skill,
+            instruction=said["prompt"],
+            context=Context(history=read_history(said["chat_history"] or ""), memory=said["memory"] or ""),
+            limits=Limits(timeout_s=config.domain_timeout_secs),
+            model=overrides.domain if overrides else None,
+            extras={"run_agent": {"config": kept}} if kept else {},
+        ),
+        read,
+    )
+
+
+def _answer(result: Result, read: "ConfigRead | None") -> dict[str, Any]:
+    """The answer as the dictionary that the spec describes; the time is the caller's to add."""
+    from retinue.dialects.run_agent import render_result  # noqa: PLC0415 - loaded at the first call
+
+    try:
+        text = render_result(result).text
+    except RetinueError as error:  # a value that no JSON can hold: the failure to say it is still an answer
+        text = render_result(
+            Result(task_id="", agent=result.agent, outcome="error", fault=Fault.from_error(error))
+        ).text
+    answer = cast("dict[str, Any]", json.loads(text))
+    if read is not None and read.ignored:
+        answer["ignored"] = list(read.ignored)
+    wrong = [] if read is None else [finding for finding in read.findings if finding.severity != "info"]
+    if wrong:
+        said = [{"type": "degraded_analysis", "message": f"config{each.path}: {each.message}"} for each in wrong]
+        answer["warnings"] = [*cast("list[Any]", answer.get("warnings", [])), *said]
+    return answer

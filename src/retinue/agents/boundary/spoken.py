@@ -1,0 +1,139 @@
+"""An agent's text in one of the five dialects becomes a reply. The dialects are loaded when one is first spoken.
+
+What an agent says of itself that only the boundary may stamp (how long it took, how often it tried, whose version
+answered) is kept in `extras["spoken"]`; the text itself is kept whole in `native`.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from retinue.agents.port import NAME_GUESSED, Reply
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding, Level
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.question import Question
+from retinue.contract.result import Result, Warned
+from retinue.contract.task import Task
+from retinue.errors import OutputInvalid, RetinueError
+
+if TYPE_CHECKING:
+    from retinue.dialects.port import Known, Parsed
+
+__all__ = ["as_reply", "can_be_read", "known_of", "read_spoken", "recognised"]
+
+
+def read_spoken(text: str, dialect: DialectName, definition: Definition, task: Task, *, level: Level) -> Reply:
+    """Read an answer in `dialect`.
+
+    Args:
+        text: What the agent said.
+        dialect: What it speaks.
+        definition: Whose answer it is.
+        task: What was asked.
+        level: How strictly it is read (C3).
+
+    Raises:
+        OutputInvalid: It is no answer, for every reason listed; or it says that the work still goes on.
+    """
+    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - most agents speak none
+
+    known = known_of(definition, dialect, task)
+    return as_reply(dialect_of(dialect).parse_result(text, known=known, level=level), dialect, known)
+
+
+def known_of(definition: Definition, dialect: DialectName, task: Task) -> "Known":
+    """What is known of an answer before it is read: who was asked, by its name in that dialect, and for what."""
+    from retinue.dialects.port import Known  # noqa: PLC0415
+
+    if definition.extras.get(NAME_GUESSED):
+        return Known(task_id=task.id)
+    return Known(task_id=task.id, agent=definition.wire_names.get(dialect, definition.name), skill=task.skill)
+
+
+def can_be_read(text: str, definition: Definition, task: Task) -> bool:
+    """Whether `text` is an answer in the agent's dialect, or without one certainly one in some dialect."""
+    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415
+
+    dialect = definition.dialect or recognised(text)[0]
+    if dialect is None:
+        return False
+    try:
+        dialect_of(dialect).parse_result(text, known=known_of(definition, dialect, task))
+    except RetinueError:
+        return False
+    return True
+
+
+_MARK: Final = re.compile(r'"(?:status|content|state|agent|error)"\s*:|^[A-Z]{4,10}: ', re.MULTILINE)
+"""What every answer in any dialect has one of; looked for first, because it costs next to nothing."""
+
+
+def recognised(text: str) -> tuple[DialectName | None, str]:
+    """The dialect in which `text` certainly is an answer, and the marks that say so; None when it is not certain."""
+    if not _MARK.search(text):
+        return None, ""
+    from retinue.dialects.detect import detect  # noqa: PLC0415
+
+    certain = [sign for sign in detect(text) if sign.certainty == "certain"]
+    if not certain or certain[0].kind != "result" or len({sign.dialect for sign in certain}) > 1:
+        return None, ""
+    return certain[0].dialect, certain[0].why
+
+
+# From a result to a reply.
+
+_SHARED: Final = (
+    "artifacts", "completeness", "confidence", "content", "fault", "files_read", "files_written", "outcome",
+    "reasoning", "traces", "usage",
+)  # fmt: skip
+_STAMPED: Final = ("versions", "duration_ns", "attempts", "retries", "task_id", "agent", "skill")
+"""What an agent says of these is kept beside what the boundary knows."""
+
+
+def as_reply(read: "Parsed[Result]", dialect: DialectName, known: "Known") -> Reply:
+    """All that an answer says, as a reply. What was borne when it was read is a warning.
+
+    Args:
+        read: The answer.
+        dialect: What it was written in.
+        known: What was known of it before.
+
+    Raises:
+        OutputInvalid: It says that the work goes on; nobody can ask later.
+    """
+    result, findings = read.value, read.findings
+    if result.lifecycle in {"submitted", "working"} and not result.questions:
+        raise OutputInvalid(
+            f"`{known.agent}` says that it is still working, and this was its only chance to answer.",
+            hint="Answer when the work has ended: completely, in part, or with an error.",
+            detail={"lifecycle": result.lifecycle},
+        )
+    reply = Reply(**{name: getattr(result, name) for name in _SHARED})
+    if result.data is not None:
+        reply.data = result.data
+    reply.questions = result.questions
+    if result.lifecycle == "input_required" and not result.questions:
+        reply.questions = (Question(id="1", text=result.content or "It asks for something, and does not say what."),)
+    reply.warnings = (*result.warnings, *(_borne(finding) for finding in findings if finding.severity != "info"))
+    own = {"task_id": known.task_id, "agent": known.agent, "skill": known.skill}
+    said: JsonMapping = {
+        name: value
+        for name, value in result.model_dump(mode="json", include=set(_STAMPED), exclude_defaults=True).items()
+        if value is not None and own.get(name) != value
+    }
+    noted = [finding.to_json() for finding in findings if finding.severity == "info"]
+    kept = {**({"said": said} if said else {}), **({"noted": noted} if noted else {})}
+    reply.extras = {**result.extras, **({"spoken": {"dialect": dialect, **kept}} if kept else {})} or None
+    return reply
+
+
+def _borne(finding: Finding) -> Warned:
+    """A breach of the dialect that was borne, as a warning."""
+    place = f" (at `{finding.path}`)" if finding.path else f" (line {finding.line})" if finding.line else ""
+    return Warned(
+        type="degraded_analysis",
+        message=f"{finding.message.rstrip('.')}{place}.",
+        impact=f"It breaks `{finding.rule}`; a strict reader refuses it.",
+        recovery=finding.fix,
+        synthetic=True,
+    )

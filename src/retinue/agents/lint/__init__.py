@@ -1,0 +1,1 @@
+"""Lint over whole trees of files."""

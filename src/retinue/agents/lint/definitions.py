@@ -1,0 +1,142 @@
+"""One definition file, judged: how it reads, then what it says, each finding at its own line and column."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from retinue.agents.load.command import load_command
+from retinue.agents.load.document import Place, finding_of
+from retinue.agents.load.fields import snake
+from retinue.agents.load.front import read_front
+from retinue.agents.load.json import load_json
+from retinue.agents.load.loaded import Loaded
+from retinue.agents.load.markdown import load_markdown
+from retinue.agents.load.skill import load_skill
+from retinue.contract import json
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding
+from retinue.contract.lint import lint
+from retinue.errors import ParseError
+
+from .files import File, Kind
+from .places import Places
+from .python_source import read_python
+
+__all__ = ["Judged", "judge"]
+
+_LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
+    "agent": load_markdown,
+    "skill": load_skill,
+    "command": load_command,
+    "json": load_json,
+}
+_OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
+"""What only a definition with schemas of its own can be asked."""
+_RETURNS: Final = "definition/description-returns"
+_OF_CHOICE: Final = frozenset({"definition/description-what", "definition/description-when", _RETURNS})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A file, judged by itself.
+
+    Attributes:
+        definitions: The agents in it.
+        places: Where the parts of the file stand.
+        whole: Everything that they say was read, so that two versions can be compared.
+    """
+
+    file: File
+    definitions: tuple[Definition, ...]
+    findings: tuple[Finding, ...]
+    places: Places
+    whole: bool = True
+
+
+def judge(file: File) -> Judged:
+    """Everything there is to say about one file by itself."""
+    if file.problem is not None:
+        return Judged(file, (), (_at_start(finding_of(file.problem, file=file.name)),), Places(dict))
+    if file.kind == "python":
+        return _judge_python(file)
+    load = _LOADERS.get(file.kind)
+    loaded = load(file.data, file=file.name) if load else Loaded()
+    places = _places(file)
+    findings = [_at_start(finding) for finding in loaded.findings]
+    definitions = tuple(agent.definition for agent in loaded.agents)
+    for definition in definitions:
+        for finding in _asked(lint(definition), definition, file.kind):
+            placed = places.placed(finding, file=file.name, source=definition.source)
+            if not _made_up(finding, placed):
+                findings.append(placed)
+    return Judged(file, definitions, _once(findings), places)
+
+
+def _asked(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
+    """What a file of this kind can be asked to mend."""
+    excused = {"definition/extras"}  # the loader has said so, at the key itself
+    if kind == "command":
+        excused |= _OF_CHOICE  # a person types it: no model chooses it by its description
+    if kind == "skill":
+        excused.add(_RETURNS)  # it is read and followed: nothing comes back
+    promises = kind == "json" or any(skill.output_schema is not None for skill in definition.skills)
+    if not promises:
+        excused |= _OF_SCHEMAS
+    for finding in findings:
+        if finding.rule in excused:
+            continue
+        # Spec 000 asks for it; Markdown agents have no such habit, and a warning at every file is read by nobody.
+        soft = finding.rule == _RETURNS and not promises
+        yield finding.model_copy(update={"severity": "info"}) if soft else finding
+
+
+def _made_up(finding: Finding, placed: Finding) -> bool:
+    """Whether a finding is about what the loader filled in, and the file does not say."""
+    return any(
+        f"/{key}" in finding.path and key not in map(snake, placed.path.split("/"))
+        for key in ("aliases", "input_schema")
+    )
+
+
+def _judge_python(file: File) -> Judged:
+    sources = read_python(file.text, file=file.name)
+    findings: list[Finding] = []
+    known: dict[str, Place] = {}
+    for source in sources:
+        findings += source.findings
+        places = Places(partial(dict, source.places))
+        for finding in lint(source.definition) if source.definition else ():
+            if not any(finding.path == path or finding.path.startswith(f"{path}/") for path in source.unread):
+                findings.append(places.placed(finding, file=file.name))
+        known = known or source.places
+    definitions = tuple(source.definition for source in sources if source.definition)
+    whole = not any(source.unread or source.definition is None for source in sources)
+    return Judged(file, definitions, _once(findings), Places(partial(dict, known)), whole)
+
+
+def _places(file: File) -> Places:
+    """Where the parts of a file stand, found when somebody asks."""
+    if file.kind == "json":
+        text = file.text
+        return Places(partial(json.places, text), listed=text.lstrip()[:1] == "[")
+    return Places(partial(_front_places, file))
+
+
+def _front_places(file: File) -> Mapping[str, Place]:
+    try:
+        return read_front(file.data, file=file.name, required=False, hinted=file.kind != "agent").document.places
+    except ParseError:
+        return {}
+
+
+def _at_start(finding: Finding) -> Finding:
+    """`finding`, at the start of its file when it has no closer place."""
+    if finding.line is not None and finding.column is not None:
+        return finding
+    return finding.model_copy(update={"line": finding.line or 1, "column": finding.column or 1})
+
+
+def _once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once: the loader and the rules may both have found it."""
+    return tuple({(each.rule, each.line, each.column, each.path, each.message): each for each in findings}.values())

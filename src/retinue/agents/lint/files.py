@@ -1,0 +1,178 @@
+"""Which files of a tree lint looks at, and what each of them means to be.
+
+Reads them, and says of what cannot be read why; what a file says is the business of others. Nothing is imported or run.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.contract import json
+from retinue.errors import InvalidInput, MissingFile, RetinueError
+
+__all__ = ["ENDINGS", "MAX_FILES", "File", "Kind", "files_at", "kind_of", "looks_like_definition"]
+
+Kind: TypeAlias = Literal["agent", "skill", "command", "json", "python", "text"]
+"""`agent`, `skill`, `command`: Markdown that is one; `json`, `python`: a file that holds definitions;
+`text`: whatever else may speak of agents."""
+
+ENDINGS: Final = (".json", ".md", ".py")
+MAX_FILES: Final = 10_000
+"""Definitions that are looked at in one go."""
+
+_OPENED: Final = frozenset({".claude", ".retinue"})
+"""Hidden folders in which people keep definitions."""
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+_HOMES: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
+_SKILL: Final = "skill.md"
+_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills"})
+"""One of these beside `name` and `description` makes a JSON object look like a definition."""
+_SPEAKS: Final = re.compile(
+    rb"\*\*(?:Agent|Operation)\b|subagent_type|_OPERATIONS\b|\bcontract\b|\.claude/agents/|\|\s*Operations?\s*\|",
+    re.IGNORECASE,
+)
+"""What a text says that may be worth a look."""
+_DECORATED: Final = re.compile(rb"^[ \t]*@(?:retinue\.)?agent\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file, read.
+
+    Attributes:
+        name: What findings call it.
+        problem: Why it could not be read; then `data` is empty.
+    """
+
+    path: Path
+    name: str
+    kind: Kind
+    data: bytes
+    problem: RetinueError | None = None
+
+    @property
+    def text(self) -> str:
+        """What it says; bytes that are no UTF-8 are replaced, since its loader speaks of them."""
+        return self.data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def files_at(path: Path) -> Iterator[File]:
+    """The file at `path`, or what counts in the folder there, in order. Links to folders are not followed.
+
+    A file that is named by itself is taken at its word: it means to be a definition.
+
+    Raises:
+        MissingFile: There is nothing.
+        InvalidInput: It is a file of another kind, or the folder holds more than anybody will look at.
+    """
+    if path.is_dir():
+        count = 0
+        top = path.resolve().name
+        for each in sorted(_below(path)):
+            file = _read(each, kind_of((top, *each.relative_to(path).parts)))
+            if file is not None:
+                count += file.kind != "text"
+                if count > MAX_FILES:
+                    message = f"{str(path)!r} holds more than {MAX_FILES:,} definitions."
+                    raise InvalidInput(message, hint="Name a smaller folder.")
+                yield file
+    elif not os.path.lexists(path):
+        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a definition, or a folder of them.")
+    elif path.suffix.lower() not in ENDINGS:
+        raise InvalidInput(f"{str(path)!r} is no definition.", hint=f"Definitions end with {', '.join(ENDINGS)}.")
+    else:
+        yield _taken(path)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder):
+        folders[:] = [each for each in folders if each not in _SKIPPED and (each[0] != "." or each in _OPENED)]
+        for name in files:
+            if name.lower().endswith(ENDINGS) and not (file := Path(where, name)).is_dir():
+                yield file  # one that is no file, or a link in a circle, is said to be so when it is read
+
+
+# What a file means to be.
+
+
+def kind_of(parts: Sequence[str]) -> Kind | None:
+    """What a file claims to be by where it lies; None when only its content can tell.
+
+    Args:
+        parts: The folders that count, outermost first, and the name of the file.
+    """
+    *inside, name = parts
+    stem, ending = os.path.splitext(name)  # noqa: PTH122 - a name, no path
+    home = next((_HOMES[part] for part in reversed(inside) if part in _HOMES), None)
+    if ending.lower() == ".json":
+        return "json" if home == "agent" and "skills" not in inside else None
+    if ending.lower() != ".md":
+        return None
+    if name.lower() == _SKILL:
+        return "skill"
+    if home == "command":
+        return "command"
+    # Beside the agents lie a README, their contract, and in the folder of a skill prompts without front matter.
+    is_prose = not any(character.islower() for character in stem)
+    return "agent" if home == "agent" and not is_prose and "skills" not in inside else None
+
+
+def looks_like_definition(data: bytes) -> bool:
+    """Whether a JSON text holds what looks like a definition."""
+    try:
+        value = json.loads(data, max_bytes=MAX_BYTES)
+    except RetinueError:
+        return False
+    entries = value if isinstance(value, list) else [value]
+    return any(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and isinstance(each.get("description"), str)
+        and not _TAKES.isdisjoint(each)
+        for each in entries
+    )
+
+
+def _has_front_matter(data: bytes) -> bool:
+    return data.startswith(b"---") and b"\nname:" in data[:2_000] and b"\ndescription:" in data[:20_000]
+
+
+def _read(path: Path, kind: Kind | None) -> File | None:
+    """The file, when it counts."""
+    name = _shown(path)
+    try:
+        data = read_bytes(path)
+    except RetinueError as error:
+        return File(path, name, kind, b"", error) if kind else None
+    kind = kind or _kind_by_content(path.suffix.lower(), data)
+    return File(path, name, kind, data) if kind else None
+
+
+def _kind_by_content(ending: str, data: bytes) -> Kind | None:
+    match ending:
+        case ".json":
+            return "json" if looks_like_definition(data) else None
+        case ".py":
+            is_agent = b"retinue" in data and _DECORATED.search(data)
+            return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
+        case _:
+            return "agent" if _has_front_matter(data) else "text" if _SPEAKS.search(data) else None
+
+
+def _taken(path: Path) -> File:
+    """A file that was named by itself."""
+    ending = path.suffix.lower()
+    kind = kind_of(path.absolute().parts) or {".json": "json", ".py": "python", ".md": "agent"}[ending]
+    try:
+        return File(path, _shown(path), kind, read_bytes(path))  # pyright: ignore[reportArgumentType] - one of three kinds
+    except RetinueError as error:
+        return File(path, _shown(path), kind, b"", error)  # pyright: ignore[reportArgumentType] - one of three kinds
+
+
+def _shown(path: Path) -> str:
+    """The path fit to be said: what is not UTF-8 in it is escaped."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

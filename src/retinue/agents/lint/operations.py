@@ -1,0 +1,185 @@
+"""Which operations a text says an agent has: its own file, a document about several, a registry (C27).
+
+Reads only what is plainly a list: `**Operation:** {a | b}`, sections on operations, a table with a column of them, a
+dictionary called `…OPERATIONS`. A sentence that mentions one is none.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from retinue.contract.definition import Source
+from retinue.contract.lint.calls import Listing, Operation
+from retinue.contract.names import fold
+
+from .outline import Fence, Outline, Section
+
+__all__ = ["listings_in", "own_operations", "registries_in"]
+
+_TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
+_CHOICES: Final = re.compile(rf"\*\*Operation(?::\*\*|\*\*:)[ \t]*[{{<(\[]\s*((?:{_TOKEN}\s*\|\s*)+{_TOKEN})\s*[}}>)\]]")
+_WORD: Final = re.compile(_TOKEN)
+_LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
+_BARE: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
+_ABOUT: Final = re.compile(r"(?:supported |available )?operations?|\w+ types|operation types", re.IGNORECASE)
+_ITEM: Final = re.compile(rf"[ \t]*[-*+]\s+(?:\*\*)?`({_TOKEN})`")
+_REGISTRY: Final = re.compile(r"\w*_OPERATIONS")
+_CELL: Final = re.compile(r"(?<!\\)\|")
+
+
+def own_operations(outline: Outline, *, file: str) -> tuple[Operation, ...]:
+    """The operations that an agent's own file says it has: its input block, else its section on operations."""
+    choices = next(_choices(outline, file=file), None)
+    return choices[1] if choices else tuple(_documented(outline, file=file))
+
+
+def listings_in(outline: Outline, *, file: str, agents: Iterable[str], own: str | None = None) -> Iterator[Listing]:
+    """Every place in a text that says which operations an agent has.
+
+    Args:
+        outline: The text.
+        file: What it is called.
+        agents: Names of all agents, to know what a heading is about.
+        own: The agent whose file this is; what it documents is held against its own input block.
+    """
+    if own is not None:
+        documented = tuple(_documented(outline, file=file))
+        if documented and next(_choices(outline, file=file), None):
+            yield Listing(own, documented, documented[0].source, complete=True)
+    else:
+        named = {fold(name) for name in agents}
+        for line, operations in _choices(outline, file=file):
+            agent = _agent_above(outline, line, named)
+            if agent:
+                yield Listing(agent, operations, operations[0].source, complete=True)
+    yield from _tables(outline, file=file)
+
+
+def _choices(outline: Outline, *, file: str) -> Iterator[tuple[int, tuple[Operation, ...]]]:
+    """Each `**Operation:** {a | b}`, with its line."""
+    for number, line in enumerate(outline.lines[outline.body - 1 :], start=outline.body):
+        found = _CHOICES.search(line) if "**Operation" in line else None
+        if found:
+            words = _WORD.finditer(line, found.start(1), found.end(1))
+            yield number, tuple(Operation(word[0], _source(file, number, word.start())) for word in words)
+
+
+def _documented(outline: Outline, *, file: str) -> Iterator[Operation]:
+    """The headings, else the items, of the first section on operations."""
+    for section in outline.sections:
+        if section.level and _ABOUT.fullmatch(section.heading.rstrip(":")):
+            found = list(_below(outline, section, file=file))
+            if found:
+                yield from found
+                return
+
+
+def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operation]:
+    strict = not re.search(r"operation", section.heading, re.IGNORECASE)
+    heads = [
+        each
+        for each in outline.sections
+        if each.level == section.level + 1 and section.line < each.line <= section.whole_end
+    ]
+    for each in heads:
+        label = _LABELLED.match(each.heading) or (None if strict else _BARE.fullmatch(each.heading))
+        if label:
+            name = label[1] if label.re is _LABELLED else label[0]
+            line = outline.lines[each.line - 1]
+            yield Operation(name, _source(file, each.line, line.index(name)))
+    if heads or strict:
+        return
+    for number in range(section.line + 1, section.end + 1):
+        item = None if outline.code[number - 1] else _ITEM.match(outline.lines[number - 1])
+        if item:
+            yield Operation(item[1], _source(file, number, item.start(1)))
+
+
+def _agent_above(outline: Outline, line: int, named: set[str]) -> str | None:
+    """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
+    for number in range(line - 1, max(line - 4, outline.body - 1), -1):
+        said = re.match(rf"\*\*Agent(?::\*\*|\*\*:)\s*`?({_TOKEN})`?\s*$", outline.lines[number - 1])
+        if said:
+            return said[1]
+    section = outline.section_at(line)
+    for word in re.findall(_TOKEN, section.heading.removesuffix(".md")):
+        if fold(word) in named:
+            return str(word)
+    return None
+
+
+# Tables and registries.
+
+
+def _tables(outline: Outline, *, file: str) -> Iterator[Listing]:
+    """The rows of each table that has a column of agents and one of operations."""
+    columns: tuple[int, int] | None = None
+    for number, line in outline.prose():
+        if not line.lstrip().startswith("|"):
+            columns = None
+            continue
+        cells = [cell.strip().strip("*") for cell in _CELL.split(line.strip())[1:-1]]
+        words = [cell.lower() for cell in cells]
+        agent = next((at for at, word in enumerate(words) if word in {"agent", "agents"}), None)
+        operation = next((at for at, word in enumerate(words) if word in {"operation", "operations"}), None)
+        if agent is not None and operation is not None:
+            columns = (agent, operation)
+        elif columns and max(columns) < len(cells):
+            yield from _row(cells[columns[0]], cells[columns[1]], line, _source(file, number, 0))
+
+
+def _row(agent: str, operations: str, line: str, source: Source) -> Iterator[Listing]:
+    name = re.fullmatch(rf"\[?`?({_TOKEN})`?\]?(?:\([^)]*\))?", agent)
+    said = re.fullmatch(rf"`?{_TOKEN}`?(?:\s*[,;/]\s*`?{_TOKEN}`?)*", operations)
+    if name and said:
+        start = line.index(operations)
+        found = tuple(
+            Operation(word[0], _source(source.file, source.line or 1, start + word.start()))
+            for word in _WORD.finditer(operations)
+        )
+        yield Listing(name[1], found, source, complete=False)
+
+
+def registries_in(text: str, *, file: str, fence: Fence | None = None) -> Iterator[Listing]:
+    """The dictionaries in a Python text that list operations by agent, as spec 003's own check does.
+
+    Args:
+        text: Python; what is none has no registries.
+        file: Where it stands.
+        fence: The code block in that file which holds it.
+    """
+    if "_OPERATIONS" not in text:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in somebody else's code
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return
+    line, column = (fence.line - 1, fence.column - 1) if fence else (0, 0)
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        named = any(isinstance(each, ast.Name) and _REGISTRY.fullmatch(each.id) for each in targets)
+        value = getattr(node, "value", None)
+        if named and isinstance(value, ast.Dict):
+            yield from _registry(value, file=file, line=line, column=column)
+
+
+def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator[Listing]:
+    for key, items in zip(value.keys, value.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            continue
+        if not isinstance(items, ast.List | ast.Tuple | ast.Set):
+            continue
+        operations = tuple(
+            Operation(each.value, _source(file, line + each.lineno, column + each.col_offset))
+            for each in items.elts
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        )
+        yield Listing(key.value, operations, _source(file, line + key.lineno, column + key.col_offset), complete=True)
+
+
+def _source(file: str, line: int, offset: int) -> Source:
+    return Source(file=file, line=line, column=offset + 1)

@@ -1,0 +1,236 @@
+"""Agents made of Python, as far as their source says what they are: names, docstrings, types. Nothing is imported.
+
+So lint says the same in every folder, trusted or not, and a file that is judged never runs. What only running it would
+tell is said to be unread, and not judged.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from retinue.agents.load.document import Place
+from retinue.agents.python.docstring import Docstring, read_docstring
+from retinue.agents.python.options import AgentOptions, SkillOptions
+from retinue.contract import names
+from retinue.contract.definition import Definition, Skill, Source, read_tier
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.lint.rules import found
+from retinue.contract.model import JsonMapping
+from retinue.contract.refused import findings_of
+from retinue.contract.version import split_versioned_name
+
+from .annotation import last_name, literal, schema_of
+
+__all__ = ["PythonSource", "read_python"]
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_INJECTED: Final = frozenset({"Task", "RunContext"})
+_SKILL_KEYS: Final = frozenset(Skill.model_fields) & SkillOptions.__optional_keys__
+_AGENT_KEYS: Final = frozenset(Definition.model_fields) & AgentOptions.__optional_keys__
+
+
+@dataclass(slots=True)
+class PythonSource:
+    """One agent of a Python file.
+
+    Attributes:
+        definition: What it says of itself; None when that is no definition.
+        places: Where each part of the definition is said, by JSON Pointer into it.
+        unread: Pointers of parts that could not be read; nothing below them is to be judged.
+        findings: What is wrong with the source itself.
+    """
+
+    file: str
+    lines: list[str]
+    definition: Definition | None = None
+    places: dict[str, Place] = field(default_factory=dict[str, Place])
+    unread: list[str] = field(default_factory=list[str])
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def note(self, path: str, node: ast.AST) -> None:
+        """Remember where `path` is said."""
+        self.places[path] = self._place(node)
+
+    def say(self, rule: str, message: str, fix: str, node: ast.AST, *, path: str) -> None:
+        """Find something at `node`."""
+        line, column = self._place(node)
+        self.findings.append(found(rule, path, message, fix, file=self.file, line=line, column=column))
+
+    def _place(self, node: ast.AST) -> Place:
+        """Line and column of `node`; Python counts columns in bytes."""
+        line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return line, len(self.lines[line - 1].encode()[:offset].decode("utf-8", "ignore")) + 1
+
+    def leave(self, path: str, what: str, node: ast.AST) -> None:
+        """Say that a part is computed, and so not judged."""
+        self.unread.append(path)
+        message = f"{what} is computed, and so not judged."
+        self.say("python/unread", message, "Write it out, if it can be.", node, path=path)
+
+
+def read_python(text: str, *, file: str) -> list[PythonSource]:
+    """Read every agent in a Python file: a function or class that is decorated with `agent`."""
+    lines = re.split(r"\r\n|[\r\n]", text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in somebody else's file
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        source = PythonSource(file, lines)
+        line, column = (getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1)
+        message = f"It is no Python: {getattr(error, 'msg', None) or error}."
+        source.findings.append(
+            found("load/parse-error", "", message, "Mend the syntax.", file=file, line=line, column=max(column, 1))
+        )
+        return [source]
+    return [
+        _agent(node, decorator, PythonSource(file, lines))
+        for node in ast.walk(tree)
+        if isinstance(node, _Function | ast.ClassDef)
+        for decorator in _decorators(node, "agent")
+    ]
+
+
+def _decorators(node: _Function | ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    for decorator in node.decorator_list:
+        inner = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if last_name(inner) == name:
+            yield decorator
+
+
+def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSource) -> PythonSource:
+    source.note("", node)
+    options = _options(decorator, source, prefix="")
+    docstring = _docstring(node)
+    said = str(options.get("name") or node.name)
+    name, major = split_versioned_name(names.fold(said))
+    facts = {key: value for key, value in options.items() if key in _AGENT_KEYS and key not in {"name", "deprecated"}}
+    if isinstance(node, ast.ClassDef):
+        skills = [
+            _skill(each, found_at, source, f"/skills/{at}", options=None)
+            for at, (each, found_at) in enumerate(_methods(node))
+        ]
+    else:
+        skills = [_skill(node, decorator, source, "/skills/0", options=options)]
+    facts |= {
+        "name": name,
+        "version": options.get("version") or (f"{major}.0" if major is not None else "1.0"),
+        "description": options.get("description") or docstring.description,
+        "skills": tuple(skills),
+        "source": Source(file=source.file, line=source.places[""][0], column=source.places[""][1]),
+    }
+    if isinstance(options.get("tier"), str):
+        facts["tier"] = read_tier(options["tier"]) or options["tier"]
+    _build(source, facts)
+    return source
+
+
+def _docstring(node: _Function | ast.ClassDef) -> Docstring:
+    return read_docstring(ast.get_docstring(node))
+
+
+def _methods(node: ast.ClassDef) -> Iterator[tuple[_Function, ast.expr]]:
+    for each in node.body:
+        if isinstance(each, _Function):
+            for decorator in _decorators(each, "skill"):
+                yield each, decorator
+
+
+def _options(decorator: ast.expr, source: PythonSource, *, prefix: str) -> dict[str, Any]:
+    """The options that are plain values."""
+    options: dict[str, Any] = {}
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        name = keyword.arg or "**"
+        known, value = literal(keyword.value)
+        if known:
+            options[name] = tuple(value) if isinstance(value, list | set) else value
+            source.note(f"{prefix}/{name}", keyword)
+        elif name not in {"output", "samples"}:
+            source.leave(f"{prefix}/{name}", f"`{name}`", keyword)
+    return options
+
+
+def _skill(
+    node: _Function, decorator: ast.expr, source: PythonSource, path: str, *, options: dict[str, Any] | None
+) -> JsonMapping:
+    """One skill; `options` are those of the agent when the function is the agent itself."""
+    source.note(path, node)
+    docstring = _docstring(node)
+    own = _options(decorator, source, prefix=path) if options is None else options
+    takes = _input(node, docstring, source, f"{path}/input_schema")
+    facts = {key: value for key, value in own.items() if key in _SKILL_KEYS}
+    facts |= {
+        "name": names.fold(str(own.get("name") or node.name)),
+        "description": own.get("description") or docstring.description,
+        "input_schema": takes,
+    }
+    answer = schema_of(node.returns) if node.returns else None
+    if node.returns is None:
+        fix = "Say after `->` what it returns."
+        source.say(
+            "python/annotation", f"`{node.name}` does not say what it returns.", fix, node, path=f"{path}/output_schema"
+        )
+        source.unread.append(f"{path}/output_schema")
+    facts["output_schema"] = answer if answer is not None else {}
+    if "samples" in facts:
+        facts.pop("samples")
+    return facts
+
+
+def _input(node: _Function, docstring: Docstring, source: PythonSource, path: str) -> JsonMapping:
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    given = dict(zip((each.arg for each in reversed(positional)), reversed(arguments.defaults), strict=False))
+    given |= {each.arg: value for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value}
+    properties: JsonMapping = {}
+    for each in (*positional, *arguments.kwonlyargs):
+        if each.arg in {"self", "cls"} or _is_injected(each):
+            continue
+        place = path + pointer(["properties", each.arg])
+        source.note(place, each)
+        properties[each.arg] = _parameter(each, given.get(each.arg), docstring, source, place)
+    required = [name for name in properties if name not in given]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _is_injected(argument: ast.arg) -> bool:
+    note = argument.annotation
+    if isinstance(note, ast.Constant):
+        return str(note.value).rpartition(".")[2] in _INJECTED
+    return note is not None and last_name(note) in _INJECTED
+
+
+def _parameter(
+    argument: ast.arg, default: ast.expr | None, docstring: Docstring, source: PythonSource, path: str
+) -> JsonMapping:
+    schema = schema_of(argument.annotation) if argument.annotation else None
+    if argument.annotation is None:
+        message = f"The parameter `{argument.arg}` has no type."
+        source.say("python/annotation", message, "Annotate it.", argument, path=path)
+    if schema is None:
+        source.unread.append(path)  # a type of the author's own: its schema is known when it runs
+        return {}
+    if argument.arg in docstring.arguments:
+        schema = {"description": docstring.arguments[argument.arg], **schema}
+    if default is not None:
+        known, value = literal(default)
+        if known and value is not None:
+            schema["default"] = value
+    return schema
+
+
+def _build(source: PythonSource, facts: JsonMapping) -> None:
+    """Make the definition; why it cannot be one is found instead."""
+    try:
+        source.definition = Definition.model_validate(facts, strict=False)
+    except ValidationError as error:
+        for wrong in findings_of(error, rule="load/value"):
+            line, column = source.places.get(wrong.path) or source.places[""]
+            facts = {"file": source.file, "line": line, "column": column, "fix": "Mend what the decorator says."}
+            source.findings.append(Finding(**{**wrong.model_dump(), **facts}))

@@ -1,0 +1,85 @@
+"""Which kind of definition a file is, and the one reader for it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath, PurePosixPath
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.json import JsonValue
+from retinue.errors import ParseError
+
+from .a2a_card import card_version, load_a2a_card
+from .command import COMMANDS_FOLDER, load_command
+from .json import load_json, read_json
+from .loaded import Loaded
+from .markdown import load_markdown
+from .skill import load_skill
+
+__all__ = ["ENDINGS", "SKILL_FILE", "Kind", "kind_of", "load"]
+
+Kind: TypeAlias = Literal["markdown", "skill", "command", "json", "agent_json", "a2a"]
+"""`json` is a tool-use definition, ours among them; `agent_json` a card of spec 004."""
+
+SKILL_FILE: Final = "SKILL.md"
+ENDINGS: Final = (".json", ".md")
+
+_CARD_MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities")
+"""One of these stands in every card; most definitions have none, and need no second look."""
+
+
+def kind_of(file: str, data: bytes = b"") -> Kind | None:
+    """Say what kind of definition a file is, by its name and place and, for JSON, by what it holds; None when of none.
+
+    Args:
+        file: Its path.
+        data: Its content.
+    """
+    path = PurePosixPath(PurePath(file).as_posix())
+    match path.suffix.lower():
+        case ".md" if path.name.lower() == SKILL_FILE.lower():
+            return "skill"
+        case ".md":
+            folders = path.parts[:-1]
+            return "command" if COMMANDS_FOLDER in folders and "agents" not in folders else "markdown"
+        case ".json":
+            return _kind_of_json(data, file=file) if any(mark in data for mark in _CARD_MARKS) else "json"
+        case _:
+            return None
+
+
+def _kind_of_json(data: bytes, *, file: str) -> Kind:
+    try:
+        value = read_json(data, file=file).value
+    except ParseError:  # whoever loads it will say so
+        return "json"
+    if card_version(value):
+        return "a2a"
+    return "agent_json" if _is_agent_json(value) else "json"
+
+
+def _is_agent_json(value: JsonValue) -> bool:
+    """Whether it is a card of spec 004: a list of capabilities, or the endpoints of an agent."""
+    return isinstance(value, dict) and (
+        isinstance(value.get("capabilities"), list) or ("endpoints" in value and "input_schema" not in value)
+    )
+
+
+def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Loaded:
+    """Read the definitions in `data`, which are of this kind. What is wrong becomes findings.
+
+    Args:
+        data: The content of the file.
+        file: What findings and the definitions' `source` call it.
+        kind: What they are.
+        files: What else stands in the folder of a skill.
+    """
+    return (
+        load_skill(data, file=file, files=files) if kind == "skill" else _LOADERS.get(kind, load_json)(data, file=file)
+    )
+
+
+_LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
+    "markdown": load_markdown,
+    "command": load_command,
+    "json": load_json,
+    "a2a": load_a2a_card,
+}

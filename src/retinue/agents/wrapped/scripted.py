@@ -1,0 +1,110 @@
+"""An agent with prepared answers, for tests. It passes the same boundary as a real one, and notes what it is asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from retinue.agents.port import Reply, RunContext
+from retinue.contract.correction import Correction
+from retinue.contract.definition import Definition
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.task import Task
+from retinue.errors import InvalidInput
+
+from .asking import Form, request_for
+from .definition import canonical, made_definition
+from .function import reply_from
+
+__all__ = ["Asked", "Prepared", "Scripted", "scripted"]
+
+Prepared: TypeAlias = str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
+"""One answer: text or JSON data, a whole `Reply`, an exception to raise, or a function of the request's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a scripted agent was asked once.
+
+    Attributes:
+        text: The request as a wrapped agent of its dialect would have read it.
+        correction: Why it was asked again, when it was.
+    """
+
+    task: Task
+    text: str
+    correction: Correction | None = None
+
+
+class Scripted:
+    """An agent that gives one prepared answer after another.
+
+    Attributes:
+        asked: What it was asked, oldest first.
+    """
+
+    def __init__(self, *answers: Prepared, definition: Definition, form: Form = "json") -> None:
+        self.asked: list[Asked] = []
+        self._answers = answers
+        self._definition = definition
+        self._form: Form = form
+
+    def __repr__(self) -> str:
+        return f"<scripted agent {self._definition.name}: {self.left} of {len(self._answers)} answers left>"
+
+    @property
+    def definition(self) -> Definition:
+        """What it says of itself."""
+        return self._definition
+
+    @property
+    def left(self) -> int:
+        """How many answers it has left."""
+        return max(0, len(self._answers) - len(self.asked))
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """Give the next answer.
+
+        Raises:
+            InvalidInput: There is none left.
+            BaseException: The answer is an exception.
+        """
+        text = request_for(task, run.correction, self._definition, form=self._form).text
+        self.asked.append(Asked(task, text, run.correction))
+        count = len(self.asked)
+        if count > len(self._answers):
+            raise InvalidInput(
+                f"`{self._definition.name}` was asked {count} times and has {len(self._answers)} prepared answers.",
+                hint="Prepare one more, or find out why it was asked again: see `asked[-1]` and its correction.",
+            )
+        answer = self._answers[count - 1]
+        if isinstance(answer, BaseException) or (isinstance(answer, type) and issubclass(answer, BaseException)):
+            raise answer
+        given: object = answer(text) if callable(answer) else answer  # pyright: ignore[reportUnknownArgumentType] - a class of exceptions was raised above
+        return reply_from(given, self._definition)
+
+
+def scripted(
+    *answers: Prepared,
+    name: str = "scripted",
+    dialect: DialectName | None = None,
+    definition: Definition | None = None,
+) -> Scripted:
+    """Make an agent that gives prepared answers, for a test of whatever calls it.
+
+        analyst = retinue.scripted({"score": "85"}, {"score": 85}, definition=mine)
+        result = await retinue.call(analyst, "Judge it")
+        assert analyst.asked[1].correction  # the first answer was refused
+
+    Each attempt takes one answer, so a refused answer is followed by the next one. When they are used up, the call
+    fails and says so.
+
+    Args:
+        answers: In their order: a text, JSON data, a `Reply`, an exception to raise, or a function of the request.
+        name: What it is called.
+        dialect: What its texts are written in.
+        definition: All it says of itself, in place of name and dialect.
+    """
+    if definition is not None:
+        return Scripted(*answers, definition=definition)
+    made = made_definition(canonical(name), about="Gives prepared answers.", dialect=dialect)
+    return Scripted(*answers, definition=made, form="words")

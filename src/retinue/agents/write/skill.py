@@ -1,0 +1,74 @@
+"""Agents as skills (`<name>/SKILL.md`): six keys and no more; what else can be said as a text goes into `metadata`."""
+
+from functools import partial
+from typing import Final, cast
+
+from retinue.agents.load.fields import listed
+from retinue.agents.load.skill import FACTS, FILES, load_skill
+from retinue.contract import names
+from retinue.contract.definition import Definition
+from retinue.contract.json import JsonObject, JsonValue
+
+from .written import Written, written
+from .yaml import write_yaml
+
+__all__ = ["write_skill"]
+
+_WHY: Final = {
+    FILES: "the files beside a skill are no part of its text: copy them",
+    "input_schema": "a skill takes a task in words",
+}
+
+
+def write_skill(definition: Definition) -> Written:
+    """Write an agent as a skill.
+
+    Raises:
+        InvalidInput: No such file can hold it: a blank description.
+    """
+    name = names.to_kebab(definition.name)
+    extras = definition.extras
+    keys: dict[str, object] = {
+        "name": name,
+        "description": definition.description,
+        "license": extras.get("license"),
+        "compatibility": extras.get("compatibility"),
+        "allowed-tools": _tools(definition.tools),
+        "metadata": _metadata(definition) or None,
+    }
+    front = cast("JsonObject", {key: value for key, value in keys.items() if value is not None})
+    text = f"---\n{write_yaml(front)}\n---\n"
+    if definition.instructions:
+        text += f"\n{definition.instructions.strip().replace(chr(0), '')}\n"
+    file = f"{name}/SKILL.md"
+    return written(definition, text, file=file, load=partial(load_skill, file=file), why=_WHY)
+
+
+def _tools(tools: tuple[str, ...] | None) -> str | list[str] | None:
+    """Tools between spaces; a list where that would say something else."""
+    if tools is None:
+        return None
+    said = " ".join(tools)
+    return said if tools and tuple(listed(said, spaced=True)) == tools else list(tools)
+
+
+def _metadata(definition: Definition) -> JsonObject:
+    """What has no key of its own: our words first, then what the file itself said there."""
+    facts = {
+        "version": definition.version if definition.version != "1.0" else None,
+        "category": definition.category,
+        "tags": ", ".join(definition.tags) or None,
+        # The name itself counts as one when nothing is said.
+        "aliases": ", ".join(definition.aliases) if definition.aliases != (names.to_kebab(definition.name),) else None,
+        "tier": definition.tier,
+        "model": definition.model,
+    }
+    said: JsonObject = {key: value for key, value in facts.items() if value}
+    rest: object = definition.extras.get("metadata")
+    more = cast("dict[str, JsonValue]", rest) if isinstance(rest, dict) else {}
+    return {**said, **{key: value for key, value in more.items() if key not in said and _is_free(key, value)}}
+
+
+def _is_free(key: str, value: JsonValue) -> bool:
+    """Whether it means nothing to the loader."""
+    return not (key in FACTS and isinstance(value, str))

@@ -1,0 +1,235 @@
+"""`retinue check`: an agent, judged by what its dialect asks of it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, cast
+
+import click
+
+from retinue.cli.colour import colour
+from retinue.cli.exits import Exit
+from retinue.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from retinue.conformance.order import Order
+    from retinue.conformance.port import Exchange, Probe, Report
+    from retinue.conformance.report import Told
+
+__all__ = ["command"]
+
+Kind: TypeAlias = Literal["text", "json", "junit", "html"]
+
+_DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
+_ENDINGS: Final[dict[str, Kind]] = {
+    ".txt": "text", ".json": "json", ".xml": "junit", ".html": "html", ".htm": "html",
+}  # fmt: skip
+_NAMED: Final = (
+    "agent", "definition", "dialect", "environment", "instruction", "operation", "partial_target", "target",
+    "timeout_s",
+)  # fmt: skip
+"""Options that go into the order as they are."""
+_LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
+
+
+@click.command("check")
+@click.argument("words", metavar="SUBJECT")
+@click.option(
+    "--command", "is_command", is_flag=True, help="SUBJECT is a command line: request on stdin, answer on stdout."
+)
+@click.option("--dialect", type=click.Choice(_DIALECTS), help="What it should speak. [default: found out by asking]")
+@click.option(
+    "--definition",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Its definition, JSON or Markdown: says how it is asked validly.",
+)
+@click.option("--agent", metavar="NAME", help="What it is called in its own answers.")
+@click.option("--operation", metavar="NAME", help="Something it does.")
+@click.option("--target", metavar="TEXT", help="Something that can be done on.")
+@click.option("--partial-target", metavar="TEXT", help="Something that can be done on only in part.")
+@click.option("--instruction", metavar="TEXT", help="What to ask, where its dialect asks in words.")
+@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter it needs; repeatable.")
+@click.option("--params", "document", metavar="JSON", help="Parameters it needs, as a JSON object.")
+@click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the command may see; repeatable.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="The longest it may take for one request. [default: 30]",
+)
+@click.option(
+    "--format", "kind", type=click.Choice(["text", "json", "junit", "html"]), help="What the report is written as."
+)
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report into this file."
+)
+@click.option("--strict", is_flag=True, help="A broken SHOULD fails too.")
+@json_option
+def command(**said: Any) -> int:
+    """Judge SUBJECT by the requirements of the dialect it speaks, one by one.
+
+    SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
+    an agent of Retinue), or with --command a command line, run without a shell. It is asked good, odd and hostile
+    requests. Its code is imported or run: naming it here is your word that you trust it.
+
+    \b
+      retinue check agents/hierarchical.py
+      retinue check --command "./review --json" --dialect markdown_json --agent reviewer --operation full-review
+
+    Exits 8 when a MUST is broken.
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.delivery import check_output, deliver
+    from retinue.cli.output import stdout_set_aside
+
+    output: Path | None = said["output"]
+    kind = _kind(said["kind"], output, as_json=said["as_json"])
+    if output is not None:
+        check_output(output)
+    with stdout_set_aside():
+        report = _judged(said)
+    text = _written(report, kind)
+    if output is None:
+        click.echo(text, nl=False, color=colour())
+    else:
+        deliver(click.unstyle(text), output)
+    failed = not report.passed or (said["strict"] and any(each.outcome != "passed" for each in report.verdicts))
+    _tell_ending(report, output, failed=failed)
+    return Exit.NONCONFORMING if failed else Exit.OK
+
+
+def _kind(said: str | None, output: Path | None, *, as_json: bool) -> Kind:
+    """In which format the report is written.
+
+    Raises:
+        UsageError: Two are asked for, or nothing says which.
+    """
+    if as_json and said not in {None, "json"}:
+        raise click.UsageError(f"--json and --format {said} ask for two formats. Leave one out.")
+    if said is not None or as_json:
+        return cast("Kind", said or "json")
+    if output is None:
+        return "text"
+    kind = _ENDINGS.get(output.suffix.lower())
+    if kind is None:
+        raise click.UsageError(
+            f"Nothing says how to write {output.name[:80]!r}. Add --format text, json, junit or html."
+        )
+    return kind
+
+
+# The judgement.
+
+
+def _judged(said: dict[str, Any]) -> "Report":
+    """The report on the subject that the options name.
+
+    Raises:
+        RetinueError: There is no such subject, or nothing says how it is to be judged.
+    """
+    import asyncio
+
+    from retinue.conformance.order import prepare
+
+    async def conduct(order: "Order") -> "Report":
+        ready = await prepare(order)
+        try:
+            with _Progress() as progress:
+                return await ready.judged(told=progress.told)
+        finally:
+            ready.close()
+
+    return asyncio.run(conduct(_order(said)))
+
+
+def _order(said: dict[str, Any]) -> "Order":
+    from retinue.cli.typed import parameters_of
+    from retinue.conformance.order import Order
+
+    words, given = parameters_of(said["pairs"], said["document"])
+    named = {name: said[name] for name in _NAMED if said[name] is not None}
+    return Order(words=said["words"], is_command=said["is_command"], parameters={**words, **given}, **named)
+
+
+class _Progress:
+    """One line on stderr that says which request is out, where somebody looks."""
+
+    def __init__(self) -> None:
+        self._looked_at = sys.stderr.isatty()
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._say("")
+
+    def told(self, probe: "Probe", exchange: "Exchange") -> None:
+        """Another request has come back."""
+        from retinue.cli.output import duration
+
+        self._count += 1
+        self._say(f"asked {self._count}: {probe.name}, {duration(exchange.duration_ns)}")
+
+    def _say(self, text: str) -> None:
+        if self._looked_at:
+            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+
+
+# The report.
+
+
+def _written(report: "Report", kind: Kind) -> str:
+    from retinue.cli.output import json_text
+    from retinue.conformance.report import as_html, as_json, as_junit
+
+    writers: dict[Kind, Callable[[], str]] = {
+        "text": lambda: "\n".join(_page(report)) + "\n",
+        "json": lambda: json_text(as_json(report)) + "\n",
+        "junit": lambda: as_junit(report),
+        "html": lambda: as_html(report, made=_today()),
+    }
+    return writers[kind]()
+
+
+def _today() -> str:
+    from datetime import datetime
+
+    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _page(report: "Report") -> "Iterator[str]":
+    """The report as a person reads it on a terminal."""
+    from retinue.cli.output import safe
+    from retinue.conformance.report import told
+
+    yield f"{click.style(safe(report.subject), bold=True)} by {report.dialect}, requirements {report.version}"
+    yield from (click.style(f"{name}: {safe(value)}", dim=True) for name, value in report.facts.items())
+    for each in told(report):
+        yield ""
+        yield from _broken(each)
+    passed = [each.requirement.id.partition("/")[2] for each in report.verdicts if each.outcome == "passed"]
+    if passed:
+        yield ""
+        yield f"{click.style('passed', fg='green', bold=True)} {', '.join(passed)}"
+
+
+def _broken(broken: "Told") -> "Iterator[str]":
+    outcome, required = broken.verdict.outcome, broken.verdict.requirement
+    yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(required.id, bold=True)}"
+    yield from (f"  {line}" for line in broken.lines())
+
+
+def _tell_ending(report: "Report", output: Path | None, *, failed: bool) -> None:
+    from retinue.cli.output import tell
+    from retinue.conformance.report import counts
+
+    number = counts(report)
+    head = click.style("failed" if failed else "conforms", fg="red" if failed else "green", bold=True)
+    said = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
+    mistakes = sum(bool(each.mistake) for each in report.verdicts)
+    if mistakes:
+        said += f"; {mistakes} could not be judged, which is our mistake: please report it"
+    tell(f"{head}: {said}{f'; written to {output}' if output else ''}")

@@ -1,0 +1,96 @@
+"""A command line that somebody types, asked like an agent (`retinue ask --command`): their own word, and trusted.
+
+What was said of it is kept with the run, so that `retinue runs resume` asks the same program again.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from retinue.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.agents.port import Agent
+    from retinue.cli.project import Project
+    from retinue.contract.model import DialectName, JsonMapping
+
+__all__ = ["said_of_command", "with_command"]
+
+
+def said_of_command(
+    line: str,
+    *,
+    name: str | None,
+    skill: str | None,
+    dialect: str | None,
+    environment: "Sequence[str]",
+    folder: Path | None,
+) -> "JsonMapping":
+    """What somebody typed, as it is kept with the run.
+
+    Args:
+        line: The command line.
+        name: What the agent is called in its contract.
+        skill: Which of its skills is meant.
+        dialect: What it speaks.
+        environment: Names of the variables that it may see.
+        folder: Where it runs; where the person stands when absent. Its program is always found from there.
+
+    Raises:
+        InvalidInput: It is no command.
+    """
+    from retinue.agents.wrapped import split_command
+
+    program, *words = split_command(line)
+    here = Path.cwd()
+    if "/" in program:
+        program = str(here / Path(program).expanduser())
+    facts: dict[str, Any] = {
+        "argv": [program, *words],
+        "name": name,
+        "skill": skill,
+        "dialect": dialect,
+        "environment": list(environment),
+        "cwd": str(folder.resolve() if folder else here),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def with_command(project: "Project", said: "JsonMapping") -> "tuple[Project, Agent]":
+    """`project` with the agent behind a command line in place of its own, and that agent.
+
+    Raises:
+        InvalidInput: What was said of it makes no agent.
+    """
+    from retinue.agents.registry import Registry
+    from retinue.agents.wrapped import CommandAgent
+
+    agent = CommandAgent(
+        _texts(said, "argv"),
+        name=_text(said, "name"),
+        skill=_text(said, "skill"),
+        dialect=cast("DialectName | None", _text(said, "dialect")),
+        environment=_texts(said, "environment"),
+        cwd=_text(said, "cwd"),
+    )
+    return replace(project, registry=Registry([agent])), agent
+
+
+_DAMAGED: Final = "What was kept of the command is damaged."
+
+
+def _text(said: "JsonMapping", name: str) -> str | None:
+    value: object = said.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(_DAMAGED, hint="Ask it anew.")
+    return value
+
+
+def _texts(said: "JsonMapping", name: str) -> tuple[str, ...]:
+    value: object = said.get(name, [])
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidInput(_DAMAGED, hint="Ask it anew.")
+    return tuple(cast("list[str]", items))

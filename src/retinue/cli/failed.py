@@ -1,0 +1,45 @@
+"""What there is beside the error of an agent that was asked: ways out, and what it had done by then (K26)."""
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.output import counted, json_text, plain, safe, tell
+
+if TYPE_CHECKING:
+    from retinue.cli.session import Ended
+    from retinue.contract.result import Result
+
+__all__ = ["tell_failed"]
+
+_LINES: Final = 30
+_SHOWN: Final = 5
+
+
+def tell_failed(ended: "Ended", code: Exit) -> None:
+    """Say on stderr what a failed agent leaves: the ways to recover, and its partial results as JSON."""
+    result = ended.asked
+    if code != Exit.AGENT_ERROR or result is None or result.fault is None:
+        return
+    ways = [way for way in dict.fromkeys(result.fault.suggestions) if way not in result.fault.hint]
+    for way in ways[:_SHOWN]:
+        tell(f"   {click.style('or', bold=True)}: {safe(way)}")
+    if _said_something(result):
+        _tell_partial(result)
+    else:
+        tell(f"`{safe(result.agent)}` failed to respond. Ask it again, or do it by hand.")
+
+
+def _said_something(result: "Result") -> bool:
+    return result.data is not None or bool(result.content.strip() or (result.native or "").strip())
+
+
+def _tell_partial(result: "Result") -> None:
+    """What it had done by then: its data as JSON, else its words."""
+    whole = json_text(result.data) if result.data is not None else plain(result.content or result.native or "")
+    lines = whole.strip().split("\n")
+    tell(click.style("partial results, no answer:" if result.data is not None else "it said:", bold=True))
+    tell("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
+    if len(lines) > _LINES:
+        tell(f"  and {counted(len(lines) - _LINES, 'more line')}: see them with `--json`")

@@ -1,0 +1,50 @@
+"""How a subject is asked validly, read off its definition where it has one."""
+
+from dataclasses import replace
+
+from retinue.conformance.port import Asking
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.names import fold, nearest
+from retinue.errors import UnknownName
+
+__all__ = ["asking_of"]
+
+
+def asking_of(definition: Definition, *, skill: str | None = None) -> Asking:
+    """A valid request for the agent that `definition` describes, made of its first sample.
+
+    Args:
+        definition: What the agent says of itself.
+        skill: What is asked of it; absent means the first of its skills that can be called.
+
+    Raises:
+        UnknownName: It has no such skill.
+    """
+    chosen = _skill(definition, skill)
+    sampled = [each.parameters for each in chosen.samples if each.parameters]
+    parameters = {**chosen.defaults, **(sampled[0] if sampled else {})}
+    asking = Asking(agent=definition.name, skill=chosen.name)
+    target = parameters.get(chosen.target_field or "")
+    if isinstance(target, str):
+        del parameters[chosen.target_field or ""]
+        asking = replace(asking, target=target)
+    instruction = parameters.get(chosen.instruction_field or "")
+    if isinstance(instruction, str):
+        del parameters[chosen.instruction_field or ""]
+    else:
+        instruction = next(iter(chosen.examples), "")
+    return replace(asking, instruction=instruction, parameters=parameters)
+
+
+def _skill(definition: Definition, name: str | None) -> Skill:
+    if name is None:
+        return next((each for each in definition.skills if not each.unavailable), definition.skills[0])
+    found = definition.skill(fold(name))
+    if found is None:
+        names = [each.name for each in definition.skills]
+        raise UnknownName(
+            f"`{definition.name}` has no skill {name[:80]!r}.",
+            hint=f"It has: {', '.join(names)}.",
+            suggestions=nearest(name, names) or tuple(names),
+        )
+    return found

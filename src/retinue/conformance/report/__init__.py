@@ -1,0 +1,11 @@
+"""A report as the files that people and programs read: one HTML page, JUnit XML, one JSON document.
+
+How it looks on a terminal is the business of `cli/check`.
+"""
+
+from .data import as_json
+from .page import as_html
+from .told import Told, counts, told
+from .xml import as_junit
+
+__all__ = ["Told", "as_html", "as_json", "as_junit", "counts", "told"]

@@ -1,0 +1,68 @@
+"""A report as one JSON document."""
+
+from typing import Any, Final
+
+from retinue.conformance.port import Exchange, Report, Verdict
+from retinue.conformance.report.told import counts
+from retinue.contract.model import JsonMapping
+
+__all__ = ["as_json"]
+
+_MOST: Final = 20_000
+"""Characters of a text that are kept."""
+
+
+def as_json(report: Report) -> JsonMapping:
+    """`report` as JSON data. Long texts are cut, and `characters` says how long they were."""
+    return {
+        "subject": _writable(report.subject),
+        "dialect": report.dialect,
+        "version": report.version,
+        "passed": report.passed,
+        "counts": counts(report),
+        "facts": dict(report.facts),
+        "requirements": [_requirement(verdict) for verdict in report.verdicts],
+        "exchanges": [_exchange(exchange) for exchange in report.exchanges],
+    }
+
+
+def _requirement(verdict: Verdict) -> JsonMapping:
+    required = verdict.requirement
+    facts: JsonMapping = {
+        "id": required.id,
+        "outcome": verdict.outcome,
+        "force": required.force,
+        "text": required.text,
+        "clause": required.clause,
+        "rows": list(required.rows),
+        "probes": list(required.probes),
+    }
+    if verdict.outcome != "passed":
+        facts |= {"wrong": [_writable(each) for each in verdict.wrong], "fix": required.fix}
+    if verdict.mistake:
+        facts["mistake"] = _writable(verdict.mistake)
+    return facts
+
+
+def _exchange(exchange: Exchange) -> JsonMapping:
+    facts: dict[str, Any] = {
+        "probe": exchange.probe.name,
+        "about": exchange.probe.about,
+        "sent": _text(exchange.sent),
+        "answer": None if exchange.text is None else _text(exchange.text),
+        "error": _writable(exchange.error) or None,
+        "status": exchange.status,
+        "stderr": _writable(exchange.stderr) or None,
+        "duration_ms": round(exchange.duration_ns / 1_000_000),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _text(text: str) -> JsonMapping:
+    said: JsonMapping = {"text": _writable(text[:_MOST])}
+    return said if len(text) <= _MOST else {**said, "characters": len(text)}
+
+
+def _writable(text: str) -> str:
+    """`text` without halves of surrogate pairs, which no JSON text can hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

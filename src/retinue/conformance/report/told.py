@@ -1,0 +1,72 @@
+"""What there is to say of a requirement that is not kept: what is wrong, the requests it showed on, and the way out."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.conformance.port import Exchange, Report, Verdict
+from retinue.contract.sanitize import printable
+
+__all__ = ["Told", "counts", "excerpt", "told"]
+
+_EXCHANGES: Final = 2
+_MISTAKE: Final = "Our own check broke, so it is not known whether this holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One broken requirement, ready to be shown. All text is foreign in part: whoever shows it escapes it.
+
+    Attributes:
+        wrong: A sentence for everything that is wrong.
+        exchanges: The first requests on which it showed.
+    """
+
+    verdict: Verdict
+    wrong: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+
+    def lines(self) -> Iterator[str]:
+        """All of it as lines of text without control characters."""
+        required = self.verdict.requirement
+        yield f"{required.force}: {required.text}"
+        yield f"clause: {required.clause} ({', '.join(required.rows)})"
+        yield from (f"- {_line(wrong)}" for wrong in self.wrong)
+        for exchange in self.exchanges:
+            yield f"{exchange.probe.name}: {exchange.probe.about}"
+            yield f"  sent:     {excerpt(exchange.sent)}"
+            yield f"  answered: {excerpt(exchange.text) if exchange.text is not None else _line(exchange.error)}"
+        if required.fix:
+            yield f"fix: {required.fix}"
+
+
+def told(report: Report) -> tuple[Told, ...]:
+    """The broken requirements, MUST before SHOULD."""
+    broken = [verdict for verdict in report.verdicts if verdict.outcome != "passed"]
+    broken.sort(key=lambda verdict: verdict.outcome)  # `failed` stands before `warned`
+    return tuple(_told(verdict, report) for verdict in broken)
+
+
+def counts(report: Report) -> dict[str, int]:
+    """How many requirements passed, failed and warned."""
+    counted = Counter(verdict.outcome for verdict in report.verdicts)
+    return {outcome: counted[outcome] for outcome in ("passed", "failed", "warned")}
+
+
+def excerpt(text: str, *, most: int = 300) -> str:
+    """The beginning of a foreign text on one line, and how long it is when that is not all."""
+    line = _line(text[: 4 * most])
+    cut = line[:most].rstrip() if len(line) > most or len(text) > 4 * most else line
+    return f"{cut or '(nothing)'}{f' … ({len(text):,} characters)' if cut != line or len(text) > 4 * most else ''}"
+
+
+def _told(verdict: Verdict, report: Report) -> Told:
+    wrong = (f"{_MISTAKE}: {verdict.mistake}",) if verdict.mistake else verdict.wrong
+    named = {each.partition(":")[0] for each in wrong}
+    shown = [each for each in report.exchanges if each.probe.name in named]
+    return Told(verdict, wrong, tuple(shown[:_EXCHANGES]))
+
+
+def _line(text: str) -> str:
+    return " ".join(printable(text).split())

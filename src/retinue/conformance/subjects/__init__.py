@@ -1,0 +1,11 @@
+"""Who can be judged: a callable, a command, something in a module, and an agent of Retinue's own.
+
+Whatever one of them does (prints, raises, hangs, exits, returns nothing) is an exchange, never an exception.
+"""
+
+from .calling import CallableSubject
+from .command import CommandSubject
+from .named import Named, command_named, module_named
+from .spoken import spoken
+
+__all__ = ["CallableSubject", "CommandSubject", "Named", "command_named", "module_named", "spoken"]

@@ -1,0 +1,142 @@
+"""Something in a Python module as a subject: its `run_agent`, a function from text to text, or an agent of Retinue.
+
+Importing it runs it. Whoever names a module here trusts it.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Literal, cast
+
+from retinue.agents.importing import import_file
+from retinue.contract.names import nearest
+from retinue.errors import InvalidDefinition, InvalidInput, UnknownName
+
+__all__ = ["ENTRY", "Found", "find_module"]
+
+ENTRY: Final = "run_agent"
+"""What is asked of a module when nothing else is named: the entry point of spec 001 (B1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a module gave.
+
+    Attributes:
+        kind: `run_agent` takes the four arguments of spec 001, `function` the text of a request, `agent` a task.
+    """
+
+    name: str
+    kind: Literal["run_agent", "function", "agent"]
+    value: Any
+
+    @property
+    def speaks(self) -> Callable[[str], object]:
+        """What takes the text of a request.
+
+        Raises:
+            InvalidInput: It is an agent, which takes no text; `spoken` makes such a function of it.
+        """
+        if self.kind == "agent":
+            raise InvalidInput(f"{self.name!r} takes no text.", hint="Say which dialect it should speak.")
+        return _from_text(self.value) if self.kind == "run_agent" else self.value
+
+
+def find_module(words: str, *, cwd: Path | None = None) -> Found:
+    """What `words` names: `agent.py`, `agent.py:answer`, `package.module` or `package.module:answer`.
+
+    Raises:
+        MissingFile: There is no such file.
+        InvalidInput: There is no such module.
+        InvalidDefinition: It cannot be imported, or holds nothing that can be asked.
+        UnknownName: It has nothing of that name.
+    """
+    place, _, name = words.rpartition(":") if _names_a_member(words) else (words, "", "")
+    folder = cwd or Path.cwd()
+    path = Path(place)
+    is_file = path.suffix == ".py" or "/" in place
+    module = import_file((folder / path), search=folder) if is_file else _import_module(place, folder)
+    value = _member(module, place, name or ENTRY)
+    if isinstance(value, type) and hasattr(value, "definition"):
+        value = _made(cast("Callable[[], object]", value), words)
+    if hasattr(value, "definition") and hasattr(value, "run"):
+        return Found(words, "agent", value)
+    if not callable(value):
+        raise InvalidDefinition(
+            f"{words!r} is a `{type(value).__name__}` and cannot be asked.", hint="Name a function or an agent."
+        )
+    return Found(words, "run_agent" if (name or ENTRY) == ENTRY else "function", value)
+
+
+def _names_a_member(words: str) -> bool:
+    """Whether what stands after the last colon is a name, and not the rest of a path."""
+    return words.rpartition(":")[2].isidentifier() and ":" in words
+
+
+def _import_module(place: str, folder: Path) -> ModuleType:
+    before = sys.path[:]
+    sys.path.insert(0, str(folder))
+    try:
+        with redirect_stdout(sys.stderr):
+            return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name and place.startswith(error.name):
+            raise InvalidInput(
+                f"There is no module {place!r}.",
+                hint="Name a file as `folder/agent.py`, or a module as `package.agent`.",
+            ) from error
+        raise InvalidDefinition(f"{place!r} needs a module {error.name!r}.", hint="Install it first.") from error
+    except (Exception, SystemExit) as error:
+        kind = type(error).__name__
+        raise InvalidDefinition(
+            f"{place!r} cannot be imported: `{kind}`: {error}",
+            hint="Run it with Python by itself to see the whole error.",
+        ) from error
+    finally:
+        sys.path[:] = before
+
+
+def _member(module: ModuleType, place: str, name: str) -> object:
+    there = vars(module)
+    if name in there:
+        return there[name]
+    public = [each for each, value in there.items() if not each.startswith("_") and callable(value)]
+    near = nearest(name, public)
+    raise UnknownName(
+        f"{place!r} has no {name!r}.",
+        hint=f"Did you mean `{place}:{near[0]}`?" if near else f"Name what is to be asked, as `{place}:name`.",
+        suggestions=near or tuple(public[:20]),
+    )
+
+
+def _made(kind: Callable[[], object], words: str) -> object:
+    try:
+        return kind()
+    except Exception as error:
+        raise InvalidDefinition(
+            f"{words!r} is a class, and cannot be made: `{type(error).__name__}`: {error}", hint="Name an agent, made."
+        ) from error
+
+
+def _from_text(function: Callable[..., object]) -> Callable[[str], object]:
+    """`run_agent` as a function of the text that holds its arguments; any other text is the prompt."""
+
+    def speak(text: str) -> object:
+        return function(**_arguments(text))
+
+    return speak
+
+
+def _arguments(text: str) -> dict[str, object]:
+    try:
+        said: object = json.loads(text)
+    except (ValueError, RecursionError):
+        said = None
+    if isinstance(said, dict) and isinstance(cast("dict[str, object]", said).get("prompt"), str):
+        return {"chat_history": None, "memory": None, "config": None, **cast("dict[str, object]", said)}
+    return {"prompt": text, "chat_history": None, "memory": None, "config": None}

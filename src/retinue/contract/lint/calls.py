@@ -1,0 +1,187 @@
+"""Who is called, by which operation, and whether agents, callers, documents and registries agree (C27).
+
+Whoever knows nothing of an agent says nothing of its callers: without any agent nobody is unknown, and an agent whose
+operations were not found may have any.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from retinue.contract._shown import shown
+from retinue.contract.definition import CallSite, Source
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.names import fold, nearest
+
+from .rules import found
+
+__all__ = ["KnownAgent", "Listing", "Operation", "judge_calls", "judge_listings", "uncalled"]
+
+_BUILT_IN: Final = frozenset(
+    {"claude", "claude_code_guide", "explore", "fork", "general_purpose", "output_style_setup", "plan",
+     "statusline_setup"}
+)  # fmt: skip
+"""Agents that the programs bring along which run Markdown agents."""
+_STAND_IN: Final = frozenset(
+    {"agent", "agent_name", "agent_type", "example_agent", "my_agent", "name", "some_agent", "specialist_agent",
+     "subagent", "subagent_name", "subagent_type", "the_agent", "your_agent", "your_agent_name"}
+)  # fmt: skip
+"""Names that stand for a name."""
+_MOST_GUESSES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The name of an operation, where it stands."""
+
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAgent:
+    """An agent as its own file tells of it.
+
+    Attributes:
+        names: Whatever it answers to.
+        operations: What it can be asked; empty when that is not known.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    source: Source
+
+    def has(self, operation: str) -> bool:
+        """Whether an operation is one of its own, however it is spelt."""
+        return fold(operation) in {fold(each.name) for each in self.operations}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A place that says which operations an agent has.
+
+    Attributes:
+        agent: Whose, as it is written there.
+        complete: It means to name all of them.
+    """
+
+    agent: str
+    operations: tuple[Operation, ...]
+    source: Source
+    complete: bool
+
+
+def judge_calls(
+    agents: Iterable[KnownAgent], calls: Iterable[CallSite], *, commands: Iterable[str] = ()
+) -> Iterator[Finding]:
+    """Every call of an agent, an operation or a command that there is not (K21).
+
+    Args:
+        agents: All there are.
+        calls: Whatever calls one.
+        commands: The slash commands there are, as they are typed.
+    """
+    known = _by_name(agents)
+    typed = tuple(commands)
+    guess = _guesser(sorted({agent.name for agent in known.values()}))
+    guess_command = _guesser(typed)
+    for call in calls:
+        if call.form == "command":
+            near = guess_command(call.agent) if call.agent not in typed else ""
+            if near and fold(near) != fold(call.agent):
+                message = f"There is no command {shown(call.agent)}."
+                yield _at(call.source, "call/agent", message, f"Did you mean `{near}`?", severity="warning")
+            continue
+        name = fold(call.agent.rpartition(":")[2])
+        agent = known.get(name)
+        if agent is not None:
+            yield from _operation(agent, call)
+        elif known and name not in _BUILT_IN | _STAND_IN:
+            yield _unknown(call.agent, call.source, guess(call.agent))
+
+
+def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) -> Iterator[Finding]:
+    """Every place that lists an agent's operations otherwise than its own file does."""
+    known = _by_name(agents)
+    for listing in listings:
+        agent = known.get(fold(listing.agent))
+        if agent is None or not agent.operations:
+            continue
+        strange = [each for each in listing.operations if not agent.has(each.name)]
+        for each in strange:
+            yield _at(each.source, "operation/differs", *_no_operation(agent, each.name))
+        listed = {fold(each.name) for each in listing.operations}
+        missing = [each.name for each in agent.operations if fold(each.name) not in listed]
+        if listing.complete and missing and (strange or listed):
+            message = f"`{agent.name}` also has {_quoted(missing)}, which is not listed here."
+            fix = f"List what {agent.source.file} lists."
+            yield _at(listing.source, "operation/differs", message, fix, severity="warning")
+
+
+def uncalled(agents: Iterable[KnownAgent], calls: Iterable[CallSite]) -> Iterator[Finding]:
+    """Operations that nobody asks for, of agents whose other operations somebody does."""
+    asked: dict[str, set[str]] = {}
+    for call in calls:
+        if call.skill:
+            asked.setdefault(fold(call.agent.rpartition(":")[2]), set()).add(fold(call.skill))
+    for agent in agents:
+        wanted = set[str]().union(*(asked.get(fold(name), ()) for name in agent.names))
+        if not any(fold(each.name) in wanted for each in agent.operations):
+            continue
+        for each in agent.operations:
+            if fold(each.name) not in wanted:
+                message = f"Nobody here asks `{agent.name}` for {shown(each.name)}."
+                yield _at(each.source, "call/uncalled", message, "Ask for it, or remove it.")
+
+
+def _operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:
+    if call.skill and agent.operations and not agent.has(call.skill):
+        yield _at(call.source, "call/operation", *_no_operation(agent, call.skill))
+
+
+def _no_operation(agent: KnownAgent, name: str) -> tuple[str, str]:
+    own = [each.name for each in agent.operations]
+    near = nearest(name, own, limit=1)
+    fix = f"Did you mean `{near[0]}`?" if near else f"It has {_quoted(own)}."
+    return f"`{agent.name}` has no operation {shown(name)}.", fix
+
+
+def _unknown(name: str, source: Source, near: str) -> Finding:
+    # Without a like name it may live elsewhere, in the user's own folder or in a plugin.
+    severity: Severity = "error" if near else "warning"
+    fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
+    return _at(source, "call/agent", f"There is no agent {shown(name)} here.", fix, severity=severity)
+
+
+def _by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:
+    """The agents by each of their names; of several with one name, the one whose operations are known."""
+    known: dict[str, KnownAgent] = {}
+    for agent in agents:
+        for name in agent.names:
+            if fold(name) not in known or (agent.operations and not known[fold(name)].operations):
+                known[fold(name)] = agent
+    return known
+
+
+def _guesser(names: Iterable[str]) -> Callable[[str], str]:
+    """What a name was meant to be; asked too often, it no longer compares."""
+    choices = tuple(names)
+    left = iter(range(_MOST_GUESSES))
+
+    @cache
+    def guess(name: str) -> str:
+        return next(iter(nearest(name, choices, limit=1)), "") if next(left, None) is not None else ""
+
+    return guess
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _at(source: Source, rule: str, message: str, fix: str, *, severity: Severity | None = None) -> Finding:
+    return found(
+        rule, "", message, fix, severity=severity, file=source.file, line=source.line or 1, column=source.column or 1
+    )

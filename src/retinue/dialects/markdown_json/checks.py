@@ -1,0 +1,153 @@
+"""What the contract asks of an answer beyond its shape: fields that agree, texts that help, values of the right kind.
+
+Spec 003's own checklist (K8 to K11), each with its place. Judges an object of any shape; mends nothing but what
+`figures` decodes when lenient.
+"""
+
+import re
+from typing import Final, cast
+
+from retinue.contract.finding import Level, Severity
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.names import fold
+from retinue.contract.version import Version
+from retinue.dialects.moments import moment_ns
+from retinue.dialects.port import UNNAMED, Known
+from retinue.dialects.reading import Notes
+from retinue.errors import InvalidInput
+
+from .figures import check_figures
+from .wire import CONTRACT, ERROR_TYPES
+
+__all__ = ["check", "severity"]
+
+_MAJOR: Final = Version.parse(CONTRACT).major
+_VAGUE: Final = re.compile(
+    r"(?:please\s+)?(?:just\s+)?(?:try\s+(?:it\s+)?(?:again|later)|retry|try\s+again\s+later|retry\s+later"
+    r"|check\s+(?:the\s+|your\s+)?(?:input|inputs|error|errors|logs?|problem)"
+    r"|fix\s+(?:it|this|the\s+(?:error|errors|issue|issues|problem|problems))"
+    r"|contact\s+(?:the\s+)?(?:support|administrator|admin)|see\s+(?:the\s+)?(?:docs|documentation|logs?)"
+    r"|something\s+went\s+wrong|an?\s+(?:unknown\s+)?error(?:\s+occurred)?|unknown(?:\s+error)?|failed|error"
+    r"|none|n/?a|unknown|not\s+available|tbd|todo)\W*",
+    re.IGNORECASE,
+)
+
+
+def severity(notes: Notes, least: Level) -> Severity:
+    """Of what `least` and every milder level bear: a warning there, else an error."""
+    order = ("strict", "standard", "lenient")
+    return "warning" if order.index(notes.level) >= order.index(least) else "error"
+
+
+def check(value: JsonObject, notes: Notes, known: Known) -> None:
+    """Note everything that is wrong with the answer `value`."""
+    status = value.get("status")
+    _agent(value, notes, known)
+    _version(value, notes)
+    _operation(value, notes, known)
+    _metadata(value, notes)
+    _warnings(value, notes)
+    if status == "error":
+        _failure(value, notes)
+        check_figures(value.get("partial_results"), notes, path="/partial_results")
+    else:
+        check_figures(value.get("result"), notes, path="/result")
+
+
+def _agent(value: JsonObject, notes: Notes, known: Known) -> None:
+    said = value.get("agent")
+    if not isinstance(said, str) or known.agent == UNNAMED or fold(said) == fold(known.agent):
+        return
+    notes.add(
+        "agent",
+        f"{known.agent!r} was asked, and {said[:80]!r} says it answered.",
+        path="/agent",
+        fix="Give the name under which the agent was asked.",
+        severity=severity(notes, "lenient"),
+    )
+
+
+def _version(value: JsonObject, notes: Notes) -> None:
+    said = value.get("version")
+    if not isinstance(said, str):
+        return
+    try:
+        version = Version.parse(said)
+    except InvalidInput as error:
+        notes.add("version", error.message, path="/version", fix=error.hint, severity=severity(notes, "lenient"))
+        return
+    if version.major != _MAJOR:
+        fix = f"Answer by version {CONTRACT} of the contract."
+        what = f"The answer follows version {said} of the contract, and {CONTRACT} is known here."
+        notes.add("version", what, path="/version", fix=fix, severity=severity(notes, "standard"))
+
+
+def _operation(value: JsonObject, notes: Notes, known: Known) -> None:
+    status, said = value.get("status"), value.get("operation")
+    if status in {"success", "partial"} and said is None:
+        fix = "Say which operation was performed."
+        notes.add("operation", "No `operation`.", path="/operation", fix=fix, severity=severity(notes, "standard"))
+    if isinstance(said, str) and known.skill is not None and fold(said) != fold(known.skill):
+        fix = "Give the operation that was asked for."
+        what = f"{known.skill!r} was asked for, and the answer is to {said[:80]!r}."
+        notes.add("operation", what, path="/operation", fix=fix, severity=severity(notes, "standard"))
+
+
+def _metadata(value: JsonObject, notes: Notes) -> None:
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return
+    if "execution_time_ms" not in metadata:
+        fix = "Measure the call, and give whole milliseconds."
+        notes.add("time", "Nothing says how long it took.", path="/metadata/execution_time_ms", fix=fix)
+    moment = metadata.get("error_timestamp")
+    if isinstance(moment, str) and (moment_ns(moment) is None or not moment.endswith("Z")):
+        path, fix = "/metadata/error_timestamp", "Write UTC, as in `2025-10-08T15:30:00Z`."
+        bears = severity(notes, "standard")
+        notes.add("error_timestamp", f"{moment[:80]!r} is no moment in UTC.", path=path, fix=fix, severity=bears)
+
+
+def _warnings(value: JsonObject, notes: Notes) -> None:
+    listed = value.get("warnings")
+    for index, entry in enumerate(cast("list[JsonValue]", listed if isinstance(listed, list) else [])):
+        if not isinstance(entry, dict) or entry.get("synthetic") is True:
+            continue
+        path = f"/warnings/{index}"
+        for name in ("message", "impact", "recovery"):
+            if name in entry:
+                _text(entry[name], f"`{name}` of a warning", notes, path=f"{path}/{name}")
+
+
+def _failure(value: JsonObject, notes: Notes) -> None:
+    _text(value.get("message"), "`message`", notes, path="/message")
+    _class(value, notes)
+    suggestions = value.get("recovery_suggestions")
+    if suggestions == []:
+        fix = "Say at least one thing that the caller can do."
+        what = "A failure without a suggestion leaves its caller alone."
+        bears = severity(notes, "standard")
+        notes.add("recovery_suggestions", what, path="/recovery_suggestions", fix=fix, severity=bears)
+    for index, each in enumerate(cast("list[JsonValue]", suggestions if isinstance(suggestions, list) else [])):
+        _text(each, "A suggestion", notes, path=f"/recovery_suggestions/{index}")
+
+
+def _class(value: JsonObject, notes: Notes) -> None:
+    context, word = value.get("context"), value.get("error_type")
+    cause = context.get("class") if isinstance(context, dict) else None
+    known = next((code for code in ERROR_TYPES if code == cause), None)
+    if known is not None and ERROR_TYPES[known] != word:
+        fix = f"Leave it out, or write {ERROR_TYPES[known]!r} as `error_type`."
+        what = f"{cause!r} is no finer cause of {word!r}."
+        notes.add("class", what, path="/context/class", fix=fix, severity=severity(notes, "standard"))
+
+
+def _text(said: JsonValue, what: str, notes: Notes, *, path: str) -> None:
+    """A text must say something; whether it helps can only be guessed, so that is never an error (K11)."""
+    if not isinstance(said, str):
+        return
+    if not said.strip():
+        fix, bears = "Say it in a sentence that helps.", severity(notes, "standard")
+        notes.add("empty", f"{what} is empty.", path=path, fix=fix, severity=bears)
+    elif len(said) < 80 and _VAGUE.fullmatch(said.strip()):
+        fix = "Name the file, the value or the step it is about."
+        notes.add("vague", f"{what} helps nobody: {said!r}.", path=path, fix=fix)

@@ -1,0 +1,147 @@
+"""What the insides of an answer say by their names: scores, counts, lists, truth values, paths (K10, K11, K12).
+
+The fields of `result` are each agent's own, so a name decides what is looked at, and only what can have no second
+meaning is a finding. Not the validation against a skill's schema: that is the boundary's.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias, cast
+
+from retinue.contract.finding import Severity
+from retinue.contract.json import JsonValue, pointer
+from retinue.contract.names import fold
+from retinue.dialects.reading import Notes
+
+__all__ = ["check_figures", "path_trouble"]
+
+_Meaning: TypeAlias = Literal["score", "count", "path", "paths", "list", ""]
+_Place: TypeAlias = "tuple[_Place, str | int] | None"
+
+_SCORES: Final = frozenset({"score", "scores", "percent", "percentage", "percentages", "pct"})
+_COUNTS: Final = frozenset({"count", "counts", "total", "totals"})
+_PATHS: Final = frozenset({"path", "file", "filename", "folder", "directory"})
+_NO_PLURALS: Final = frozenset(
+    {"status", "analysis", "basis", "bias", "bonus", "bus", "canvas", "cost_basis", "diagnosis", "emphasis", "focus"}
+    | {"gas", "hypothesis", "lens", "news", "previous", "radius", "series", "synopsis", "synthesis", "thesis"}
+    | {"this", "various", "virus", "was", "is", "has", "as", "us", "yes", "plus", "minus", "versus", "census", "locus"}
+)
+_NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*%?\s*")
+_TRUTHS: Final = {"true": True, "false": False}
+_MOST: Final = 1000
+
+
+@lru_cache(maxsize=4096)
+def _meaning(name: str) -> _Meaning:
+    """What a field of this name holds."""
+    words = fold(name[:100]).split("_")
+    if not _SCORES.isdisjoint(words):
+        return "score"
+    if not _COUNTS.isdisjoint(words):
+        return "count"
+    last = words[-1]
+    if last in _PATHS:
+        return "path"
+    if last.removesuffix("s") in _PATHS:
+        return "paths"
+    plural = len(last) > 2 and last.endswith("s") and not last.endswith("ss") and last not in _NO_PLURALS
+    return "list" if plural or last == "list" else ""
+
+
+def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
+    """Find what breaks the data types or the paths anywhere inside `root`; when lenient, decode it in place.
+
+    Linear in the size of `root`. After a thousand findings the rest is only counted.
+    """
+    if not isinstance(root, dict | list):
+        return
+    severity: Severity = "error" if notes.level == "strict" else "warning"
+    waiting: list[tuple[dict[str, JsonValue] | list[JsonValue], _Place, str]] = [(root, None, "")]
+    found = 0
+    for container, place, outer in waiting:
+        members = container.items() if isinstance(container, dict) else enumerate(container)
+        for key, value in cast("list[tuple[str | int, JsonValue]]", list(members)):
+            kind = type(value)
+            name = key if type(key) is str else outer
+            if kind is dict or kind is list:
+                waiting.append((cast("list[JsonValue]", value), (place, key), name))
+                continue
+            trouble = _trouble(value, name)
+            if trouble is None:
+                continue
+            found += 1
+            if found <= _MOST:
+                rule, what, fix = trouble
+                where = path + _pointer((place, key))
+                notes.add(rule, f"`{where}`: {what}.", path=where, fix=fix, severity=severity)
+            if notes.level == "lenient":
+                _decode(container, key, value)
+    if found > _MOST:
+        notes.add("many", f"Of such findings there are {found - _MOST} more.", path=path, severity=severity)
+
+
+def _trouble(value: JsonValue, name: str) -> tuple[str, str, str] | None:
+    """Rule, what is wrong and what to do, for one scalar; None when nothing is."""
+    if value is None:
+        if _meaning(name) not in {"list", "paths"}:
+            return None
+        return "null_list", f"{name[:80]!r} is null where a list belongs", "Write `[]` for an empty list."
+    if isinstance(value, str):
+        return _text_trouble(value, name)
+    if isinstance(value, bool):
+        if _meaning(name) == "count" and not name.startswith(("is_", "has_")):
+            return "count", f"{name[:80]!r} is a truth value, not a count", "Write a whole number."
+        return None
+    if _meaning(name) == "count" and (value < 0 or isinstance(value, float)) and "score" not in name:
+        return "count", f"{value!r} is no count", "Write a whole number, 0 or more."
+    return None
+
+
+def _text_trouble(value: str, name: str) -> tuple[str, str, str] | None:
+    if len(value) <= 5 and value.lower() in _TRUTHS:
+        return "boolean", f"{value!r} is text, not a truth value", f"Write `{value.lower()}` without quotes."
+    meaning = _meaning(name)
+    if meaning in {"score", "count"} and len(value) < 40 and _NUMBER.fullmatch(value):
+        return "number", f"{value!r} is text, not a number", f"Write `{value.strip(' %')}` without quotes."
+    if meaning in {"path", "paths"}:
+        trouble = path_trouble(value)
+        if trouble:
+            return "path", trouble, "Write the path absolute, or relative to the root of the repository."
+    return None
+
+
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+
+
+def path_trouble(path: str) -> str:
+    """Why `path` is neither absolute nor relative to the repository's root, as a clause; empty when it is (K11)."""
+    if ".." in path and ".." in path.replace("\\", "/").split("/"):
+        return f"{path[:80]!r} climbs out with `..`"
+    if path.startswith("~"):
+        return f"{path[:80]!r} depends on whose home `~` is"
+    if _DRIVE.match(path):
+        return f"{path[:80]!r} names a drive"
+    if "\\" in path:
+        return f"{path[:80]!r} holds a backslash"
+    return ""
+
+
+def _pointer(place: _Place) -> str:
+    parts: list[str | int] = []
+    while place is not None:
+        place, part = place
+        parts.append(part)
+    return pointer(reversed(parts))
+
+
+def _decode(container: dict[str, JsonValue] | list[JsonValue], key: str | int, value: JsonValue) -> None:
+    """Put what the text says in its place, where it has one meaning."""
+    decoded: JsonValue = value
+    if value is None:
+        decoded = []
+    elif isinstance(value, str) and value.lower() in _TRUTHS:
+        decoded = _TRUTHS[value.lower()]
+    elif isinstance(value, str) and len(value) < 40 and _NUMBER.fullmatch(value):
+        plain = value.strip().rstrip("%").strip()
+        decoded = float(plain) if "." in plain else int(plain)
+    cast("dict[str | int, JsonValue]", container)[key] = decoded

@@ -1,0 +1,235 @@
+"""From text to contract: the input block becomes a `Task`, the envelope a `Result`."""
+
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.finding import Finding, Level
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import fold
+from retinue.contract.refused import findings_of
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed
+from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
+
+from .answer import result_of
+from .block import KEYS, LISTS, Block, Field, find_blocks
+from .checks import check, severity
+from .mend import mend
+from .wire import envelope_for
+from .words import agent_in, context_in, instruction_in
+
+__all__ = ["parse_result", "parse_task"]
+
+_NAME: Final = "markdown_json"
+
+
+def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+    """Read an answer: one of the three envelopes.
+
+    Every check of spec 003 is made (K8 to K11), and all that is wrong is told at once. A partial answer without
+    warnings gets one that says so, marked synthetic (C3).
+
+    Raises:
+        OutputInvalid: It is none; `detail["findings"]` lists every reason.
+    """
+    notes = Notes(_NAME, level)
+    try:
+        value = object_in(text, notes)
+    except ParseError as error:
+        refuse_text(error, notes)
+    mended = mend(value, notes, known)
+    check(value, notes, known)
+    envelope = read(value, envelope_for(value.get("status")), notes, refusal=OutputInvalid)
+    return Parsed(result_of(envelope, known, mended), form="envelope", findings=tuple(notes.findings))
+
+
+def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+    """Read a request: one input block, with prose around it where it stands in a slash command (K2, K23).
+
+    The parameters are text (C44). Prose behind the block is the task's instruction.
+
+    Raises:
+        ParseError: The bytes are no UTF-8.
+        InvalidInput: There is no such block, or more than one, or it breaks the format.
+    """
+    return _Request(_decoded(text), Notes(_NAME, level), known).parsed()
+
+
+def _decoded(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = text[: error.start].decode("utf-8")
+        line, column = good.count("\n") + 1, len(good) - good.rfind("\n")
+        raise ParseError(
+            f"Line {line}, column {column}: the byte 0x{text[error.start]:02x} is not UTF-8 here.",
+            hint="Send the text as UTF-8.",
+            detail={"line": line, "column": column, "offset": error.start, "reason": "encoding"},
+        ) from None
+
+
+class _Request:
+    """One reading of one text: what was found in it, and what was wrong."""
+
+    def __init__(self, text: str, notes: Notes, known: Known) -> None:
+        self._notes = notes
+        self._known = known
+        self._blocks = find_blocks(text)
+
+    def parsed(self) -> Parsed[Task]:
+        """The task.
+
+        Raises:
+            InvalidInput: There is none.
+        """
+        if not self._blocks:
+            fix = "Begin the request with `**Agent:** name` and `**Operation:** name`."
+            self._wrong("no_block", "The text holds no input block.", line=1, fix=fix)
+            refuse(self._notes, InvalidInput)
+        for other in self._blocks[1:]:
+            self._wrong("two_blocks", "A second input block starts.", line=other.line, fix="Send one block.")
+        block = self._blocks[0]
+        self._spelling(block)
+        agent, major = self._agent(block)
+        skill = self._skill(block)
+        what, why, constraints = context_in(next((f.raw for f in block.fields if f.key == "Context"), ""))
+        parameters = self._list(block.parameters, "Optional Parameters")
+        instruction, form = instruction_in(block.after)
+        correction = self._correction(block)
+        fields: JsonMapping = {"id": self._known.task_id, "agent": agent, "major": major, "skill": skill}
+        fields |= {"instruction": instruction, "target": block.get("Target"), "extras": self._extras(block)}
+        fields |= {"context": {"what": what, "why": why, "constraints": constraints}}
+        fields |= {"parameters": parameters, "untyped": bool(parameters)}
+        task = None
+        try:
+            task = Task(**fields)
+        except ValidationError as error:
+            self._notes.findings += findings_of(error, rule=f"{_NAME}/shape")
+        if task is None or self._notes.wrong:
+            refuse(self._notes, InvalidInput)
+        return Parsed(task, form=form, findings=tuple(self._notes.findings), correction=correction)
+
+    def _wrong(self, rule: str, message: str, *, line: int, fix: str, bears: Level | None = None) -> None:
+        """Note something; `bears` is the strictest level at which it is only a warning, None that there is none."""
+        self._notes.findings.append(
+            Finding(
+                rule=f"{_NAME}/{rule}",
+                message=message,
+                severity="error" if bears is None else severity(self._notes, bears),
+                line=line,
+                column=1,
+                fix=fix,
+            )
+        )
+
+    def _spelling(self, block: Block) -> None:
+        """What is odd about the lines themselves."""
+        if block.fenced:
+            self._wrong("fence", "The block is in a fence.", line=block.line, fix="Send it bare.", bears="standard")
+        for each in (*block.fields, *block.headings):
+            if each.odd is not None:
+                fix = f"Write `**{each.key}:**`."
+                self._wrong("spelling", "The colon is outside.", line=each.line, fix=fix, bears="standard")
+        seen: dict[str, Field] = {}
+        for each in (*block.fields, *block.headings):
+            first = seen.setdefault(each.key, each)
+            if first is not each:
+                bears: Level | None = "standard" if first.value == each.value and each.key not in LISTS else None
+                what = f"{each.key[:80]!r} is there twice."
+                self._wrong("duplicate", what, line=each.line, fix="Give each field once.", bears=bears)
+            if each.key in KEYS and each.raw == "":
+                fix = f"Fill `{each.key}`, or leave it out."
+                self._wrong("empty", f"`{each.key}` is empty.", line=each.line, fix=fix, bears="standard")
+            if each.key not in KEYS and each.key not in LISTS:
+                fix = "Put what is the agent's own under `**Optional Parameters:**`."
+                what = f"The block has no field {each.key[:80]!r}; it was kept."
+                self._wrong("unknown", what, line=each.line, fix=fix, bears="standard")
+
+    def _agent(self, block: Block) -> tuple[str, int | None]:
+        said = block.get("Agent")
+        if not said:
+            if said is None:
+                fix = "Say `**Agent:** name`."
+                self._wrong("no_agent", "The block names no agent.", line=block.line, fix=fix, bears="standard")
+            return self._known.agent, None
+        agent, major = agent_in(said)
+        if self._known.agent not in {UNNAMED, agent}:
+            what = f"The block is for {said[:80]!r}, not for {self._known.agent!r}."
+            fix = f"Ask {self._known.agent!r}."
+            self._wrong("agent", what, line=block.line_of("Agent"), fix=fix, bears="standard")
+        return agent, major
+
+    def _skill(self, block: Block) -> str | None:
+        said = block.get("Operation")
+        if not said:
+            if said is None:
+                fix = "Say `**Operation:** name`."
+                self._wrong("no_operation", "No operation is named.", line=block.line, fix=fix, bears="standard")
+            return self._known.skill
+        return fold(said)
+
+    def _list(self, items: list[Field], name: str) -> JsonMapping:
+        """The items of one list, as texts."""
+        read: dict[str, Any] = {}
+        for item in items:
+            if item.odd == "no_key":
+                fix = "Write `- key: value`."
+                what = f"An item under {name!r} has no key: {item.value[:80]!r}."
+                self._wrong("item", what, line=item.line, fix=fix, bears="standard")
+            elif item.odd is not None:
+                fix = "Begin the line with `- `."
+                self._wrong("item", "An item does not begin with `-`.", line=item.line, fix=fix, bears="standard")
+            if item.key in read and read[item.key] != item.value:
+                what = f"{item.key[:80]!r} is there twice, with two values."
+                self._wrong("duplicate", what, line=item.line, fix="Give each parameter once.")
+            read[item.key] = item.value
+        return read
+
+    def _extras(self, block: Block) -> JsonMapping:
+        kept: dict[str, Any] = {}
+        fields = {each.key: each.value for each in block.fields if each.key not in KEYS}
+        if fields:
+            kept["fields"] = fields
+        if block.before:
+            kept["before"] = block.before
+            line = 1
+            self._notes.findings.append(
+                Finding(
+                    rule=f"{_NAME}/prose",
+                    message=f"There are {len(block.before)} characters of prose before the block; they were kept.",
+                    severity="info",
+                    line=line,
+                    column=1,
+                )
+            )
+        return {_NAME: kept} if kept else {}
+
+    def _correction(self, block: Block) -> Correction | None:
+        """Why the request is made again; what cannot be read of it is a finding."""
+        if not any(heading.key == "Correction" for heading in block.headings):
+            return None
+        said = self._list(block.correction, "Correction")
+        retry, _, most = str(said.get("Retry", "1")).partition(" of ")
+        fields: JsonMapping = {"retry_count": retry, "max_retries": most or None}
+        texts = {"code": "Code", "message": "Message", "hint": "Hint", "said": "Said"}
+        fields |= {name: said[key] for name, key in texts.items() if key in said}
+        raw = {item.key: item.raw for item in block.correction}
+        try:
+            for name, key in (("findings", "Findings"), ("previous", "Previous")):
+                if key in raw:
+                    fields[name] = json.loads(raw[key])
+            fields["retry_count"] = int(retry)
+            fields["max_retries"] = int(most) if most else None
+            return Correction.model_validate_json(json.dumps(fields))
+        except (ParseError, ValidationError, ValueError):
+            fix = "Write it as it was sent, or leave it out."
+            line = block.line_of("Correction")
+            self._wrong("correction", "The correction cannot be read.", line=line, fix=fix, bears="lenient")
+            return None

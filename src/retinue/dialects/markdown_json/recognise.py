@@ -1,0 +1,66 @@
+"""Whether a text looks like a message of this dialect. Judges marks only; reading it may still refuse it."""
+
+import re
+from typing import Final
+
+from retinue.contract import json
+from retinue.contract.json import JsonValue
+from retinue.dialects.port import Sign
+from retinue.errors import ParseError
+
+from .block import find_blocks
+
+__all__ = ["recognise"]
+
+_BOLD_KEY: Final = re.compile(r"\*\*\s*agent\s*(?::\*\*|\*\*\s*:)", re.IGNORECASE)
+
+
+def recognise(text: str) -> tuple[Sign, ...]:
+    """Say as what `text` could be read: an input block, an envelope, or nothing."""
+    return (*_answer(text), *_request(text))
+
+
+def _request(text: str) -> tuple[Sign, ...]:
+    if _BOLD_KEY.search(text) is None:
+        return ()
+    blocks = find_blocks(text)
+    if len(blocks) != 1:
+        return ()
+    whole = blocks[0].get("Operation") is not None
+    why = "it has the bold keys Agent and Operation" if whole else "it has the bold key Agent"
+    form = "invocation" if blocks[0].after.startswith("Execute ") else "block"
+    kind = "correction" if blocks[0].correction else "task"
+    return (
+        (Sign("markdown_json", "task", form, "certain" if whole else "likely", why),)
+        if kind == "task"
+        else (Sign("markdown_json", "task", form, "certain" if whole else "likely", f"{why}, and a correction"),)
+    )
+
+
+def _answer(text: str) -> tuple[Sign, ...]:
+    value = _object(text) if '"status"' in text else None
+    if not isinstance(value, dict) or value.get("status") not in {"success", "partial", "error"}:
+        return ()
+    head = "agent" in value and "version" in value
+    if value["status"] == "error" and "error_type" in value and ("context" in value or "recovery_suggestions" in value):
+        body, marks = True, '"error_type" and "recovery_suggestions"'
+    else:
+        body, marks = "result" in value, '"result"'
+    if head and body:
+        why = f'it has "status", "agent", "version" and {marks}'
+        return (Sign("markdown_json", "result", "envelope", "certain", why),)
+    if head or (body and ("warnings" in value or value["status"] == "error")):
+        why = 'it has "status" and parts of the envelope'
+        return (Sign("markdown_json", "result", "envelope", "likely", why),)
+    return (Sign("markdown_json", "result", "envelope", "possible", 'it has "status"'),) if body else ()
+
+
+def _object(text: str) -> JsonValue:
+    try:
+        return json.loads(text)
+    except ParseError:
+        pass
+    try:
+        return json.repair(text)[0]
+    except ParseError:
+        return None

@@ -1,0 +1,161 @@
+"""The `config` argument: what one call overrides (B8 to B12), and which source of a setting wins (B13).
+
+It says what is configured. What an agent does with it, and what holds when nobody says anything, is the agent's.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from retinue.contract import json
+from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.errors import ParseError
+
+from .wire import CORRECTION
+
+__all__ = ["Config", "ConfigRead", "ModelOverrides", "read_config"]
+
+
+class ModelOverrides(BaseModel):
+    """Which model each role uses, by its id (B12)."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+    router: str | None = None
+    domain: str | None = None
+    synth: str | None = None
+
+
+class Config(BaseModel):
+    """The recognised keys; what is None was not said.
+
+    Attributes:
+        tool_root: The folder under which extensions are discovered.
+        only_domains: The only extensions that may run, by name.
+        execution_mode: For agents that broadcast.
+        domain_timeout_secs: Seconds that one extension may take.
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
+
+    tool_root: str | None = None
+    only_domains: list[str] | None = None
+    execution_mode: Literal["async", "threads"] | None = None
+    domain_timeout_secs: Annotated[float, Field(gt=0)] | None = None
+    model_overrides: ModelOverrides | None = None
+
+
+class ConfigRead(NamedTuple):
+    """A configuration, read.
+
+    Attributes:
+        config: What holds for this call.
+        ignored: The keys that nobody here knows, as JSON Pointers (B14).
+        findings: What was wrong, and a word on each ignored key. A setting that is wrong is not set.
+    """
+
+    config: Config
+    ignored: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_config(config: JsonMapping, environment: Mapping[str, str] | None = None) -> ConfigRead:
+    """Read the settings of one call. What `config` says beats the environment, for this call (B13).
+
+    A setting is called in the environment as in `config`, in capitals: `DOMAIN_TIMEOUT_SECS`. Lists stand between
+    commas there, and `MODEL_OVERRIDES` is JSON. A setting that `config` gets wrong does not fall back to the
+    environment: somebody wanted something else.
+
+    Args:
+        config: The argument, as JSON data.
+        environment: The variables of the process; none of them are looked at otherwise.
+    """
+    said = {key: value for key, value in config.items() if value is not None}
+    ignored, findings = _ignored(said)
+    settings, wrong = _sound({key: value for key, value in said.items() if key in _FACTS}, pointer)
+    around, misread = _environment(environment or {}, said)
+    return ConfigRead(Config.model_validate({**around, **settings}), ignored, (*findings, *wrong, *misread))
+
+
+_FACTS: Final = frozenset(Config.model_fields)
+
+
+def _ignored(said: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
+    """The keys nobody knows, at both levels."""
+    unknown = [((key,), _FACTS) for key in said if key not in _FACTS and key != CORRECTION]
+    roles = frozenset(ModelOverrides.model_fields)
+    overrides: object = said.get("model_overrides")
+    if isinstance(overrides, dict):
+        named = cast("JsonMapping", overrides)
+        unknown += [(("model_overrides", key), roles) for key in named if key not in roles]
+    findings = [
+        Finding(
+            rule="run_agent/config-ignored",
+            message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
+            path=pointer(path),
+            severity="info",
+            fix=f"Did you mean {near[0]!r}?" if (near := nearest(path[-1], sorted(known), limit=1)) else "",
+        )
+        for path, known in unknown
+    ]
+    return tuple(pointer(path) for path, _ in unknown), findings
+
+
+def _sound(
+    settings: JsonMapping, place: Callable[[tuple[str | int, ...]], str]
+) -> tuple[dict[str, object], list[Finding]]:
+    """The settings that have the right type, and a finding for each that has not; `place` names where it stands."""
+    try:
+        Config.model_validate(settings)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False, include_input=False)
+        findings = [
+            Finding(
+                rule="run_agent/config",
+                message=f"{each['msg']}.",
+                path=place(each["loc"]),
+                fix="Give the setting as spec 001 lists it, or leave it out.",
+            )
+            for each in wrong
+        ]
+        broken = {each["loc"][0] for each in wrong}
+        return {key: value for key, value in settings.items() if key not in broken}, findings
+    return dict(settings), []
+
+
+def _environment(environment: Mapping[str, str], said: JsonMapping) -> tuple[dict[str, object], list[Finding]]:
+    """What the environment adds to what is said."""
+    found = {key: environment[key.upper()] for key in Config.model_fields if key.upper() in environment}
+    settings = {key: _VALUES.get(key, str)(text) for key, text in found.items() if key not in said and text.strip()}
+    return _sound(settings, lambda where: str(where[0]).upper())
+
+
+def _number(text: str) -> object:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
+
+
+def _listed(text: str) -> list[str]:
+    return [part for each in text.split(",") if (part := each.strip())]
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ParseError:
+        return text
+
+
+_VALUES: Final[dict[str, Callable[[str], object]]] = {
+    "domain_timeout_secs": _number,
+    "only_domains": _listed,
+    "model_overrides": _object,
+}

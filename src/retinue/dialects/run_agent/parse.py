@@ -1,0 +1,299 @@
+"""From the arguments and the answer of `run_agent` to the contract."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.fault import Fault
+from retinue.contract.finding import Level
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result, Trace
+from retinue.contract.task import Context, Task
+from retinue.dialects.port import NOTHING, Known, Parsed
+from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
+
+from .config import read_config
+from .history import read_history
+from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, Beside, ToolTraceMinimal, meant
+
+__all__ = ["correction_in", "nanoseconds", "noun_of", "parse_result", "parse_task", "parse_value", "told", "tool_names"]
+
+_LONGEST_S: Final = 1e11
+"""Seconds, some three thousand years. What is longer is no time that passed."""
+
+
+# Requests
+
+
+def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
+    """Read the arguments of a call (B1 to B3). Arguments beyond the four, and `config`, ride in `extras`.
+
+    A wrong setting in `config` refuses the call only when strict; the agent does without it otherwise.
+
+    Raises:
+        ParseError: The text is no single JSON object.
+        InvalidInput: It holds no call of `run_agent`.
+    """
+    notes = Notes("run_agent", level)
+    wire = read(object_in(text, notes), Arguments, notes, refusal=InvalidInput)
+    extras: JsonMapping = dict(wire.model_extra or {})
+    prompt, correction = wire.prompt, None
+    if wire.config is not None:
+        settings = dict(wire.config)
+        correction = correction_in(settings)
+        if correction is not None:
+            del settings[CORRECTION]
+            prompt = prompt.removesuffix(told(correction))
+        _judge_config(wire.config, notes)
+        if settings or correction is None:
+            extras["config"] = settings
+    task = Task(
+        id=known.task_id,
+        agent=known.agent,
+        skill=known.skill,
+        instruction=prompt,
+        context=Context(history=read_history(wire.chat_history or ""), memory=wire.memory or ""),
+        extras={"run_agent": extras} if extras else {},
+    )
+    return Parsed(task, "arguments", tuple(notes.findings), correction)
+
+
+def _judge_config(config: JsonMapping, notes: Notes) -> None:
+    for finding in read_config(config).findings:
+        severity = "warning" if finding.severity == "error" and notes.level != "strict" else finding.severity
+        rule = finding.rule.partition("/")[2]
+        notes.add(rule, finding.message, path=f"/config{finding.path}", fix=finding.fix, severity=severity)
+    if notes.wrong:
+        refuse(notes, InvalidInput)
+
+
+def correction_in(config: JsonMapping) -> Correction | None:
+    """Why the request is made again, when `config` says so."""
+    try:
+        return Correction.model_validate_json(json.dumps(config[CORRECTION])) if CORRECTION in config else None
+    except (ValidationError, InvalidInput):
+        return None
+
+
+def told(correction: Correction) -> str:
+    """What a prompt ends with that is put again: the correction, for an agent that reads nothing but its prompt."""
+    of = "" if correction.max_retries is None else f" of {correction.max_retries}"
+    said = f"Your last answer was refused (retry {correction.retry_count}{of}): {correction.message}"
+    return "\n\n" + "\n".join(filter(None, (said, correction.hint)))
+
+
+# Answers
+
+
+def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+    """Read what `run_agent` returned, as JSON text (B4 to B6).
+
+    Raises:
+        OutputInvalid: The text is no such answer.
+    """
+    notes = Notes("run_agent", level)
+    try:
+        value = object_in(text, notes)
+    except ParseError as error:
+        refuse_text(error, notes)
+    return _answer(value, known, notes)
+
+
+def parse_value(value: object, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
+    """Read what `run_agent` returned, as a Python value: a dictionary, or a pydantic model such as the spec's own.
+
+    `value` is not changed, and nothing is shared with it.
+
+    Raises:
+        OutputInvalid: It is no such answer, or cannot be written as JSON; `detail["findings"]` lists every reason.
+    """
+    notes = Notes("run_agent", level)
+    facts: object = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
+    if not isinstance(facts, Mapping):
+        notes.add("shape", f"The answer is a `{type(value).__name__}`, no dictionary.", fix=_RETURN, severity="error")
+        refuse(notes, OutputInvalid)
+    return _answer(_with_own_traces(cast("Mapping[str, Any]", facts)), known, notes)
+
+
+_RETURN: Final = (
+    "Return a dictionary with `content` (text), `response_time_secs` (number) and `traces` (a list of objects with "
+    "`tool` and `output`)."
+)
+
+
+def _with_own_traces(facts: Mapping[str, Any]) -> JsonObject:
+    """A copy as deep as the reader may mend it."""
+    copy: JsonObject = dict(facts)
+    traces = copy.get("traces")
+    if isinstance(traces, list | tuple):
+        copy["traces"] = [dict(item) if isinstance(item, dict) else item for item in cast("list[JsonValue]", traces)]
+    return copy
+
+
+def _answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
+    wire = read(value, AgentOutputMinimal, notes, refusal=OutputInvalid, mend=_mend)
+    duration_ns = _wall_clock(wire.response_time_secs, "/response_time_secs", notes)
+    traces = tuple(_trace(item, f"/traces/{at}", notes) for at, item in enumerate(wire.traces))
+    nouns, extras = _beside(_plain(wire.model_extra or {}, "", notes), notes)
+    if notes.wrong:
+        refuse(notes, OutputInvalid)
+    lifecycle, outcome = meant(nouns.keys(), nouns.get("outcome"))
+    result = Result(
+        task_id=known.task_id,
+        agent=known.agent,
+        skill=known.skill,
+        lifecycle=lifecycle,
+        outcome=outcome,
+        data=nouns.get(DATA),
+        content=wire.content,
+        warnings=nouns.get("warnings", ()),
+        fault=nouns.get("error") or None,
+        traces=traces,
+        duration_ns=duration_ns or None,
+        attempts=nouns.get("attempts", ()),
+        questions=nouns.get("questions", ()),
+        extras={"run_agent": extras} if extras else {},
+    )
+    return Parsed(result, "answer", tuple(notes.findings))
+
+
+def _beside(said: JsonMapping, notes: Notes) -> tuple[dict[str, Any], JsonMapping]:
+    """The further keys of an answer: those that say a noun of the contract, and the rest."""
+    nouns: dict[str, Any] = {key: noun for key, value in said.items() if (noun := noun_of(key, value)) is not None}
+    extras = {key: value for key, value in said.items() if key not in nouns}
+    if extras.get("error"):
+        fix = "Say what went wrong as text, or as an object with `message`."
+        notes.add("error", "`error` is there and says nothing we can read.", path="/error", fix=fix)
+    return nouns, extras
+
+
+def _mend(value: JsonObject, notes: Notes) -> None:
+    """What the spec's Python types say otherwise than its schema (B7, C16); when lenient, what has one meaning."""
+    if "traces" not in value or (value["traces"] is None):
+        value["traces"] = []
+        notes.add("traces", "`traces` is missing; no tool was called.", path="/traces", fix="Send an empty array.")
+    traces = value["traces"]
+    for at, item in enumerate(traces if isinstance(traces, list) else ()):
+        if isinstance(item, dict):
+            _mend_trace(item, f"/traces/{at}", notes)
+    if notes.level == "lenient":
+        _number(value, "response_time_secs", "", notes)
+
+
+def _mend_trace(item: JsonObject, path: str, notes: Notes) -> None:
+    for key in ("args", "duration_secs"):
+        if key in item and item[key] is None:
+            del item[key]
+            notes.add("null", f"`{key}` is null.", path=f"{path}/{key}", fix="Leave out what is not there.")
+    if notes.level != "lenient":
+        return
+    _number(item, "duration_secs", path, notes)
+    if "output" in item and not isinstance(item["output"], str):
+        item["output"] = json.dumps(_plain({"output": item["output"]}, path, notes).get("output"))
+        notes.add("output", "`output` was no text; it is now its JSON.", path=f"{path}/output", fix="Send text.")
+    for key in [key for key in item if key not in ToolTraceMinimal.model_fields]:
+        del item[key]
+        notes.add("closed", f"A trace item has no {key[:100]!r}; it was dropped.", path=path, fix="Leave it out.")
+
+
+def _number(holder: JsonObject, key: str, path: str, notes: Notes) -> None:
+    """Read a number out of a text that is one."""
+    text = holder.get(key)
+    if not isinstance(text, str):
+        return
+    try:
+        number = json.loads(text)
+    except ParseError:
+        return
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        holder[key] = number
+        notes.add("number", f"`{key}` is a number in a text.", path=f"{path}/{key}", fix="Send the number.")
+
+
+def _trace(item: ToolTraceMinimal, path: str, notes: Notes) -> Trace:
+    duration_ns = None
+    if item.duration_secs is not None:
+        duration_ns = _wall_clock(item.duration_secs, f"{path}/duration_secs", notes)
+    args = None if item.args is None else _plain(item.args, f"{path}/args", notes)
+    return Trace(tool=item.tool, output=item.output, args=args, duration_ns=duration_ns)
+
+
+def _wall_clock(seconds: float, path: str, notes: Notes) -> int | None:
+    """Nanoseconds; None and a finding when no clock shows so many seconds."""
+    if 0 <= seconds <= _LONGEST_S:
+        return nanoseconds(seconds)
+    lenient = notes.level == "lenient"
+    said = f"`{seconds}` seconds cannot have passed{'; they are dropped' if lenient else ''}."
+    notes.add("seconds", said, path=path, fix="Measure, with a clock.", severity="warning" if lenient else "error")
+    return None
+
+
+def nanoseconds(seconds: float) -> int:
+    """Nanoseconds in so many `seconds`, rounded once."""
+    whole, parts = seconds.as_integer_ratio()
+    return (2 * whole * 1_000_000_000 + parts) // (2 * parts)
+
+
+def _plain(value: JsonMapping, path: str, notes: Notes) -> JsonMapping:
+    """`value` as JSON data. Out of a text it is; what a Python function returned may hold anything."""
+    try:
+        plain = to_jsonable_python(value)
+        json.dumps(plain)
+    except InvalidInput as error:
+        found, why = f"{path}{error.path}", error.message
+    except (TypeError, ValueError, RecursionError) as error:
+        found, why = path, f"{error}."
+    else:
+        return plain
+    notes.add(
+        "json", f"It cannot be written as JSON: {why}", path=found, fix="Return JSON values only.", severity="error"
+    )
+    return {}
+
+
+# What stands beside the required fields
+
+
+def noun_of(key: str, value: object) -> object | None:
+    """What the contract has for a further key of an answer; None when it has nothing, and the key is an extra.
+
+    An `error` that says no more than that there was one is `{}`.
+    """
+    if key == DATA:
+        return value
+    if key == "error":
+        return _error(value)
+    if key not in Beside.model_fields or value is None:
+        return None
+    try:
+        return getattr(Beside.model_validate_json(json.dumps({key: value})), key)
+    except (ValidationError, InvalidInput):
+        return None
+
+
+def _error(value: object) -> Fault | JsonMapping | None:
+    """A failure in our words; else in any that hold a message, which are kept in its `detail`."""
+    match value:
+        case str() if value.strip():
+            return Fault(code="internal_error", message=value)
+        case {}:
+            facts = cast("JsonMapping", value)
+        case _:
+            return None
+    try:
+        return Fault.model_validate_json(json.dumps(facts)) if facts else {}
+    except ValidationError:
+        message = facts.get("message")
+        said = isinstance(message, str) and message.strip()
+        return Fault(code="internal_error", message=str(message), detail={"said": facts}) if said else None
+
+
+def tool_names(result: Result) -> tuple[str, ...]:
+    """The tools that were used, each once, in the order of their first use (B16)."""
+    return tuple(dict.fromkeys(trace.tool for trace in result.traces))

@@ -1,0 +1,252 @@
+"""From the contract to the arguments and the answer of `run_agent`."""
+
+from typing import Any, Final, TypeVar, cast
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping, Model
+from retinue.contract.result import Outcome, Result, Trace
+from retinue.contract.task import Task
+from retinue.dialects.port import NOTHING, Rendered
+from retinue.dialects.writing import Losses, form_of
+
+from .history import read_history, write_history
+from .parse import nanoseconds, noun_of, told
+from .wire import CORRECTION, DATA, Arguments, meant
+
+__all__ = ["render_arguments", "render_result", "render_retry", "render_task"]
+
+_Value = TypeVar("_Value")
+_Other = TypeVar("_Other")
+
+_FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled", "rejected"})
+_MICROSECOND: Final = 1_000
+_LONGEST_NS: Final = 10**20
+
+
+# Requests
+
+
+def render_task(task: Task, *, form: str | None = None) -> Rendered:
+    """Write the arguments of a call. What the parameters say for one of the four comes before the task's own words.
+
+    Raises:
+        InvalidInput: There is no such form, or something in it is no JSON.
+    """
+    return _render(task, form_of(form, ("arguments",), "run_agent"), None)
+
+
+def render_retry(task: Task, correction: Correction) -> Rendered:
+    """Write the call again: the correction as the last words of the prompt, and whole in `config`.
+
+    Raises:
+        InvalidInput: Something in it is no JSON.
+    """
+    return _render(task, "arguments", correction)
+
+
+def _render(task: Task, form: str, correction: Correction | None) -> Rendered:
+    losses = Losses("run_agent")
+    arguments = render_arguments(task, correction=correction)
+    said = {name: value for name, value in arguments.items() if value is not None}
+    riders = {name: value for name, value in _own(task.extras).items() if name not in Arguments.model_fields}
+    _count_words(task, losses)
+    settings = _settings(task) or (None if correction else _settings(task))
+    _count_extras(task.extras, riders if settings is None else {**riders, "config": settings}, losses)
+    return Rendered(json.dumps({**said, **riders}), form, tuple(losses.found))
+
+
+def render_arguments(task: Task, *, correction: Correction | None = None) -> dict[str, Any]:
+    """The four arguments as Python values, for a call of the function itself; None for what is not said (B1).
+
+    What the parameters say comes first, then the task's own context. `config` is also what came with a task that this
+    dialect read.
+    """
+    prompt, config = _prompt(task), _settings(task)
+    if correction is not None:
+        prompt += told(correction)
+        config = {**(config or {}), CORRECTION: correction.to_json()}
+    return {
+        "prompt": prompt,
+        "chat_history": _history(task) or None,
+        "memory": _memory(task) or None,
+        "config": config,
+    }
+
+
+def _prompt(task: Task) -> str:
+    return _parameter(task, "prompt", str, task.instruction)
+
+
+def _history(task: Task) -> str:
+    return _parameter(task, "chat_history", str, write_history(task.context.history))
+
+
+def _memory(task: Task) -> str:
+    return _parameter(task, "memory", str, task.context.memory)
+
+
+def _settings(task: Task) -> JsonMapping | None:
+    """The `config` to send; what only says why a request is made again is not the caller's to say."""
+    came: object = _own(task.extras).get("config")
+    config: JsonMapping | None = _parameter(task, "config", dict, cast("Any", came) if isinstance(came, dict) else None)
+    return config and {key: value for key, value in config.items() if key != CORRECTION}
+
+
+def _parameter(task: Task, name: str, kind: type[_Value], otherwise: _Other) -> _Value | _Other:
+    value: object = task.parameters.get(name)
+    return value if isinstance(value, kind) else otherwise
+
+
+def _count_words(task: Task, losses: Losses) -> None:
+    """What the three texts do not say, and all that has no place in a call."""
+    if task.id != NOTHING.task_id:
+        losses.add("/id")
+    if task.agent != NOTHING.agent:
+        losses.add("/agent", "the one who is called is not named")
+    if _prompt(task) != task.instruction:
+        losses.add("/instruction", _PARAMETERS_SAY)
+    if read_history(_history(task)) != task.context.history:
+        why = _PARAMETERS_SAY if "chat_history" in task.parameters else "a turn there begins with its role"
+        losses.add("/context/history", why)
+    if _memory(task) != task.context.memory:
+        losses.add("/context/memory", _PARAMETERS_SAY)
+    losses.unsaid(task, "parameters", why="a call has four arguments")
+    losses.unsaid(task, *_UNSAID)
+    losses.unsaid(task.context, "what", "why", "constraints", "inputs", path="/context")
+
+
+_PARAMETERS_SAY: Final = "the parameters say it otherwise"
+_UNSAID: Final = (
+    "major", "skill", "target", "produced_by", "untyped", "limits", "output", "source_agent", "parent", "depth",
+    "model", "thinking", "idempotency_key",
+)  # fmt: skip
+
+
+# Answers
+
+
+def render_result(result: Result, *, form: str | None = None) -> Rendered:
+    """Write the answer. The text is the agent's own, else its failure, its questions, or its data as JSON (C8).
+
+    A duration that nobody measured is written as 0, because the format owes a number, and 0 is read as not measured.
+
+    Raises:
+        InvalidInput: There is no such form, or something in it is no JSON.
+    """
+    named = form_of(form, ("answer",), "run_agent")
+    losses = Losses("run_agent")
+    answer: JsonMapping = {
+        "content": _content(result, losses),
+        "response_time_secs": _response_time(result.duration_ns, losses),
+        "traces": [_trace(trace, f"/traces/{at}", losses) for at, trace in enumerate(result.traces)],
+        **_beside(result, losses),
+    }
+    own = _own(result.extras).items()
+    riders = {key: value for key, value in own if key not in answer and noun_of(key, value) is None}
+    _count_extras(result.extras, riders, losses)
+    if result.task_id != NOTHING.task_id:
+        losses.add("/task_id")
+    if result.agent != NOTHING.agent:
+        losses.add("/agent")
+    losses.unsaid(result, "skill", "versions", "artifacts", "usage", "retries", "confidence", "completeness")
+    losses.unsaid(result, "files_read", "files_written", "native")
+    losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")
+    return Rendered(json.dumps({**answer, **riders}), named, tuple(losses.found))
+
+
+def _content(result: Result, losses: Losses) -> str:
+    if result.content:
+        return result.content
+    if result.fault is not None:
+        content = result.fault.message
+    elif result.questions:
+        content = "\n".join(question.text for question in result.questions)
+    elif isinstance(result.data, str):
+        content = result.data
+    else:
+        content = "" if result.data is None else json.dumps(result.data)
+    if content:
+        losses.add("/content", "the format owes a text, so there is one now")
+    return content
+
+
+def _response_time(duration_ns: int | None, losses: Losses) -> float:
+    if duration_ns == 0:
+        losses.add("/duration_ns", "0 stands for not measured there")
+    return (duration_ns and _seconds(duration_ns, "/duration_ns", losses)) or 0
+
+
+def _trace(trace: Trace, path: str, losses: Losses) -> JsonMapping:
+    ns = trace.duration_ns
+    seconds = None if ns is None else _seconds(ns, f"{path}/duration_ns", losses)
+    item = {"tool": trace.tool, "args": trace.args, "output": trace.output, "duration_secs": seconds}
+    return {key: value for key, value in item.items() if value is not None}
+
+
+def _seconds(ns: int, path: str, losses: Losses) -> float | None:
+    if ns > _LONGEST_NS:
+        losses.add(path, "so much time does not pass")
+        return None
+    seconds = ns / 1_000_000_000
+    if abs(nanoseconds(seconds) - ns) > _MICROSECOND // 2:
+        losses.add(path, "a number of seconds is less exact")
+    return seconds
+
+
+def _beside(result: Result, losses: Losses) -> JsonMapping:
+    """Our own keys, as the table of words has them; `outcome` only where they would be read otherwise (C1)."""
+    ended, outcome = result.lifecycle == "ended", result.outcome
+    beside: JsonMapping = {}
+    if result.data is not None:
+        beside[DATA] = result.data
+    if result.warnings or (ended and outcome == "partial"):
+        beside["warnings"] = [_noun(warning) for warning in result.warnings]
+    if result.fault is not None or (ended and outcome in _FAILURES):
+        beside["error"] = _noun(result.fault) if result.fault is not None else {}
+    if result.attempts or (ended and outcome == "failed"):
+        beside["attempts"] = [_noun(attempt) for attempt in result.attempts]
+    if result.questions:
+        beside["questions"] = [_noun(question) for question in result.questions]
+    read = meant(beside.keys(), None)
+    asks = read[0] == result.lifecycle == "input_required"
+    if outcome is not None and not asks and read != (result.lifecycle, outcome):
+        beside["outcome"], read = outcome, ("ended", outcome)
+    if read[0] != result.lifecycle:
+        losses.add("/lifecycle", f"it reads as {read[0]!r}")
+    if read[1] != outcome:
+        losses.add("/outcome", f"it reads as {read[1]!r}")
+    return beside
+
+
+def _noun(noun: Model) -> JsonMapping:
+    """A noun as JSON; what was never said stays unsaid, because that is not the same as its default."""
+    return noun.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
+
+
+# Extras
+
+
+def _own(extras: JsonMapping) -> JsonMapping:
+    own: object = extras.get("run_agent")
+    return cast("JsonMapping", own) if isinstance(own, dict) else {}
+
+
+def _count_extras(extras: JsonMapping, written: JsonMapping, losses: Losses) -> None:
+    """What of `extras` is not among what was `written`, which is what will be read."""
+    losses.foreign(extras)
+    if "run_agent" not in extras:
+        if written:
+            losses.add("/extras/run_agent", _PARAMETERS_SAY)
+        return
+    own = _own(extras)
+    if own is not extras["run_agent"] or not written:
+        losses.add("/extras/run_agent", _RESERVED)
+        return
+    for key in {**own, **written}:
+        if key not in own or key not in written or own[key] != written[key]:
+            losses.add(pointer(["extras", "run_agent", key]), _RESERVED)
+
+
+_RESERVED: Final = "the key has a meaning of its own there"

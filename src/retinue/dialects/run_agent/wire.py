@@ -1,0 +1,142 @@
+"""The exact shapes of spec 001, as pydantic models and as JSON Schemas that take the same values (B7).
+
+Where its two published forms disagree (the Python types default `traces` to an empty list and take null for what is
+absent), the schema is right; what the other form would say is borne by the reader unless it is strict.
+"""
+
+from collections.abc import Container
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.question import Question
+from retinue.contract.result import Attempt, Lifecycle, Outcome, Warned
+
+__all__ = [
+    "ANSWER_SCHEMA",
+    "ARGUMENTS_SCHEMA",
+    "CORRECTION",
+    "DATA",
+    "AgentOutputMinimal",
+    "Arguments",
+    "Beside",
+    "ToolTraceMinimal",
+    "meant",
+]
+
+
+class ToolTraceMinimal(BaseModel):
+    """One tool call, under the name that the spec gives it; closed (B5)."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    tool: str
+    output: str
+    args: dict[str, Any] | None = None
+    duration_secs: float | None = None
+
+    @field_validator("args", "duration_secs", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise PydanticCustomError("null", "Leave the key out instead of saying null")
+        return value
+
+
+class AgentOutputMinimal(BaseModel):
+    """What `run_agent` returns, under the name that the spec gives it; open (B4, B6)."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+
+    content: str
+    response_time_secs: float
+    traces: list[ToolTraceMinimal]
+
+
+class Arguments(BaseModel):
+    """What `run_agent` is called with (B1). Null is absent: the function's own defaults say so. Others may be added."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+
+    prompt: str
+    chat_history: str | None = None
+    memory: str | None = None
+    config: dict[str, Any] | None = None
+
+
+ANSWER_SCHEMA: Final[JsonMapping] = {
+    "type": "object",
+    "required": ["content", "response_time_secs", "traces"],
+    "properties": {
+        "content": {"type": "string"},
+        "response_time_secs": {"type": "number"},
+        "traces": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool", "output"],
+                "properties": {
+                    "tool": {"type": "string"},
+                    "output": {"type": "string"},
+                    "args": {"type": "object"},
+                    "duration_secs": {"type": "number"},
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": True,
+}
+"""The spec's own schema of an answer; takes what `AgentOutputMinimal` takes (B7)."""
+
+ARGUMENTS_SCHEMA: Final[JsonMapping] = {
+    "type": "object",
+    "required": ["prompt"],
+    "properties": {
+        "prompt": {"type": "string", "description": "The latest message of the user."},
+        "chat_history": {
+            "type": ["string", "null"],
+            "description": "Earlier turns, one a line: `user: ...`, `assistant: ...`.",
+        },
+        "memory": {"type": ["string", "null"], "description": "Further context."},
+        "config": {"type": ["object", "null"], "description": "Overrides for this call; unknown keys are ignored."},
+    },
+    "additionalProperties": True,
+}
+"""The spec's signature as a schema; takes what `Arguments` takes (B1)."""
+
+
+# What we say beside the required fields. Agents that mean something else by one of these keys lose nothing: only a
+# value of our shape is read, any other stays an extra.
+
+CORRECTION: Final = "correction"
+"""The key of `config` that holds why a request is made again."""
+
+DATA: Final = "results"
+"""The key of an answer that holds its data (C8)."""
+
+
+class Beside(BaseModel):
+    """The shapes of our own keys. Each is read alone."""
+
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
+
+    warnings: tuple[Warned, ...] = ()
+    error: Fault | None = None
+    attempts: tuple[Attempt, ...] = ()
+    questions: Annotated[tuple[Question, ...], Field(min_length=1)] = ()
+    outcome: Outcome | None = None
+
+
+def meant(keys: Container[str], outcome: Outcome | None) -> tuple[Lifecycle, Outcome | None]:
+    """What an answer came to that has these of our `keys` and says this word: the table of words, read (C1)."""
+    if outcome is not None:
+        return "ended", outcome
+    if "questions" in keys:
+        return "input_required", None
+    if "error" in keys:
+        return "ended", "failed" if "attempts" in keys else "error"
+    return "ended", "partial" if "warnings" in keys else "success"

@@ -1,0 +1,169 @@
+"""The text of an answer: signals in its head, then whatever else it says; and the table form (H6, H15, C42).
+
+The head is the first block of signal lines. It ends at a blank line, or at a line that is no signal, and nothing below
+it is a signal, whatever it looks like. Progress and checkpoints may stand around the signals of the head, and are none.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .wire import COLUMNS, SIGNALS, Answer, Row, Signal, Table
+
+__all__ = ["NAME", "Head", "cells_of", "is_table", "read_answer", "read_table", "write_answer", "write_table"]
+
+NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{1,39}", re.ASCII)
+"""How the name of a signal looks, one of ours or not."""
+
+_OURS: Final = re.compile(rf"({'|'.join(SIGNALS)}):[ \t]*(.*)", re.DOTALL)
+_OTHER: Final = re.compile(rf"({NAME.pattern}):(?:[ \t]+(.*)|)", re.DOTALL)
+_BULLET: Final = re.compile(r"[ \t]*-[ \t]+(?:Artifacts|Status):", re.ASCII)
+_PART: Final = re.compile(r"\\[|\\]|[^|\\]+|.", re.DOTALL)
+_LONGEST_HEADER: Final = 1_000
+_RULE: Final = re.compile(r"[ \t]*:?-+:?[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An answer, and what stood in its head beside the signals.
+
+    Attributes:
+        reports: Progress or checkpoints stood there.
+        glued: The body follows without a blank line between.
+    """
+
+    answer: Answer
+    reports: bool = False
+    glued: bool = False
+
+
+# Signals
+
+
+def read_answer(text: str) -> Head:
+    """Part the head of an answer from its body. Linear; never fails: without a head all is body."""
+    signals: list[Signal] = []
+    reports = in_checkpoint = False
+    start, number = 0, 0
+    while start < len(text):
+        line, end = _line_at(text, start)
+        number += 1
+        is_bullet = in_checkpoint and _BULLET.match(line) is not None
+        in_checkpoint = is_bullet or line.startswith("CHECKPOINT:")
+        signal = None if is_bullet else _signal(line, number)
+        if signal is not None:
+            signals.append(signal)
+        elif is_bullet or in_checkpoint or line.startswith("PROGRESS:"):
+            reports = True
+        elif line.strip():
+            return Head(Answer(tuple(signals), text[start:]), reports, glued=bool(signals))
+        elif signals:
+            return Head(Answer(tuple(signals), text[end:]), reports)
+        start = end
+    return Head(Answer(tuple(signals)), reports)
+
+
+def write_answer(answer: Answer) -> str:
+    """The answer as text, so that `read_answer` gives it back. Its values must be single lines."""
+    head = "\n".join(f"{signal.name}: {signal.value}".rstrip() for signal in answer.signals)
+    return f"{head}\n\n{answer.body}" if answer.body else head
+
+
+def _signal(line: str, number: int) -> Signal | None:
+    if not ("A" <= line[:1] <= "Z") or line.startswith(("PROGRESS:", "CHECKPOINT:")):
+        return None
+    found = _OURS.fullmatch(line) or _OTHER.fullmatch(line)
+    return Signal(found[1], (found[2] or "").strip(), line=number) if found else None
+
+
+def _line_at(text: str, start: int) -> tuple[str, int]:
+    """The line that starts there without its end, and where the next one starts."""
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end].removesuffix("\r"), end + 1
+
+
+# The table
+
+
+def is_table(text: str) -> bool:
+    """Whether `text` begins as the table form: its first line has a column for the path and one for the status."""
+    line, _ = _line_at(text.lstrip(), 0)
+    if not line.startswith("|") or len(line) > _LONGEST_HEADER:
+        return False
+    names = {cell.lower() for cell in cells_of(line)}
+    return {"path", "status"} <= names
+
+
+def read_table(text: str) -> tuple[tuple[str, ...], Table, tuple[tuple[int, int], ...]]:
+    """The names of the columns, the table, and the lines that have another number of cells, each with that number.
+
+    Columns of other names are passed over; what stands below the table is its body. Call it for a text of which
+    `is_table` holds.
+    """
+    offset = len(text) - len(text.lstrip())
+    first = text.count("\n", 0, offset) + 1
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = []
+    uneven: list[tuple[int, int]] = []
+    body = ""
+    for number, (line, start, end) in enumerate(_lines(text, offset), start=first):
+        if not line.lstrip(" \t").startswith("|"):
+            body = text[start:] if line.strip() else text[end:]
+            break
+        cells = cells_of(line)
+        if not columns:
+            columns = tuple(cells)
+        elif not all(_RULE.fullmatch(cell) for cell in cells):
+            if len(cells) != len(columns):
+                uneven.append((number, len(cells)))
+            rows.append(_row(columns, cells, number))
+    return columns, Table(tuple(rows), body), tuple(uneven)
+
+
+def write_table(table: Table) -> str:
+    """The table as text, so that `read_table` gives it back. Its cells must be single lines."""
+    lines = [_cells(COLUMNS), _cells("-" * (len(name) + 2) for name in COLUMNS).replace(" ", "")]
+    lines += [_cells((row.topic, row.status, row.path, row.summary)) for row in table.rows]
+    whole = "\n".join(lines)
+    return f"{whole}\n\n{table.body}" if table.body else whole
+
+
+def cells_of(line: str) -> list[str]:
+    r"""The cells of a line of a table; `\|` is a bar inside a cell, and `\\` a backslash."""
+    cells: list[str] = []
+    taken: list[str] = []
+    for found in _PART.finditer(line.strip().removeprefix("|")):
+        part = found[0]
+        if part == "|":
+            cells.append("".join(taken).strip())
+            taken = []
+        else:
+            taken.append(part[1:] if part in {"\\|", "\\\\"} else part)
+    if rest := "".join(taken).strip():
+        cells.append(rest)
+    return cells
+
+
+def _lines(text: str, start: int) -> Iterator[tuple[str, int, int]]:
+    while start < len(text):
+        line, end = _line_at(text, start)
+        yield line, start, end
+        start = end
+
+
+def _row(columns: tuple[str, ...], cells: list[str], number: int) -> Row:
+    said = {name.lower(): cell for name, cell in zip(columns, cells, strict=False)}
+    return Row(
+        topic=said.get("topic", ""),
+        status=said.get("status", ""),
+        path=said.get("path", ""),
+        summary=said.get("summary", ""),
+        line=number,
+    )
+
+
+def _cells(cells: Iterable[str]) -> str:
+    escaped = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

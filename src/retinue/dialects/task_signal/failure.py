@@ -1,0 +1,130 @@
+"""The error block: a category and a description, where it happened, what to do (H16, H17, C39), both ways."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract.fault import Fault
+from retinue.contract.names import nearest
+from retinue.dialects.reading import Notes
+from retinue.dialects.writing import Losses
+from retinue.errors import FaultCode
+
+from .text import bearable, note_at, one_line
+from .wire import CATEGORIES, OUR_CATEGORIES, code_of
+
+__all__ = ["Said", "fault_of", "said_of"]
+
+_CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
+_RETRYABLE: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
+_UNSAID: Final = ("retry_after_s", "operation", "target", "timestamp_ns")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The three lines of the block."""
+
+    error: str
+    context: str | None = None
+    recovery: str | None = None
+
+
+def fault_of(said: Said, notes: Notes, *, line: int = 1) -> Fault:
+    """The fault that a block reports. An unknown category is an internal error, and kept in `detail["category"]`."""
+    found = _CATEGORY.fullmatch(said.error)
+    category = found[1] if found and (found[2] or code_of(found[1])) else None
+    code = code_of(category) if category is not None else None
+    if found is None or category is None:
+        message = said.error
+        _note(notes, line, "The error has no category; it is taken as an internal error.")
+    else:
+        message = found[3] or ""
+        if found[2] not in {None, "-"}:
+            _note(notes, line, f"A dash {found[2]!r} stands behind the category, and not a hyphen.")
+        if code is None:
+            meant = nearest(category, [*CATEGORIES.values()], limit=1)
+            hint = f" Is `{meant[0]}` meant?" if meant else ""
+            _note(notes, line, f"`{category}` is no category; it is taken as an internal error.{hint}")
+    is_theirs = category is not None and (code is None or category in OUR_CATEGORIES)
+    code = code or "internal_error"
+    return Fault(
+        code=code,
+        message=message,
+        hint=said.recovery or "",
+        failed_at=said.context,
+        retryable=code in _RETRYABLE,
+        detail={"category": category} if is_theirs else {},
+    )
+
+
+def said_of(fault: Fault, losses: Losses, *, lines: bool) -> Said:
+    """The block that reports `fault`, and what it does not say.
+
+    Args:
+        lines: Each value stands on one line, as in the signal and the table form.
+    """
+    category = _category(fault)
+    code = code_of(category) or "internal_error"
+    if code != fault.code:
+        losses.add("/fault/code", f"`{category}` is the nearest category there")
+    if fault.retryable != (code in _RETRYABLE):
+        losses.add("/fault/retryable", "its category decides that there")
+    _detail(fault, category, losses)
+    losses.unsaid(fault, *_UNSAID, path="/fault")
+    if fault.path:
+        losses.add("/fault/path")
+    return Said(
+        error=f"{category} - {_value(fault.message, '/fault/message', losses, lines=lines)}".rstrip(" "),
+        context=_context(fault, losses, lines=lines),
+        recovery=_recovery(fault, losses, lines=lines),
+    )
+
+
+def _category(fault: Fault) -> str:
+    """The category to write: the one it was read with, if it still means the same."""
+    kept: object = fault.detail.get("category")
+    if isinstance(kept, str) and _CATEGORY.fullmatch(f"{kept} - "):
+        means = code_of(kept)
+        if means == fault.code or (means is None and fault.code == "internal_error"):
+            return kept
+    return CATEGORIES[fault.code]
+
+
+def _detail(fault: Fault, category: str, losses: Losses) -> None:
+    read = {"category": category} if category in OUR_CATEGORIES or code_of(category) is None else {}
+    for name in fault.detail:
+        if name != "category" or fault.detail[name] != read.get(name):
+            losses.add(f"/fault/detail/{name.replace('~', '~0').replace('/', '~1')}")
+    if "category" in read and "category" not in fault.detail:
+        losses.add("/fault/detail/category", f"`{category}` is our own word; spec 002 has no category for it")
+
+
+def _context(fault: Fault, losses: Losses, *, lines: bool) -> str | None:
+    if fault.failed_at is None:
+        return None
+    return _value(fault.failed_at, "/fault/failed_at", losses, lines=lines) or None
+
+
+def _recovery(fault: Fault, losses: Losses, *, lines: bool) -> str | None:
+    """The hint; without one the suggestions stand in for it, so that whoever reads it can act."""
+    if fault.suggestions:
+        losses.add("/fault/suggestions", "there is one line for what to do")
+    if fault.hint or not fault.suggestions:
+        return _value(fault.hint, "/fault/hint", losses, lines=lines) or None
+    joined = one_line("; ".join(fault.suggestions))
+    if joined:
+        losses.add("/fault/hint", "the suggestions stand there")
+    return joined or None
+
+
+def _value(value: str, path: str, losses: Losses, *, lines: bool) -> str:
+    """`value` as it is written; what does not come back like that is a loss."""
+    written = one_line(value) if lines else value
+    if written != value:
+        losses.add(path, "on one line there")
+    return written
+
+
+def _note(notes: Notes, line: int, message: str) -> None:
+    fix = "Write `ERROR: CATEGORY - description` with one of the categories of spec 002."
+    note_at(notes, "category", message, line=line, fix=fix, path="/fault/code", severity=bearable(notes))

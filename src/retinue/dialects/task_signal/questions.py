@@ -1,0 +1,99 @@
+"""The body of an answer: its text, and before it the questions of an agent that cannot go on (features, words of 002).
+
+    **Questions**:
+    - [period] Which period is meant?
+      - Q1
+      - Q2
+
+Text that begins like such a list, and is none, stands below a line `**Answer**:`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from retinue.contract.question import Question
+from retinue.dialects.writing import Losses
+
+from .text import one_line
+
+__all__ = ["read_body", "write_body"]
+
+_QUESTIONS: Final = "**Questions**:"
+_ANSWER: Final = "**Answer**:"
+_QUESTION: Final = re.compile(r"- \[([^\[\]]{1,200})\] (.*)")
+_UNNAMED: Final = re.compile(r"- (.*)")
+_OPTION: Final = re.compile(r"[ ]{2,}- (.*)")
+
+
+def read_body(body: str, *, asks: bool = True) -> tuple[str, tuple[Question, ...] | None]:
+    """The text of the body, and its questions; None when it asks nothing.
+
+    Args:
+        asks: A list of questions may stand there.
+    """
+    questions: tuple[Question, ...] | None = None
+    if asks and _line(body, 0)[0].rstrip() == _QUESTIONS:
+        questions, end = _read_questions(body, _line(body, 0)[1])
+        body = body[end:]
+    first, end = _line(body, 0)
+    return (body[end:] if first == _ANSWER else body), questions
+
+
+def write_body(content: str, questions: Sequence[Question] | None, losses: Losses) -> str:
+    """The body that says this, so that `read_body` gives it back."""
+    first = _line(content, 0)[0]
+    text = f"{_ANSWER}\n{content}" if first == _ANSWER or first.rstrip() == _QUESTIONS else content
+    if questions is None:
+        return text
+    lines = [_QUESTIONS]
+    for at, question in enumerate(questions):
+        lines += _written(question, f"/questions/{at}", losses)
+    section = "\n".join(lines)
+    return f"{section}\n\n{text}" if text else section
+
+
+def _read_questions(body: str, start: int) -> tuple[tuple[Question, ...], int]:
+    """The questions from there on, and where the text behind them begins."""
+    found: list[tuple[str, str, list[str]]] = []
+    while start < len(body):
+        line, end = _line(body, start)
+        option = _OPTION.fullmatch(line) if found else None
+        named = _QUESTION.fullmatch(line)
+        unnamed = None if named else _UNNAMED.fullmatch(line)
+        if option:
+            found[-1][2].append(option[1].strip())
+        elif named:
+            found.append((named[1], named[2].strip(), []))
+        elif unnamed:
+            found.append((f"q{len(found) + 1}", unnamed[1].strip(), []))
+        else:
+            start = end if not line.strip() else start
+            break
+        start = end
+    return tuple(_question(*one) for one in found), min(start, len(body))
+
+
+def _question(name: str, text: str, options: Sequence[str]) -> Question:
+    return Question(id=name, text=text, kind="choice" if options else "question", options=tuple(options))
+
+
+def _written(question: Question, path: str, losses: Losses) -> list[str]:
+    """The lines of one question. Read back at once: what does not come back like that is a loss."""
+    name = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
+    options = [one_line(option) for option in question.options]
+    lines = [f"- [{name}] {one_line(question.text)}", *(f"  - {option}" for option in options)]
+    read = _question(name, one_line(question.text), options)
+    for field in ("id", "text", "kind"):
+        if getattr(read, field) != getattr(question, field):
+            losses.add(f"{path}/{field}", "on one line there, without brackets" if field != "kind" else "told by its options")
+    if read.options != question.options:
+        losses.add(f"{path}/options", "on one line there")
+    losses.unsaid(question, "agent", "skill", "parameter", "answer_schema", path=path)
+    return lines
+
+
+def _line(text: str, start: int) -> tuple[str, int]:
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end].removesuffix("\r"), min(end + 1, len(text))

@@ -1,0 +1,244 @@
+"""The exact shapes and words of spec 002. No text is read here, and nothing is judged.
+
+Text forms are slotted records of what stood where (`Call`, `Prompt`, `Answer`, `Table`); JSON forms are strict models
+with the wire's own keys.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Outcome
+from retinue.contract.task import Thinking
+from retinue.errors import FaultCode
+
+__all__ = [
+    "CATEGORIES",
+    "COLUMNS",
+    "OUR_CATEGORIES",
+    "SIGNALS",
+    "STATUSES",
+    "STATUS_SYNONYMS",
+    "SUMMARY_CHARS",
+    "THINKING",
+    "TITLE_CHARS",
+    "Answer",
+    "Call",
+    "Item",
+    "Prompt",
+    "Report",
+    "ReportArtifact",
+    "Row",
+    "Section",
+    "Signal",
+    "Status",
+    "Table",
+    "category_of",
+    "code_of",
+]
+
+Status: TypeAlias = Literal["complete", "partial", "failed"]
+
+SIGNALS: Final = ("CREATED", "TITLE", "SUMMARY", "STATUS", "ERROR", "COUNT", "CONTEXT", "RECOVERY")
+"""What the head of an answer may say (H7, H16)."""
+
+TITLE_CHARS: Final = 50
+SUMMARY_CHARS: Final = 200
+"""The longest title and summary, in Unicode characters (H23, C24)."""
+
+STATUSES: Final[dict[Outcome, Status]] = {
+    "success": "complete",
+    "partial": "partial",
+    "error": "failed",
+    "failed": "failed",
+    "canceled": "failed",
+    "rejected": "failed",
+}
+"""Our outcomes in this format's words (C1). Read back, `failed` is an error: that attempts are used up, we alone know."""
+
+STATUS_SYNONYMS: Final[dict[str, Status]] = {
+    "complete": "complete", "completed": "complete", "done": "complete", "success": "complete",
+    "partial": "partial", "partially complete": "partial",
+    "failed": "failed", "failure": "failed", "error": "failed",
+}  # fmt: skip
+"""Words of the same meaning that are in use; all but the three of `Status` (and `done` in a table) are borne with a
+finding."""
+
+CATEGORIES: Final[dict[FaultCode, str]] = {
+    "missing_file": "FILE_NOT_FOUND",
+    "invalid_input": "VALIDATION",
+    "output_invalid": "VALIDATION",
+    "parse_error": "PARSE_ERROR",
+    "access_denied": "ACCESS_DENIED",
+    "unauthenticated": "ACCESS_DENIED",
+    "network_error": "NETWORK_ERROR",
+    "unavailable": "NETWORK_ERROR",
+    "timeout": "TIMEOUT",
+    "budget_exceeded": "BUDGET",
+    "canceled": "CANCELED",
+    "internal_error": "INTERNAL",
+}
+"""Our fault codes as error categories (H17, C2)."""
+
+OUR_CATEGORIES: Final = frozenset({"ACCESS_DENIED", "BUDGET", "CANCELED", "INTERNAL"})
+"""Categories that spec 002 does not have."""
+
+_CODES: Final[dict[str, FaultCode]] = {
+    "FILE_NOT_FOUND": "missing_file",
+    "PARSE_ERROR": "parse_error",
+    "NETWORK_ERROR": "network_error",
+    "VALIDATION": "output_invalid",
+    "TIMEOUT": "timeout",
+    "ACCESS_DENIED": "access_denied",
+    "BUDGET": "budget_exceeded",
+    "CANCELED": "canceled",
+    "INTERNAL": "internal_error",
+}
+
+THINKING: Final[dict[str, Thinking]] = {
+    "standard": "standard",
+    "think": "think",
+    "think hard": "think_hard",
+    "ultrathink": "ultrathink",
+}
+"""Thinking modes as they are read; the last is no word of the format and is written as the one before it (C43)."""
+
+COLUMNS: Final = ("Topic", "Status", "Path", "Summary")
+"""The columns of the table form (H15)."""
+
+
+def category_of(code: FaultCode) -> str:
+    """The error category that says `code`, or comes nearest to it."""
+    return CATEGORIES[code]
+
+
+def code_of(category: str) -> FaultCode | None:
+    """What an error category means; None for one that nobody has decided on."""
+    return _CODES.get(category)
+
+
+# Text forms
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One bullet: `- key: value`, or `- value` without a key.
+
+    Attributes:
+        literal: The key is written in quotes: it is a parameter's name, even if it looks like a field of the format.
+        line: Where it stands, from 1.
+    """
+
+    key: str | None
+    value: str
+    literal: bool = False
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A bold heading of a prompt and the text below it."""
+
+    name: str
+    text: str = ""
+    exact: bool = field(default=True, compare=False)
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an agent is told (H2 to H5).
+
+    Attributes:
+        reference: The behaviour file that it should read and follow.
+        lead: Free text before the first section.
+    """
+
+    reference: str | None
+    lead: str = ""
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The request block (H1), and a call of the Task tool with the same keys.
+
+    Attributes:
+        more: Keys that the format does not have.
+        line: Where the prompt begins in the text, from 1.
+    """
+
+    prompt: str
+    subagent_type: str | None = None
+    description: str | None = None
+    more: JsonMapping = field(default_factory=dict[str, Any])
+    line: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One line of the head."""
+
+    name: str
+    value: str
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Signals first, then whatever else the agent has to say (H6)."""
+
+    signals: tuple[Signal, ...]
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table form."""
+
+    topic: str = ""
+    status: str = ""
+    path: str = ""
+    summary: str = ""
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table form (H15), and what stands below it."""
+
+    rows: tuple[Row, ...]
+    body: str = ""
+
+
+# JSON forms
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+
+class ReportArtifact(_Wire):
+    """One file of the JSON form."""
+
+    path: str
+    type: str | None = None
+    title: str | None = None
+    summary: str | None = None
+
+
+class Report(_Wire):
+    """The JSON form (H14).
+
+    Attributes:
+        error: As in the error block, when it failed; spec 002 shows the JSON form of a success only.
+    """
+
+    status: Status
+    artifacts: Annotated[tuple[ReportArtifact, ...], Field(strict=False)] = ()  # JSON has arrays, and no tuples
+    metrics: dict[str, Any] | None = None
+    error: str | None = None
+    context: str | None = None
+    recovery: str | None = None

@@ -1,0 +1,45 @@
+"""What an agent, its major version and its skill are called as a tool, and back (C11, C46).
+
+A tool of spec 000 is one agent with one input schema. So a skill of an agent that has several is a tool of its own,
+`agent__skill`: two underscores are in no name of ours. Major 2 of `x` is `x_v2`.
+"""
+
+from typing import NamedTuple
+
+from retinue.contract.names import fold
+from retinue.contract.version import split_versioned_name
+
+__all__ = ["ToolName", "read_tool_name", "write_tool_name"]
+
+_BETWEEN = "__"
+_LONGEST = 64
+
+
+class ToolName(NamedTuple):
+    """Whom a tool's name means."""
+
+    agent: str
+    major: int | None = None
+    skill: str | None = None
+
+
+def write_tool_name(agent: str, *, major: int | None = None, skill: str | None = None) -> str:
+    """The tool's name; `read_tool_name` says what of it comes back.
+
+    The one skill of an agent that is called like it goes without saying.
+    """
+    versioned = agent if major is None else f"{agent}_v{major}"
+    named = versioned if split_versioned_name(versioned) == (agent, major) else agent
+    return named if skill in (None, agent) else f"{named}{_BETWEEN}{skill}"
+
+
+def read_tool_name(name: str) -> ToolName | None:
+    """Whom `name` means, its spelling folded; None when it is nobody's name."""
+    agent, _, skill = name.strip().partition(_BETWEEN)
+    said, major = split_versioned_name(fold(agent))
+    folded = fold(skill) if skill else None
+    return ToolName(said, major, folded) if _named(said) and (folded is None or _named(folded)) else None
+
+
+def _named(name: str) -> bool:
+    return name[:1].isalpha() and len(name) <= _LONGEST

@@ -1,0 +1,76 @@
+"""Requirements are whole, frozen, and each is known to be able to fail."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from retinue.conformance.kit import ALL, kit, requirements
+from retinue.errors import UnknownName
+from tests.conformance.kits import JUDGED, broken, digest, judged, verdict
+from tests.requirements.rows import read_rows
+
+FROZEN = tomllib.loads(Path(__file__).with_name("frozen.toml").read_text(encoding="utf-8"))
+BROKEN = [(dialect, name) for dialect in JUDGED for name in broken(dialect).BROKEN]
+ROWS = {row.id for row in read_rows()}
+
+
+@pytest.mark.parametrize("dialect", JUDGED)
+def test_requirements_change_only_with_their_version(dialect: str) -> None:
+    version, _ = requirements(dialect)
+    assert FROZEN[dialect].get(version) == digest(dialect), (
+        f"the requirements of {dialect} were changed: raise their version, and add to frozen.toml: "
+        f'"{version}" = "{digest(dialect)}"'
+    )
+
+
+@pytest.mark.parametrize("dialect", JUDGED)
+def test_every_requirement_is_whole(dialect: str) -> None:
+    by = kit(dialect)
+    ids = [each.id for each in by.requirements]
+    assert len(set(ids)) == len(ids)
+    assert ids == list(by.checks), "the checks stand in the order of the requirements"
+    assert set(ids) == set(broken(dialect).BROKEN)
+    for each in by.requirements:
+        assert each.force in {"MUST", "SHOULD"}, each.id
+        assert each.text.endswith("."), each.id
+        assert each.fix, each.id
+        assert each.clause, each.id
+        assert each.rows, each.id
+        assert set(each.rows) <= ROWS, each.id
+        assert each.probes, each.id
+        assert each.probes == ALL or set(each.probes) <= set(by.probes), each.id
+
+
+@pytest.mark.parametrize("dialect", JUDGED)
+def test_every_probe_is_judged_and_goes_by_its_name(dialect: str) -> None:
+    by = kit(dialect)
+    used = {name for each in by.requirements for name in (by.probes if each.probes == ALL else each.probes)}
+    assert used == set(by.probes)
+    probes = {name: ask(broken(dialect).ASKING) for name, ask in by.probes.items()}
+    assert {name: probe.name for name, probe in probes.items()} == {name: name for name in by.probes}
+    assert all(probe.about for probe in probes.values())
+
+
+@pytest.mark.parametrize("dialect", JUDGED)
+def test_the_good_agent_passes_everything(dialect: str) -> None:
+    report = judged(broken(dialect).GOOD, dialect)
+    assert {
+        each.requirement.id: (each.wrong, each.mistake) for each in report.verdicts if each.outcome != "passed"
+    } == {}
+    assert report.passed
+
+
+@pytest.mark.parametrize(("dialect", "requirement"), BROKEN)
+def test_every_broken_agent_is_caught(dialect: str, requirement: str) -> None:
+    report = judged(broken(dialect).BROKEN[requirement], dialect)
+    caught = verdict(report, requirement)
+    assert caught.outcome == {"MUST": "failed", "SHOULD": "warned"}[caught.requirement.force]
+    assert caught.wrong
+    assert [each.mistake for each in report.verdicts if each.mistake] == []
+
+
+def test_an_unknown_dialect_lists_what_there_is() -> None:
+    with pytest.raises(UnknownName) as refused:
+        kit("markdown-json")
+    assert refused.value.suggestions[0] == "markdown_json"

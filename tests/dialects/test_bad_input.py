@@ -1,0 +1,152 @@
+"""Everything that can be wrong with a message, against every dialect: a finding with its place, or the one repair."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from retinue.contract import json
+from retinue.contract.finding import Level
+from retinue.contract.json import pointer
+from retinue.contract.model import DialectName, Model
+from retinue.dialects import DIALECTS, dialect
+from retinue.dialects.messages import Noun, parse, render, to_json
+from retinue.dialects.port import Kind, Parsed
+from retinue.errors import RetinueError
+from tests.dialects.hostile import NONSENSE, SPOILERS, UNSAFE, swaps
+from tests.dialects.laws import assert_exact_losses
+from tests.dialects.samples import ANSWERS, REQUESTS, SAMPLES, Sample, with_text
+from tests.dialects.test_laws import LEVELS, UNIT_NS, see_it_is_typed
+
+if TYPE_CHECKING:
+    from retinue.contract.result import Result
+    from retinue.contract.task import Task
+
+IN_JSON = tuple(sample for sample in SAMPLES if sample.is_json)
+IN_TEXT = tuple(sample for sample in SAMPLES if not sample.is_json)
+
+
+def reading(sample: Sample, text: str | bytes, level: Level) -> Parsed[Noun] | RetinueError:
+    """What becomes of `text` as a message of the sample's kind."""
+    try:
+        return parse(dialect(sample.dialect), sample.kind, text, level=level)
+    except RetinueError as error:
+        return error
+
+
+def findings_of(read: Parsed[Noun] | RetinueError) -> list[dict[str, Any]]:
+    if isinstance(read, Parsed):
+        return [finding.to_json() for finding in read.findings]
+    return read.detail.get("findings") or [{"path": read.path, "message": read.message, **read.detail}]
+
+
+@pytest.mark.row("C17")
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_nonsense_of_any_size_is_read_or_refused(name: DialectName, nonsense: str) -> None:
+    see_it_is_typed(name, NONSENSE[nonsense]())
+
+
+# JSON that is spoiled.
+
+
+@pytest.mark.row("C17", "K8")
+@pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if spoil('{"a":1}').repaired])
+@pytest.mark.parametrize("sample", IN_JSON, ids=str)
+def test_a_wrapped_message_is_unwrapped_and_that_is_said(sample: Sample, spoiler: str) -> None:
+    text = SPOILERS[spoiler](sample.rendered.text).text
+    assert isinstance(strict := reading(sample, text, "strict"), RetinueError)
+    assert strict.detail["line"] >= 1
+    assert strict.detail["column"] >= 1
+    for level in ("standard", "lenient"):
+        read = reading(sample, text, level)
+        assert isinstance(read, Parsed), read
+        assert read.value == parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value
+        assert f"{sample.dialect}/repaired" in {finding.rule for finding in read.findings}
+
+
+@pytest.mark.row("C17", "K8")
+@pytest.mark.parametrize("spoiler", [name for name, spoil in SPOILERS.items() if not spoil('{"a":1}').repaired])
+@pytest.mark.parametrize("sample", IN_JSON, ids=str)
+def test_a_broken_message_is_refused_with_the_place(sample: Sample, spoiler: str) -> None:
+    spoiled = SPOILERS[spoiler](sample.rendered.text)
+    for level in LEVELS:
+        read = reading(sample, spoiled.text, level)
+        assert isinstance(read, RetinueError), level
+        assert read.hint
+        if spoiled.reason not in (None, "two_objects"):
+            assert read.detail["reason"] == spoiled.reason
+            assert read.detail["line"] >= 1
+            assert read.detail["column"] >= 1
+
+
+def related(path: str, other: str) -> bool:
+    """Whether one of two places is the other, or inside it."""
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
+@pytest.mark.row("C3", "C5", "C16", "K10")
+@pytest.mark.parametrize("sample", IN_JSON, ids=str)
+def test_what_is_of_another_kind_is_never_taken_silently(sample: Sample) -> None:
+    """What the format itself types is refused, or borne with a finding; what is the agent's own data stays as it is."""
+    good = json.dumps(to_json(parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value))
+    for swap in swaps(sample.rendered.text):
+        place = pointer(swap.path)
+        strict = reading(sample, swap.text, "strict")
+        for level in LEVELS:
+            read = reading(sample, swap.text, level)
+            if isinstance(read, Parsed) and isinstance(strict, Parsed):
+                assert read.findings or json.dumps(to_json(read.value)) != good, (level, swap)
+            else:
+                paths = [each.get("path", "") for each in findings_of(read)]
+                assert any(related(place, path) for path in paths), (level, swap, findings_of(read))
+
+
+# Text that is spoiled.
+
+
+@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_text_in_another_encoding_is_refused(sample: Sample, encoding: str) -> None:
+    for level in LEVELS:
+        read = reading(sample, sample.rendered.text.encode(encoding), level)
+        assert isinstance(read, RetinueError)
+        assert "UTF" in read.message + read.hint or encoding == "utf-16-le", "without a mark it is only odd text"
+
+
+@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
+def test_a_byte_order_mark_is_refused_or_said(sample: Sample) -> None:
+    for text in (f"\ufeff{sample.rendered.text}", b"\xef\xbb\xbf" + sample.rendered.text.encode()):
+        for level in LEVELS:
+            assert findings_of(reading(sample, text, level))
+
+
+@pytest.mark.parametrize("sample", IN_TEXT, ids=str)
+def test_line_ends_of_windows_change_nothing(sample: Sample) -> None:
+    good = parse(dialect(sample.dialect), sample.kind, sample.rendered.text).value
+    read = reading(sample, sample.rendered.text.replace("\n", "\r\n"), "standard")
+    assert isinstance(read, Parsed)
+    assert read.value == good
+
+
+# Words that want to be more than words.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("kind", ["task", "result"])
+@settings(max_examples=150)
+@given(data=st.data())
+def test_no_text_forges_a_field_a_signal_or_a_section(name: DialectName, kind: Kind, data: st.DataObject) -> None:
+    """Whatever stands in one field, what is read differs from what was written only where the loss report says so."""
+    speaks = dialect(name)
+    nouns: list[Task | Result] = [*REQUESTS.values()] if kind == "task" else [*ANSWERS.values()]
+    forms = speaks.TASK_FORMS if kind == "task" else speaks.RESULT_FORMS
+    _, noun = data.draw(
+        st.sampled_from(
+            list(with_text(data.draw(st.sampled_from(nouns)), data.draw(st.sampled_from([*UNSAFE.values()]))))
+        )
+    )
+    rendered = render(speaks, kind, cast("Noun", noun), form=data.draw(st.sampled_from(forms)))
+    read = parse(speaks, kind, rendered.text)
+    assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNIT_NS)
