@@ -151,11 +151,13 @@ def test_a_skill_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_cancelling_a_call_cancels_the_agent() -> None:
     seen: list[str] = []
+    asleep = asyncio.Event()
 
     @retinue.agent
     async def sleeper(prompt: str) -> str:
         """Sleeps. Use in tests. Returns nothing."""
         seen.append(prompt)
+        asleep.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -164,8 +166,7 @@ def test_cancelling_a_call_cancels_the_agent() -> None:
 
     async def main() -> None:
         call = asyncio.ensure_future(as_run_agent(sleeper)("x"))
-        while not seen:
-            await asyncio.sleep(0)
+        await asleep.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -179,7 +180,7 @@ def test_cancelling_a_call_cancels_the_agent() -> None:
     st.text() | st.none() | st.integers(),
     st.dictionaries(
         st.sampled_from(["tool_root", "only_domains", "domain_timeout_secs", "model_overrides", "x"]),
-        st.recursive(st.none() | st.text() | st.floats() | st.binary(), lambda inner: st.lists(inner)),
+        st.recursive(st.none() | st.text() | st.floats() | st.binary(), st.lists),
     ),
 )
 def test_no_arguments_raise(prompt: Any, config: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
-from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.local import LocalContext
+from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply
 from retinue.contract.task import Context, Task
 from retinue.errors import AccessDenied, InvalidDefinition, MissingFile, OutputInvalid

@@ -167,3 +167,24 @@ def test_a_run_of_a_module_can_be_resumed(retinue: Give, module: Path) -> None:
     assert retinue("ask", "hello there").code == 5
     module.write_text(MODULE)
     assert retinue("runs", "resume", "-q").out == "heard hello there\n"
+
+
+# The same module, for a goal.
+
+
+@pytest.mark.row("B17")
+def test_a_goal_may_be_answered_by_the_module(retinue: Give, module: Path) -> None:
+    said = retinue("run", "echoes whatever it is told", "--agents", "echo", "-q")
+    assert (said.code, "heard echoes whatever it is told" in said.out) == (0, True)
+    assert "echo" in retinue("plan", "echoes whatever it is told", "--agents", "echo").out
+
+
+@pytest.mark.row("B17")
+def test_a_module_that_is_none_here_does_not_end_a_goal(
+    retinue: Give, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTIVE_AGENT_PATH", "core/gone.py")
+    said = retinue("plan", "is the work tree clean")
+    assert said.code == 0
+    assert "ACTIVE_AGENT_PATH gives no agent here" in said.err
+    assert "gives no agent" not in retinue("plan", "is the work tree clean", "--json").err

@@ -146,3 +146,36 @@ def test_every_path_the_spec_takes_is_taken_by_the_decided_guard(path: str):
         sanitize.workspace_path(path)
     except AccessDenied as error:
         pytest.fail(error.message)
+
+
+@pytest.mark.row("K25", "C3")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "success", "agent": "a", "version": "1.0", "result": None},
+        {"status": "partial", "agent": "a", "version": 7, "result": {}},
+        {"status": "error", "agent": "a", "version": "", "error_type": "no such word"},
+    ],
+)
+def test_the_specs_own_check_asks_for_little(answer: dict[str, object]):
+    spec_exact.agent_contract(answer, "a")
+
+
+@pytest.mark.row("K25", "C3")
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({}, "Missing required fields: ['status', 'agent', 'version']"),
+        ({"agent": "b", "version": "1.0"}, "Missing required fields: ['status']"),
+        ({"status": "x", "agent": "b", "version": "1.0"}, "Agent mismatch: expected a, got b"),
+        ({"status": "x", "agent": "a", "version": "1.0"}, "Invalid status: x"),
+        ({"status": ["success"], "agent": "a", "version": "1.0"}, "Invalid status: ['success']"),
+        ({"status": "success", "agent": "a", "version": "1.0"}, "Success/partial status requires 'result' field"),
+        ({"status": "partial", "agent": "a", "version": "1.0"}, "Success/partial status requires 'result' field"),
+        ({"status": "error", "agent": "a", "version": "1.0"}, "Error status requires 'error_type' field"),
+    ],
+)
+def test_an_answer_is_refused_in_the_specs_words(answer: dict[str, object], message: str):
+    with pytest.raises(InvalidInput) as caught:
+        spec_exact.agent_contract(answer, "a")
+    assert caught.value.message == message

@@ -11,7 +11,7 @@ from typing import Final
 from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded
 from retinue.agents.load.document import read_bytes
-from retinue.agents.load.kinds import ENDINGS, kind_of, load
+from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.places import LEADS_OUT, PLACES, Problem, files_beside, files_in, lies_inside, shown
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
@@ -47,21 +47,22 @@ def discover(root: Path, *, trusted: bool, catalogue: Iterable[Agent] = ()) -> R
     return registry
 
 
-def load_file(path: Path, *, file: str | None = None) -> Loaded:
+def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) -> Loaded:
     """Read one definition file that is data, of whatever kind its name and content say. What is wrong becomes findings.
 
     Args:
         path: The file.
         file: What findings call it; the path when absent.
+        kind: What it is, when it is not for its name and content to say.
     """
     name = file or str(path)
-    if path.suffix.lower() not in ENDINGS:
+    if kind is None and path.suffix.lower() not in ENDINGS:
         return _failed(
             "unknown-kind", f"Files that end with {path.suffix!r} are no definitions.", name, "Use .json or .md."
         )
     try:
         data = read_bytes(path)
-        kind = kind_of(name, data) or "json"
+        kind = kind or kind_of(name, data) or "json"
         return load(data, file=name, kind=kind, files=files_beside(path) if kind == "skill" else ())
     except RetinueError as error:
         return _failed(error.code.replace("_", "-"), error.message, name, error.hint, line=error.detail.get("line"))

@@ -143,7 +143,8 @@ def _skill(path: Path, entry: os.DirEntry[str], place: Place) -> _Found:
         yield path, _LINKED
     else:
         try:
-            names = os.listdir(path)
+            with os.scandir(path) as listing:
+                names = [each.name for each in listing]
         except OSError as error:
             message = f"The folder cannot be read: {error.strerror}."
             yield path, Problem("unreadable", message, "Make it readable, or move it elsewhere.")

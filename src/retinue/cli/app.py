@@ -29,7 +29,9 @@ VERBS: Final = {
     "parse": "Say what a message means, whichever dialect it speaks.",
     "convert": "Say a message in another dialect, and what that loses.",
     "agents": "List the agents at hand, or show one.",
-    "lint": "Check agent definitions against the contract.",
+    "convert-definition": "Write agent definitions in another format.",
+    "lint": "Check agent definitions and their callers against the contract.",
+    "explain": "Say what a rule asks for, why, and what it looks like.",
     "check": "Judge an agent by what its dialect asks of it.",
     "trust": "Allow a folder's own Python agents to be loaded.",
     "runs": "List, show and resume past runs.",
@@ -37,7 +39,7 @@ VERBS: Final = {
     "doctor": "Check this installation and say what is missing.",
     "completion": "Print the completion script for your shell.",
 }
-"""Each verb is the module of its name in this folder, which defines a click command `command`."""
+"""Each verb is the module of its name in this folder, `-` as `_`, which defines a click command `command`."""
 
 
 class _Verbs(click.Group):
@@ -56,7 +58,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in VERBS:
             return None
-        return cast("click.Command", importlib.import_module(f"retinue.cli.{cmd_name}").command)
+        return cast("click.Command", importlib.import_module(f"retinue.cli.{cmd_name.replace('-', '_')}").command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):

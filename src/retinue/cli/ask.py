@@ -1,12 +1,12 @@
 """`retinue ask`: one request to one agent."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["MODULE_VARIABLE", "command", "with_module"]
+__all__ = ["command"]
 
 _DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
-
-MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
-"""Names the module that is asked when no agent is named (B17)."""
+_TOO_MANY = "There are too many words. Put the instruction into quotes."
 
 
 @click.command("ask")
@@ -87,7 +85,7 @@ def command(
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
-    skill, instruction = _requested(agent, rest)
+    skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)
     if not (form.quiet or form.machine):
         tell_notes(project)
@@ -108,19 +106,6 @@ def command(
     if not (form.quiet or form.machine):
         tell_failed(ended, code)
     return code
-
-
-def with_module(project: "Project", path: str) -> "tuple[Project, str]":
-    """`project` with the agent in the module at `path`, and that agent's name.
-
-    Raises:
-        RetinueError: There is no such module in the folder, or it is no agent, or its name is taken.
-    """
-    from retinue.agents.module import load_module
-
-    agent = load_module(Path(path), root=project.root)
-    project.registry.add(agent)
-    return project, agent.definition.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +148,7 @@ def _addressed(
     from retinue.cli.commanded import said_of_command, with_command
 
     skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
+    rest = words[1:] if skill else words
     said = said_of_command(
         program.line,
         name=program.name,
@@ -172,7 +158,7 @@ def _addressed(
         folder=folder,
     )
     project, agent = with_command(project, said)
-    return project, agent, words, Settled("ask", str(project.root), command=said)
+    return project, agent, rest, Settled("ask", str(project.root), command=said)
 
 
 def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
@@ -189,7 +175,7 @@ def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence
             return project.registry.get(words[0]), words[1:], ""
         except UnknownName as error:
             unknown = error
-    path = os.environ.get(MODULE_VARIABLE)
+    path = active_path()
     mistyped = unknown and nearest(words[0], (each.name for each in project.registry.definitions()))
     if path and len(words) < 2 and not mistyped:
         project, name = with_module(project, path)
@@ -227,7 +213,7 @@ def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
                 hint=f"It has: {', '.join(names)}.",
                 suggestions=nearest(rest[0], names) or tuple(names),
             )
-        raise click.UsageError("There are too many words. Put the instruction into quotes.")
+        raise click.UsageError(_TOO_MANY)
     near = nearest(rest[0], names) if rest and not _is_text(rest[0]) else ()
     if named is None and near:
         message = f"`{definition.name}` has no skill {rest[0][:80]!r}."
@@ -244,6 +230,19 @@ def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
     if named.unavailable:
         raise Unavailable(f"`{definition.name}.{named.name}` cannot be called here.", hint=named.unavailable)
     return named, instruction
+
+
+def _single(words: "Sequence[str]") -> str:
+    """The instruction, when nothing but it is left.
+
+    Raises:
+        UsageError: There are too many words.
+    """
+    from retinue.cli.typed import words_of
+
+    if len(words) > 1:
+        raise click.UsageError(_TOO_MANY)
+    return words_of(words)
 
 
 def _fitting(agent: "Agent", instruction: str) -> "Skill | None":

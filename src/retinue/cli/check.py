@@ -30,6 +30,7 @@ _NAMED: Final = (
     "timeout_s",
 )  # fmt: skip
 """Options that go into the order as they are."""
+_HOW_ASKED: Final = "If these were no valid requests, say how to ask it: --agent, --operation, --target, --definition."
 _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 
 
@@ -82,7 +83,7 @@ def command(**said: Any) -> int:
     Exits 8 when a MUST is broken.
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import stdout_set_aside
+    from retinue.cli.output import stdout_set_aside, tell
 
     output: Path | None = said["output"]
     kind = _kind(said["kind"], output, as_json=said["as_json"])
@@ -97,6 +98,8 @@ def command(**said: Any) -> int:
         deliver(click.unstyle(text), output)
     failed = not report.passed or (said["strict"] and any(each.outcome != "passed" for each in report.verdicts))
     _tell_ending(report, output, failed=failed)
+    if failed and not (said["agent"] and said["operation"]) and said["definition"] is None:
+        tell(f"{click.style(' next', bold=True)}: {_HOW_ASKED}")
     return Exit.NONCONFORMING if failed else Exit.OK
 
 
@@ -207,19 +210,21 @@ def _page(report: "Report") -> "Iterator[str]":
 
     yield f"{click.style(safe(report.subject), bold=True)} by {report.dialect}, requirements {report.version}"
     yield from (click.style(f"{name}: {safe(value)}", dim=True) for name, value in report.facts.items())
+    known: set[str] = set()
     for each in told(report):
         yield ""
-        yield from _broken(each)
+        yield from _broken(each, known)
+        known.update(exchange.probe.name for exchange in each.exchanges)
     passed = [each.requirement.id.partition("/")[2] for each in report.verdicts if each.outcome == "passed"]
     if passed:
         yield ""
         yield f"{click.style('passed', fg='green', bold=True)} {', '.join(passed)}"
 
 
-def _broken(broken: "Told") -> "Iterator[str]":
+def _broken(broken: "Told", known: set[str]) -> "Iterator[str]":
     outcome, required = broken.verdict.outcome, broken.verdict.requirement
     yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(required.id, bold=True)}"
-    yield from (f"  {line}" for line in broken.lines())
+    yield from (f"  {line}" for line in broken.lines(known=known))
 
 
 def _tell_ending(report: "Report", output: Path | None, *, failed: bool) -> None:

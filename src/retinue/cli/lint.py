@@ -1,8 +1,7 @@
-"""`retinue lint`: agent definitions, held against the contract."""
+"""`retinue lint`: agent definitions and whoever calls them, held against the contract and against what they were."""
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import click
 
@@ -10,123 +9,155 @@ from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Sequence
 
-    from retinue.contract.definition import Definition
+    from retinue.agents.lint import Linted
     from retinue.contract.finding import Finding
+    from retinue.contract.lint import Earlier
 
 __all__ = ["command"]
 
-_ENDINGS: Final = (".json", ".md")
-_MOST: Final = 10_000
-"""Files that are looked at in one go."""
-_OPENED: Final = frozenset({".claude", ".retinue"})
-"""Hidden folders in which people keep definitions."""
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
-_HOMES: Final = frozenset({"agents", "skills", "commands"})
-"""Folders in which every file claims to be a definition."""
-_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills"})
-"""One of these beside `name` and `description` makes a JSON object look like a definition."""
+_Format: TypeAlias = Literal["text", "json", "junit", "sarif"]
+_FORMATS: Final = ("text", "json", "junit", "sarif")
+_ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
+"""Which format a file's name asks for."""
 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--select", multiple=True, metavar="RULE", help="Only rules whose id begins so. May be repeated.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="No rules whose id begins so. May be repeated.")
+@click.option(
+    "--against", metavar="REV|FOLDER", help="Say also what would break callers of the definitions as they were there."
+)
+@click.option("--format", "kind", type=click.Choice(_FORMATS), help="The form of the report. [default: text]")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report into this file."
+)
 @json_option
-def command(*, paths: tuple[Path, ...], strict: bool, as_json: bool) -> int:
-    """Check agent definitions in PATHS: tool-use JSON and Markdown files, or folders of them.
+def command(
+    *,
+    paths: tuple[Path, ...],
+    strict: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    against: str | None,
+    kind: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Check agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders of them.
 
-    Of a folder, those files are read that lie below `agents`, `skills` or `commands`, or that look like a definition.
-    Each finding says place, rule, what is wrong and how to mend it. Exits 6 when something is wrong.
+    Of a folder, those files count that lie below `agents`, `skills` or `commands`, or that look like a definition; of
+    its other texts, what they say of agents. Nothing is run. Each finding says place, rule, what is wrong and how to
+    mend it; `retinue explain RULE` says more. Exits 6 when something is wrong.
     """
-    from retinue.cli.output import counted, echo, echo_json, findings_text, tell
+    from retinue import catalogue
+    from retinue.agents.lint import gather, lint_tree
+    from retinue.cli.delivery import check_output, deliver
 
-    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
-    findings = [finding for file in files for finding in _lint(file)]
+    form = _form(kind, output, as_json=as_json)
+    _see_that_rules_exist(select, "--select")
+    _see_that_rules_exist(ignore, "--ignore")
+    if output is not None:
+        check_output(output)
+    files = gather(paths)
+    earlier = _earlier(paths, against) if against else ()
+    ready_made = [agent.definition for agent in catalogue.agents()]
+    linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
+    ignored = (*ignore, *_ignored_here())
+    findings = [each for each in linted.findings if _wanted(each.rule, select, ignored)]
+    deliver(_report(findings, linted, form, strict=strict), output)
+    return _sum_up(findings, linted, strict=strict, silent=form == "json" and output is None)
+
+
+def _form(kind: str | None, output: Path | None, *, as_json: bool) -> _Format:
+    if as_json and kind not in {None, "json"}:
+        raise click.UsageError(f"--json and --format {kind} ask for two formats. Leave one out.")
+    if kind is not None:
+        return cast("_Format", kind)
+    if as_json:
+        return "json"
+    return "text" if output is None else _ENDINGS.get(output.suffix.lower(), "text")
+
+
+# Which rules.
+
+
+def _see_that_rules_exist(prefixes: "Iterable[str]", option: str) -> None:
+    from retinue.contract.lint import RULES, rule
+    from retinue.contract.names import nearest
+
+    for prefix in prefixes:
+        if not prefix or (rule(prefix) is None and not any(known.startswith(prefix) for known in RULES)):
+            near = nearest(prefix, RULES, limit=1)
+            meant = f" Did you mean `{near[0]}`?" if near else " `retinue explain` lists them."
+            raise click.UsageError(f"{option}: there is no rule {prefix[:80]!r}.{meant}")
+
+
+def _ignored_here() -> tuple[str, ...]:
+    """What the settings of this folder say to ignore."""
+    from retinue.cli.project import find_root
+    from retinue.cli.settings import load
+
+    return cast("tuple[str, ...]", load(find_root(None)).get("lint.ignore"))
+
+
+def _wanted(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+    return (not select or rule.startswith(select)) and not (ignore and rule.startswith(ignore))
+
+
+# What was before.
+
+
+def _earlier(paths: "Sequence[Path]", against: str) -> "Sequence[Earlier]":
+    from retinue.agents.lint import at_revision, in_folder
+
+    folder = Path(against)
+    if not folder.is_dir():
+        return at_revision(paths, against)
+    if len(paths) != 1 or not paths[0].is_dir():
+        raise click.UsageError("--against FOLDER compares one folder with another: name one PATH that is a folder.")
+    return in_folder(paths[0], folder)
+
+
+# What is said.
+
+
+def _report(findings: "Sequence[Finding]", linted: "Linted", form: _Format, *, strict: bool) -> str:
+    """The report as the text that goes out."""
+    from retinue.cli.output import findings_text, json_text
+
+    match form:
+        case "json":
+            return json_text({"files": len(linted.names), "findings": [each.to_json() for each in findings]}) + "\n"
+        case "junit":
+            from retinue.cli.lint_cases import cases_of
+            from retinue.contract.report import junit
+
+            return junit("retinue lint", cases_of(findings, linted.names, strict=strict))
+        case "sarif":
+            import retinue
+            from retinue.contract.report import sarif
+
+            return sarif(findings, version=retinue.__version__)
+        case "text":
+            return findings_text(findings) + "\n" if findings else ""
+
+
+def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, strict: bool, silent: bool) -> int:
+    """Say in a line what it came to, and give the exit code."""
+    from retinue.agents.lint import ENDINGS
+    from retinue.cli.output import counted, tell
+
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = sum(finding.severity == "warning" for finding in findings)
     failed = bool(errors or (strict and warnings))
-    if as_json:
-        echo_json({"files": len(files), "findings": [finding.to_json() for finding in findings]})
-    else:
-        if findings:
-            echo(findings_text(findings))
-        if not files:
-            tell(f"No definition was found; they end with {' or '.join(_ENDINGS)}.")
+    if not silent:
+        if not linted.names:
+            tell(f"No definition was found; they end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
         head = click.style("failed" if failed else "clean", fg="red" if failed else "green", bold=True)
-        tell(f"{head}: {counted(len(files), 'file')}, {counted(errors, 'error')}, {counted(warnings, 'warning')}")
+        counts = [counted(len(linted.names), "file"), counted(errors, "error"), counted(warnings, "warning")]
+        tell(f"{head}: {', '.join(counts)}")
     return Exit.INVALID if failed else Exit.OK
-
-
-def _files(path: Path) -> "Iterator[Path]":
-    """The definitions at `path`, in order.
-
-    Raises:
-        MissingFile: There is nothing.
-        InvalidInput: It is a file of another kind, or there are too many.
-    """
-    from retinue.errors import InvalidInput, MissingFile
-
-    if path.is_dir():
-        found = sorted(file for file in _below(path) if _is_definition(file, path))
-        if len(found) > _MOST:
-            raise InvalidInput(f"{str(path)!r} holds more than {_MOST:,} definitions.", hint="Name a smaller folder.")
-        yield from found
-    elif not path.exists():
-        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a definition, or a folder of them.")
-    elif path.suffix.lower() not in _ENDINGS:
-        raise InvalidInput(f"{str(path)!r} is no definition.", hint=f"Definitions end with {' or '.join(_ENDINGS)}.")
-    else:
-        yield path
-
-
-def _below(folder: Path) -> "Iterator[Path]":
-    """Files that could be definitions; links to folders are not followed."""
-    for where, folders, files in os.walk(folder):
-        folders[:] = [each for each in folders if each not in _SKIPPED and (each[0] != "." or each in _OPENED)]
-        for name in files:
-            if name.lower().endswith(_ENDINGS) and not (file := Path(where, name)).is_dir():
-                yield file  # one that is no file, or a link in a circle, is said to be so when it is read
-
-
-def _is_definition(file: Path, folder: Path) -> bool:
-    """Whether a file in a folder means to be a definition."""
-    if _HOMES.intersection(file.relative_to(folder).parts[:-1]) or _HOMES.intersection(folder.resolve().parts[-1:]):
-        return True
-    from retinue.agents.load.document import read_bytes
-    from retinue.contract import json
-    from retinue.errors import RetinueError
-
-    try:
-        text = read_bytes(file)
-        value = json.loads(text) if file.suffix.lower() == ".json" else None
-    except RetinueError:
-        return False
-    if file.suffix.lower() == ".md":
-        return text.startswith(b"---") and b"\nname:" in text[:2_000] and b"\ndescription:" in text[:20_000]
-    entries = value if isinstance(value, list) else [value]
-    return any(
-        isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("description"), str)
-        and not _TAKES.isdisjoint(each)
-        for each in entries
-    )
-
-
-def _lint(file: Path) -> "list[Finding]":
-    """Everything there is to say about one file: how it reads, then what it says."""
-    from retinue.agents.discover import load_file
-    from retinue.contract.lint import lint
-
-    loaded = load_file(file)
-    judged = [_placed(finding, agent.definition) for agent in loaded.agents for finding in lint(agent.definition)]
-    known = {(finding.path, finding.message) for finding in loaded.findings}
-    return [*loaded.findings, *(finding for finding in judged if (finding.path, finding.message) not in known)]
-
-
-def _placed(finding: "Finding", definition: "Definition") -> "Finding":
-    """`finding` with the line where its definition begins, when it has no closer one."""
-    if finding.line is not None or definition.source is None or definition.source.line is None:
-        return finding
-    return finding.model_copy(update={"line": definition.source.line, "column": definition.source.column})

@@ -42,6 +42,7 @@ def command(
       retinue plan "who changed the parser last, and what does it promise?"
       retinue plan "count the commits of this year" --output plan.json && retinue run --plan plan.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.active import with_active
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import echo, echo_json, json_text, safe, tell
     from retinue.cli.plan_tree import plan_text
@@ -52,7 +53,7 @@ def command(
     text = words_of(goal)
     if output is not None:
         check_output(output)
-    project = open_project(workspace)
+    project, _ = with_active(open_project(workspace), quiet=as_json)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not as_json:

@@ -64,6 +64,7 @@ def command(
       git log -1 --format=%B | retinue run - --json
       retinue run --plan edited.json --explain
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.active import with_active
     from retinue.cli.answer import present
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import Settled, conduct
@@ -72,12 +73,12 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
-    project = open_project(workspace)
+    project, module = with_active(open_project(workspace), quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not (form.quiet or form.machine):
         tell_notes(project)
-    settled = Settled("run", str(project.root), agents=tuple(chosen))
+    settled = Settled("run", str(project.root), agents=tuple(chosen), module=module)
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)

@@ -119,8 +119,8 @@ def _resume(
 
     It works in the folder it was started in, unless another is given.
     """
+    from retinue.cli.active import with_module
     from retinue.cli.answer import present, present_asked
-    from retinue.cli.ask import with_module
     from retinue.cli.project import open_project
     from retinue.cli.session import conduct, resuming
 
@@ -129,10 +129,10 @@ def _resume(
         name = _found(journal, run)
         settled = _settled(journal, name)
     project = open_project(workspace or (Path(settled.workspace) if settled and settled.workspace else None))
-    if settled and settled.agents:
-        project = project.with_only(settled.agents)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)
+    if settled and settled.agents:
+        project = project.with_only(settled.agents)
     if settled and settled.command:
         from retinue.cli.commanded import with_command
 

@@ -247,7 +247,8 @@ class _Audience:
 
     def __init__(self, engine: InProcessEngine, begun: Begun, screen: Screen, lines: IO[str] | None) -> None:
         self.nodes = Nodes(begun.run, begun.plan, kept=begun.kept)
-        self.asked = next(reversed(begun.kept.values()), None)
+        asked = [result for node, result in begun.kept.items() if not node.startswith(RESERVED)]
+        self.asked = asked[-1] if asked else None
         self.decisions: list[Decided] = []
         self._engine = engine
         self._begun = begun
@@ -295,7 +296,7 @@ class _Audience:
         body = event.body
         if isinstance(body, Decision):
             self.decisions.append(Decided.of(self._path(event), body))
-        if event.run == self._begun.run and event.node:
+        if event.run == self._begun.run and event.node and not event.node.startswith(RESERVED):
             if isinstance(body, Asked):
                 self._questions.add(event.node)
             elif isinstance(body, Finished) and body.result.lifecycle != "working":

@@ -55,6 +55,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
     "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
+    "lint.ignore": Key("words", (), "rules that lint passes over, by the beginning of their id"),
     "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
 }
 

@@ -4,6 +4,7 @@ The subject is judged once, by the first test that runs; the others only look up
 """
 
 import asyncio
+import warnings
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,6 +53,11 @@ class Judging:
         if self._ready is not None:
             self._ready.close()
 
+    @property
+    def subject(self) -> str:
+        """Who is judged, as the option names it."""
+        return self._order.words
+
     def broken(self, required: Requirement) -> Told | None:
         """What there is to say of a requirement that is not kept; None when it is."""
         if self._report is None:
@@ -81,7 +87,8 @@ class RequirementItem(pytest.Item):
         text = "\n".join(broken.lines())
         if broken.verdict.outcome == "failed":
             pytest.fail(text, pytrace=False)
-        self.warn(NotKept(f"{self._required.id}\n{text}"))
+        warning = NotKept(f"{self._required.id}\n{text}")
+        warnings.warn_explicit(warning, None, filename=self._judging.subject, lineno=1)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """How pytest heads a failure."""

@@ -1,17 +1,19 @@
-r"""Spec 003's own input guards, to the letter: what they accept, return and say, quirks included.
+r"""Spec 003's own guards, to the letter: what they accept, return and say, quirks included.
 
 For conformance tests only; everything else uses `contract.sanitize`. The quirks: `..` is refused anywhere in a path,
 every absolute path is refused, folders are compared as prefixes of text (`src` itself is outside `src/`), a ticket id
-may end in a line feed and use any script's digits, `main` is no branch, HTML passes the Markdown escape.
+may end in a line feed and use any script's digits, `main` is no branch, HTML passes the Markdown escape. The check of
+an answer asks for no warnings, no metadata, no operation and no grammar of versions.
 """
 
 import posixpath
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from retinue.errors import InvalidInput
 
-__all__ = ["branch_name", "escape_markdown", "file_path", "ticket_id", "user_input"]
+__all__ = ["agent_contract", "branch_name", "escape_markdown", "file_path", "ticket_id", "user_input"]
 
 _FOLDERS: Final = ("docs/tickets/", "tests/", "src/", ".claude/")
 _TICKETS: Final = {
@@ -23,6 +25,26 @@ _TICKETS: Final = {
 }
 _BRANCH: Final = re.compile(r"(?:(?:[a-z]+/)?[A-Z]+-\d+(?:\.\d+)*|[a-z]+/[a-z-]+)$")
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!])")
+
+
+def agent_contract(answer: Mapping[str, object], agent: str) -> None:
+    """Spec 003's `validate_agent_contract` (K25, C3).
+
+    Args:
+        answer: The envelope, read.
+        agent: Who was asked, spelled as on the wire.
+
+    Raises:
+        InvalidInput: With the spec's own text as its message.
+    """
+    missing = [key for key in ("status", "agent", "version") if key not in answer]
+    _refuse_if(bool(missing), f"Missing required fields: {missing}")
+    _refuse_if(answer["agent"] != agent, f"Agent mismatch: expected {agent}, got {answer['agent']}")
+    status = answer["status"]
+    _refuse_if(status not in ("success", "partial", "error"), f"Invalid status: {status}")
+    whole = status in ("success", "partial")
+    _refuse_if(whole and "result" not in answer, "Success/partial status requires 'result' field")
+    _refuse_if(not whole and "error_type" not in answer, "Error status requires 'error_type' field")
 
 
 def file_path(path: str) -> bool:
@@ -83,4 +105,4 @@ def user_input(text: str, max_length: int = 10_000) -> str:
 
 def _refuse_if(broken: bool, message: str) -> None:  # noqa: FBT001 - reads as the sentence it is
     if broken:
-        raise InvalidInput(message, hint="Give what spec 003 allows; `contract.sanitize` allows more.")
+        raise InvalidInput(message, hint="Give what spec 003 allows.")

@@ -5,7 +5,7 @@ Shared by the dialects that speak JSON. What a message means is each dialect's o
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +17,7 @@ from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 __all__ = ["Mend", "Notes", "Refusal", "object_in", "read", "refuse", "refuse_text"]
 
+_MILDER: Final = get_args(Level)
 Wire = TypeVar("Wire", bound=BaseModel)
 Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]
 """What a message is refused with that breaks its format: `InvalidInput` a request, `OutputInvalid` an answer."""
@@ -40,6 +41,10 @@ class Notes:
             Finding(rule=f"{self.dialect}/{rule}", message=message, path=path, fix=fix, severity=severity)
         )
 
+    def severity(self, borne: Level) -> Severity:
+        """Of what the level `borne` and every milder one bear: a warning there, else an error."""
+        return "warning" if _MILDER.index(self.level) >= _MILDER.index(borne) else "error"
+
     @property
     def wrong(self) -> bool:
         """Whether an error was noted."""
@@ -61,13 +66,22 @@ def object_in(text: str | bytes, notes: Notes) -> JsonObject:
     except ParseError as error:
         if notes.level == "strict" or error.detail.get("reason") == "encoding":
             raise
-        value, stripped = json.repair(text if isinstance(text, str) else text.decode("utf-8"))
+        value, stripped = _unwrapped(text if isinstance(text, str) else text.decode("utf-8"), error)
         notes.add("repaired", f"The message was not JSON alone. {stripped}", fix="Send the JSON object alone.")
     if not isinstance(value, dict):
         raise ParseError(
             "The message is JSON, and no object.", hint="Send one JSON object.", detail={"reason": "no_object"}
         )
     return value
+
+
+def _unwrapped(text: str, error: ParseError) -> tuple[JsonObject, str]:
+    """The object out of what stands around it. A text that only breaks off or breaks JSON is refused for that."""
+    try:
+        return json.repair(text)
+    except ParseError as second:
+        meant = text.lstrip()[:1] in {"{", "["} and second.detail["reason"] == "no_object"
+        raise (error if meant else second) from None
 
 
 def read(value: JsonObject, wire: type[Wire], notes: Notes, *, refusal: Refusal, mend: Mend | None = None) -> Wire:

@@ -13,35 +13,38 @@ from retinue.contract.task import Task
 from retinue.dialects import markdown_json
 from retinue.dialects.markdown_json import block, wire
 from retinue.dialects.port import Known
-from retinue.errors import InvalidInput, OutputInvalid, ParseError
+from retinue.errors import InvalidInput, OutputInvalid, ParseError, RetinueError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses
 
 MILLISECOND = 1_000_000
 LEVELS = ("strict", "standard", "lenient")
 
-awkward = st.lists(
-    st.sampled_from(
-        ["a", " ", "\n", "\n\n", "\r", "\t", '"', "**Agent:** x", "**Note:** y", "- k: v", "```", "~~~", "Why: z", ":"]
-        + ["Constraint:", "Execute per AGENT_CONTRACT.md.", "\u2028", "Not stated.", "*", "\\", "**Operation:** o"]
-    ),
-    max_size=5,
-).map("".join)
+MARKS = """
+a| |**Agent:** x|**Operation:** o|**Note:** y|- k: v|```|~~~|Why: z|:|"|*|\\|Constraint:|Not stated.
+""".strip().split("|")
+LINES = ("\n", "\n\n", "\r", "\t", "\u2028", "Execute per AGENT_CONTRACT.md.")
+awkward = st.lists(st.sampled_from((*MARKS, *LINES)), max_size=5).map("".join)
 texts = awkward | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = st.sampled_from(["next_questions", "metadata", "context", "warnings", "class", "files_read", "x", "error_type"])
 members = st.dictionaries(names | texts, st.integers(-1, 2) | texts | json_values, max_size=3)
-extras = st.dictionaries(
-    st.sampled_from(["fields", "before", "metadata", "context", "warnings", "x", "result", "other"]),
-    texts | members | st.dictionaries(st.sampled_from(["0", "1", "9"]), members, max_size=2),
-    max_size=3,
-) | json_values
+extras = (
+    st.dictionaries(
+        st.sampled_from(["fields", "before", "metadata", "context", "warnings", "x", "result", "other"]),
+        texts | members | st.dictionaries(st.sampled_from(["0", "1", "9"]), members, max_size=2),
+        max_size=3,
+    )
+    | json_values
+)
 
 
 @st.composite
 def tasks(draw: st.DrawFn) -> Task:
     task = cast("Task", draw(values_of(Task)))
     fields: dict[str, Any] = dict(task)
-    fields |= draw(st.fixed_dictionaries({}, optional={"instruction": texts, "target": texts, "agent": st.just("a_v2")}))
+    fields |= draw(
+        st.fixed_dictionaries({}, optional={"instruction": texts, "target": texts, "agent": st.just("a_v2")})
+    )
     fields["context"] = fields["context"].model_copy(
         update=draw(st.fixed_dictionaries({}, optional={"what": texts, "why": texts, "constraints": st.tuples(texts)}))
     )
@@ -117,8 +120,9 @@ def test_a_correction_comes_back_whole(task: Task, correction: Correction):
     )
 )
 def test_an_envelope_comes_back_as_it_was(envelope: wire.Envelope):
-    text = json.dumps(envelope.to_json())
-    assert wire.envelope_for(envelope.status).model_validate(json.loads(text)).to_json() == envelope.to_json()
+    said = envelope.to_json()
+    shape = wire.envelope_for(said["status"])
+    assert shape.model_validate(json.loads(json.dumps(said))) == envelope
 
 
 def _fields(shape: type[wire.Envelope]) -> dict[str, st.SearchStrategy[Any]]:
@@ -154,23 +158,26 @@ def mutated(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 12)))
-        text = text[:start] + draw(st.sampled_from(["", "null", '"', "{", "[", "]", "}", "1", "true", "**", "\n"])) + text[end:]
+        text = (
+            text[:start]
+            + draw(st.sampled_from(["", "null", '"', "{", "[", "]", "}", "1", "true", "**", "\n"]))
+            + text[end:]
+        )
     return text
 
 
 @pytest.mark.row("C17", "C26")
-@given(st.text() | st.binary() | mutated() | json_values.map(lambda value: json.dumps(value)), st.sampled_from(LEVELS))
+@given(st.text() | st.binary() | mutated() | json_values.map(json.dumps), st.sampled_from(LEVELS))
 def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any):
     known = Known(task_id="t", agent="a", skill="x")
-    with contextlib.suppress(ParseError):
+    for read in (markdown_json.parse_task, markdown_json.parse_result):
+        refused: RetinueError | None = None
         try:
-            markdown_json.parse_task(text, known=known, level=level)
-        except InvalidInput as error:
-            assert error.detail["findings"]
-    try:
-        markdown_json.parse_result(text, known=known, level=level)
-    except OutputInvalid as error:
-        assert error.detail["findings"]
+            read(text, known=known, level=level)
+        except (ParseError, InvalidInput, OutputInvalid) as error:
+            refused = error
+        assert refused is None or refused.code == "parse_error" or refused.detail["findings"]
+        assert not (isinstance(refused, ParseError) and isinstance(text, str))
     if isinstance(text, str):
         markdown_json.recognise(text)
 

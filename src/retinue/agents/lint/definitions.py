@@ -1,5 +1,6 @@
 """One definition file, judged: how it reads, then what it says, each finding at its own line and column."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +15,9 @@ from retinue.agents.load.loaded import Loaded
 from retinue.agents.load.markdown import load_markdown
 from retinue.agents.load.skill import load_skill
 from retinue.contract import json
-from retinue.contract.definition import Definition
+from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding
+from retinue.contract.json import pointer
 from retinue.contract.lint import lint
 from retinue.errors import ParseError
 
@@ -23,7 +25,7 @@ from .files import File, Kind
 from .places import Places
 from .python_source import read_python
 
-__all__ = ["Judged", "judge"]
+__all__ = ["Judged", "definitions_in", "judge"]
 
 _LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
     "agent": load_markdown,
@@ -31,6 +33,8 @@ _LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
     "command": load_command,
     "json": load_json,
 }
+_KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
+_NESTED: Final = re.compile(r"[ \t]+(?:-[ \t]+)*[\w\"'-]+[ \t]*:|\S.*:[ \t]*[{\[]")
 _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
 """What only a definition with schemas of its own can be asked."""
 _RETURNS: Final = "definition/description-returns"
@@ -45,6 +49,7 @@ class Judged:
         definitions: The agents in it.
         places: Where the parts of the file stand.
         whole: Everything that they say was read, so that two versions can be compared.
+        calls: Where they call others, when the loader has looked.
     """
 
     file: File
@@ -52,25 +57,43 @@ class Judged:
     findings: tuple[Finding, ...]
     places: Places
     whole: bool = True
+    calls: tuple[CallSite, ...] | None = None
 
 
-def judge(file: File) -> Judged:
-    """Everything there is to say about one file by itself."""
-    if file.problem is not None:
-        return Judged(file, (), (_at_start(finding_of(file.problem, file=file.name)),), Places(dict))
+def definitions_in(file: File) -> tuple[Definition, ...]:
+    """The definitions in a file, unjudged; of Python those only that could be read whole."""
     if file.kind == "python":
-        return _judge_python(file)
+        sources = read_python(file.text, file=file.name)
+        return tuple(each.definition for each in sources if each.definition and not each.unread)
+    load = _LOADERS.get(file.kind)
+    return tuple(agent.definition for agent in load(file.data, file=file.name).agents) if load else ()
+
+
+def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Judged:
+    """Everything there is to say about one file by itself.
+
+    Args:
+        file: What to judge.
+        previous: Earlier versions by name; fields that are new since may be optional (C33).
+    """
+    before = previous or {}
+    if file.problem is not None:
+        return Judged(file, (), (_at_start(finding_of(file.problem, file=file.name)),), Places.of({}))
+    if file.kind == "python":
+        return _judge_python(file, before)
     load = _LOADERS.get(file.kind)
     loaded = load(file.data, file=file.name) if load else Loaded()
     places = _places(file)
     findings = [_at_start(finding) for finding in loaded.findings]
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
-        for finding in _asked(lint(definition), definition, file.kind):
+        judged = lint(definition, previous=before.get(definition.name))
+        for finding in _asked(judged, definition, file.kind):
             placed = places.placed(finding, file=file.name, source=definition.source)
             if not _made_up(finding, placed):
                 findings.append(placed)
-    return Judged(file, definitions, _once(findings), places)
+    looked = bool(definitions) and file.kind in {"skill", "command"}
+    return Judged(file, definitions, _once(findings), places, calls=loaded.calls if looked else None)
 
 
 def _asked(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:
@@ -99,20 +122,19 @@ def _made_up(finding: Finding, placed: Finding) -> bool:
     )
 
 
-def _judge_python(file: File) -> Judged:
+def _judge_python(file: File, before: Mapping[str, Definition]) -> Judged:
     sources = read_python(file.text, file=file.name)
     findings: list[Finding] = []
-    known: dict[str, Place] = {}
     for source in sources:
         findings += source.findings
-        places = Places(partial(dict, source.places))
-        for finding in lint(source.definition) if source.definition else ():
+        definition, places = source.definition, Places.of(source.places)
+        for finding in lint(definition, previous=before.get(definition.name)) if definition else ():
             if not any(finding.path == path or finding.path.startswith(f"{path}/") for path in source.unread):
-                findings.append(places.placed(finding, file=file.name))
-        known = known or source.places
+                findings.append(places.placed(finding, file=file.name, source=source.start))
     definitions = tuple(source.definition for source in sources if source.definition)
     whole = not any(source.unread or source.definition is None for source in sources)
-    return Judged(file, definitions, _once(findings), Places(partial(dict, known)), whole)
+    known = sources[0].places if len(sources) == 1 else {}
+    return Judged(file, definitions, _once(findings), Places.of(known), whole)
 
 
 def _places(file: File) -> Places:
@@ -124,6 +146,12 @@ def _places(file: File) -> Places:
 
 
 def _front_places(file: File) -> Mapping[str, Place]:
+    """The places of the keys of the front matter. Only what is nested is worth reading the YAML once more."""
+    lines = file.text.split("\n")
+    end = next((at for at, line in enumerate(lines[1:], start=1) if line.rstrip() in {"---", "..."}), 0)
+    if not any(_NESTED.match(line) for line in lines[1:end]):
+        keys = ((_KEY.match(line), number) for number, line in enumerate(lines[1:end], start=2))
+        return {"": (1, 1)} | {pointer([found[1]]): (number, 1) for found, number in keys if found}
     try:
         return read_front(file.data, file=file.name, required=False, hinted=file.kind != "agent").document.places
     except ParseError:

@@ -14,7 +14,7 @@ from retinue.agents.load.document import MAX_BYTES, read_bytes
 from retinue.contract import json
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 
-__all__ = ["ENDINGS", "MAX_FILES", "File", "Kind", "files_at", "kind_of", "looks_like_definition"]
+__all__ = ["ENDINGS", "MAX_FILES", "File", "Kind", "files_at", "kind_of"]
 
 Kind: TypeAlias = Literal["agent", "skill", "command", "json", "python", "text"]
 """`agent`, `skill`, `command`: Markdown that is one; `json`, `python`: a file that holds definitions;
@@ -73,7 +73,7 @@ def files_at(path: Path) -> Iterator[File]:
         count = 0
         top = path.resolve().name
         for each in sorted(_below(path)):
-            file = _read(each, kind_of((top, *each.relative_to(path).parts)))
+            file = _read(each, (top, *each.relative_to(path).parts))
             if file is not None:
                 count += file.kind != "text"
                 if count > MAX_FILES:
@@ -99,12 +99,17 @@ def _below(folder: Path) -> Iterator[Path]:
 # What a file means to be.
 
 
-def kind_of(parts: Sequence[str]) -> Kind | None:
-    """What a file claims to be by where it lies; None when only its content can tell.
+def kind_of(parts: Sequence[str], data: bytes) -> Kind | None:
+    """What a file means to be, by where it lies or else by what it holds; None when it does not count.
 
     Args:
         parts: The folders that count, outermost first, and the name of the file.
+        data: What it holds.
     """
+    return _kind_by_place(parts) or _kind_by_content(os.path.splitext(parts[-1])[1].lower(), data)  # noqa: PTH122 - a name, no path
+
+
+def _kind_by_place(parts: Sequence[str]) -> Kind | None:
     *inside, name = parts
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - a name, no path
     home = next((_HOMES[part] for part in reversed(inside) if part in _HOMES), None)
@@ -121,7 +126,7 @@ def kind_of(parts: Sequence[str]) -> Kind | None:
     return "agent" if home == "agent" and not is_prose and "skills" not in inside else None
 
 
-def looks_like_definition(data: bytes) -> bool:
+def _looks_like_definition(data: bytes) -> bool:
     """Whether a JSON text holds what looks like a definition."""
     try:
         value = json.loads(data, max_bytes=MAX_BYTES)
@@ -141,21 +146,21 @@ def _has_front_matter(data: bytes) -> bool:
     return data.startswith(b"---") and b"\nname:" in data[:2_000] and b"\ndescription:" in data[:20_000]
 
 
-def _read(path: Path, kind: Kind | None) -> File | None:
+def _read(path: Path, parts: Sequence[str]) -> File | None:
     """The file, when it counts."""
-    name = _shown(path)
     try:
         data = read_bytes(path)
     except RetinueError as error:
-        return File(path, name, kind, b"", error) if kind else None
-    kind = kind or _kind_by_content(path.suffix.lower(), data)
-    return File(path, name, kind, data) if kind else None
+        kind = _kind_by_place(parts)
+        return File(path, _shown(path), kind, b"", error) if kind else None
+    kind = kind_of(parts, data)
+    return File(path, _shown(path), kind, data) if kind else None
 
 
 def _kind_by_content(ending: str, data: bytes) -> Kind | None:
     match ending:
         case ".json":
-            return "json" if looks_like_definition(data) else None
+            return "json" if _looks_like_definition(data) else None
         case ".py":
             is_agent = b"retinue" in data and _DECORATED.search(data)
             return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
@@ -166,7 +171,7 @@ def _kind_by_content(ending: str, data: bytes) -> Kind | None:
 def _taken(path: Path) -> File:
     """A file that was named by itself."""
     ending = path.suffix.lower()
-    kind = kind_of(path.absolute().parts) or {".json": "json", ".py": "python", ".md": "agent"}[ending]
+    kind = _kind_by_place(path.absolute().parts) or {".json": "json", ".py": "python", ".md": "agent"}[ending]
     try:
         return File(path, _shown(path), kind, read_bytes(path))  # pyright: ignore[reportArgumentType] - one of three kinds
     except RetinueError as error:

@@ -7,11 +7,11 @@ dictionary called `…OPERATIONS`. A sentence that mentions one is none.
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from retinue.contract.definition import Source
-from retinue.contract.lint.calls import Listing, Operation
+from retinue.contract.lint import Listing, Operation
 from retinue.contract.names import fold
 
 from .outline import Fence, Outline, Section
@@ -19,7 +19,9 @@ from .outline import Fence, Outline, Section
 __all__ = ["listings_in", "own_operations", "registries_in"]
 
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
-_CHOICES: Final = re.compile(rf"\*\*Operation(?::\*\*|\*\*:)[ \t]*[{{<(\[]\s*((?:{_TOKEN}\s*\|\s*)+{_TOKEN})\s*[}}>)\]]")
+_CHOICES: Final = re.compile(
+    rf"\*\*Operation(?::\*\*|\*\*:)[ \t]*[{{<(\[]\s*((?:{_TOKEN}\s*\|\s*)+{_TOKEN})\s*[}}>)\]]"
+)
 _WORD: Final = re.compile(_TOKEN)
 _LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
 _BARE: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
@@ -35,13 +37,13 @@ def own_operations(outline: Outline, *, file: str) -> tuple[Operation, ...]:
     return choices[1] if choices else tuple(_documented(outline, file=file))
 
 
-def listings_in(outline: Outline, *, file: str, agents: Iterable[str], own: str | None = None) -> Iterator[Listing]:
+def listings_in(outline: Outline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[Listing]:
     """Every place in a text that says which operations an agent has.
 
     Args:
         outline: The text.
         file: What it is called.
-        agents: Names of all agents, to know what a heading is about.
+        agents: Folded names of all agents, to know what a heading is about.
         own: The agent whose file this is; what it documents is held against its own input block.
     """
     if own is not None:
@@ -49,9 +51,8 @@ def listings_in(outline: Outline, *, file: str, agents: Iterable[str], own: str 
         if documented and next(_choices(outline, file=file), None):
             yield Listing(own, documented, documented[0].source, complete=True)
     else:
-        named = {fold(name) for name in agents}
         for line, operations in _choices(outline, file=file):
-            agent = _agent_above(outline, line, named)
+            agent = _agent_above(outline, line, agents)
             if agent:
                 yield Listing(agent, operations, operations[0].source, complete=True)
     yield from _tables(outline, file=file)
@@ -97,7 +98,7 @@ def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operati
             yield Operation(item[1], _source(file, number, item.start(1)))
 
 
-def _agent_above(outline: Outline, line: int, named: set[str]) -> str | None:
+def _agent_above(outline: Outline, line: int, agents: Collection[str]) -> str | None:
     """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
     for number in range(line - 1, max(line - 4, outline.body - 1), -1):
         said = re.match(rf"\*\*Agent(?::\*\*|\*\*:)\s*`?({_TOKEN})`?\s*$", outline.lines[number - 1])
@@ -105,7 +106,7 @@ def _agent_above(outline: Outline, line: int, named: set[str]) -> str | None:
             return said[1]
     section = outline.section_at(line)
     for word in re.findall(_TOKEN, section.heading.removesuffix(".md")):
-        if fold(word) in named:
+        if fold(word) in agents:
             return str(word)
     return None
 
@@ -160,7 +161,9 @@ def registries_in(text: str, *, file: str, fence: Fence | None = None) -> Iterat
         return
     line, column = (fence.line - 1, fence.column - 1) if fence else (0, 0)
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         named = any(isinstance(each, ast.Name) and _REGISTRY.fullmatch(each.id) for each in targets)
         value = getattr(node, "value", None)
         if named and isinstance(value, ast.Dict):
@@ -178,7 +181,13 @@ def _registry(value: ast.Dict, *, file: str, line: int, column: int) -> Iterator
             for each in items.elts
             if isinstance(each, ast.Constant) and isinstance(each.value, str)
         )
-        yield Listing(key.value, operations, _source(file, line + key.lineno, column + key.col_offset), complete=True)
+        yield Listing(
+            key.value,
+            operations,
+            _source(file, line + key.lineno, column + key.col_offset),
+            complete=True,
+            registry=True,
+        )
 
 
 def _source(file: str, line: int, offset: int) -> Source:

@@ -32,6 +32,11 @@ class Places:
         self._locate = locate
         self._listed = listed
 
+    @classmethod
+    def of(cls, known: Mapping[str, Place]) -> "Places":
+        """The places of a file that were found already."""
+        return cls(lambda: known)
+
     @cached_property
     def _known(self) -> Mapping[str, Place]:
         return self._locate()

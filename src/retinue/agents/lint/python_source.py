@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -52,6 +52,12 @@ class PythonSource:
     places: dict[str, Place] = field(default_factory=dict[str, Place])
     unread: list[str] = field(default_factory=list[str])
     findings: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def start(self) -> Source:
+        """Where the agent begins."""
+        line, column = self.places.get("", (1, 1))
+        return Source(file=self.file, line=line, column=column)
 
     def note(self, path: str, node: ast.AST) -> None:
         """Remember where `path` is said."""
@@ -123,7 +129,7 @@ def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSo
         "version": options.get("version") or (f"{major}.0" if major is not None else "1.0"),
         "description": options.get("description") or docstring.description,
         "skills": tuple(skills),
-        "source": Source(file=source.file, line=source.places[""][0], column=source.places[""][1]),
+        "source": source.start,
     }
     if isinstance(options.get("tier"), str):
         facts["tier"] = read_tier(options["tier"]) or options["tier"]
@@ -149,7 +155,7 @@ def _options(decorator: ast.expr, source: PythonSource, *, prefix: str) -> dict[
         name = keyword.arg or "**"
         known, value = literal(keyword.value)
         if known:
-            options[name] = tuple(value) if isinstance(value, list | set) else value
+            options[name] = tuple(cast("list[object]", value)) if isinstance(value, list | set) else value
             source.note(f"{prefix}/{name}", keyword)
         elif name not in {"output", "samples"}:
             source.leave(f"{prefix}/{name}", f"`{name}`", keyword)

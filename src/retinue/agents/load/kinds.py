@@ -13,17 +13,20 @@ from .json import load_json, read_json
 from .loaded import Loaded
 from .markdown import load_markdown
 from .skill import load_skill
+from .tool_use import load_tool_use
 
-__all__ = ["ENDINGS", "SKILL_FILE", "Kind", "kind_of", "load"]
+__all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
-Kind: TypeAlias = Literal["markdown", "skill", "command", "json", "agent_json", "a2a"]
-"""`json` is a tool-use definition, ours among them; `agent_json` a card of spec 004."""
+Kind: TypeAlias = Literal["markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a"]
+"""`json` is a tool-use definition with all that we add to it, `tool_use` one with nothing of that and several tools an
+agent, `agent_json` a card of spec 004."""
 
 SKILL_FILE: Final = "SKILL.md"
 ENDINGS: Final = (".json", ".md")
 
-_CARD_MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities")
-"""One of these stands in every card; most definitions have none, and need no second look."""
+_HOMES: Final = frozenset({"agents", COMMANDS_FOLDER, "skills"})
+_MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities", b"endpoints", b"__")
+"""One of these stands in every card and between agent and skill; most definitions need no second look."""
 
 
 def kind_of(file: str, data: bytes = b"") -> Kind | None:
@@ -38,12 +41,17 @@ def kind_of(file: str, data: bytes = b"") -> Kind | None:
         case ".md" if path.name.lower() == SKILL_FILE.lower():
             return "skill"
         case ".md":
-            folders = path.parts[:-1]
-            return "command" if COMMANDS_FOLDER in folders and "agents" not in folders else "markdown"
+            return "command" if home_of(path.parts[:-1]) == COMMANDS_FOLDER else "markdown"
         case ".json":
-            return _kind_of_json(data, file=file) if any(mark in data for mark in _CARD_MARKS) else "json"
+            return _kind_of_json(data, file=file) if any(mark in data for mark in _MARKS) else "json"
         case _:
             return None
+
+
+def home_of(folders: Sequence[str]) -> str:
+    """The folder that says what is in it: the one below `.claude`, elsewhere the nearest."""
+    below = list(folders[folders.index(".claude") + 1 :]) if ".claude" in folders else list(reversed(folders))
+    return next((each for each in below if each in _HOMES), "")
 
 
 def _kind_of_json(data: bytes, *, file: str) -> Kind:
@@ -53,7 +61,9 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
         return "json"
     if card_version(value):
         return "a2a"
-    return "agent_json" if _is_agent_json(value) else "json"
+    if _is_agent_json(value):
+        return "agent_json"
+    return "tool_use" if _has_skills_as_tools(value) else "json"
 
 
 def _is_agent_json(value: JsonValue) -> bool:
@@ -61,6 +71,12 @@ def _is_agent_json(value: JsonValue) -> bool:
     return isinstance(value, dict) and (
         isinstance(value.get("capabilities"), list) or ("endpoints" in value and "input_schema" not in value)
     )
+
+
+def _has_skills_as_tools(value: JsonValue) -> bool:
+    """Whether it is a list of tools, and one is called `agent__skill`."""
+    tools = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
 
 
 def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Loaded:
@@ -81,5 +97,6 @@ _LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
     "markdown": load_markdown,
     "command": load_command,
     "json": load_json,
+    "tool_use": load_tool_use,
     "a2a": load_a2a_card,
 }

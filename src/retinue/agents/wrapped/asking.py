@@ -1,20 +1,23 @@
 """The text that a wrapped agent is asked with: in its own dialect, or as plain as its definition allows.
 
-Also a correction is said here, in the agent's own manner. What comes back is read by the boundary.
+What a dialect has no word for is said in the instruction, so that the agent knows it all the same. A correction is said
+here too, in the agent's own manner. What comes back is read by the boundary.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.contract import json, names
 from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.finding import Loss
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
-from retinue.contract.task import Task
+from retinue.contract.task import Context, Task
 
-__all__ = ["Form", "Request", "request_for", "unsaid"]
+from .definition import is_made
+
+__all__ = ["Form", "Request", "request_for"]
 
 Form: TypeAlias = Literal["words", "json"]
 """How an agent is asked that speaks no dialect: in words, or with its parameters as JSON."""
@@ -25,11 +28,11 @@ class Request:
     """A task, written.
 
     Attributes:
-        losses: What the text does not say of it.
+        warnings: What the agent is not told.
     """
 
     text: str
-    losses: tuple[Loss, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
 
 def request_for(task: Task, correction: Correction | None, definition: Definition, *, form: Form) -> Request:
@@ -46,79 +49,99 @@ def request_for(task: Task, correction: Correction | None, definition: Definitio
     return Request(_in_words(_settled(task, skill, definition), correction))
 
 
-_MATTERS: Final = ("/instruction", "/target", "/parameters", "/context", "/output")
-
-
-def unsaid(losses: tuple[Loss, ...], dialect: DialectName | None) -> tuple[Warned, ...]:
-    """A warning when the agent was not told all of what was asked; ids and limits are our own business."""
-    fields = tuple(dict.fromkeys(f"`{loss.field}`" for loss in losses if loss.field.startswith(_MATTERS)))
-    if not fields:
-        return ()
-    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-    return (
-        Warned(
-            type="incomplete_context",
-            message=f"`{dialect}` cannot say all of the request: {', '.join(fields[:_SHOWN])}{more} was left out.",
-            impact="The agent did not know it.",
-            recovery="Say it in the instruction, or give the agent another dialect.",
-            synthetic=True,
-        ),
-    )
-
-
-_SHOWN: Final = 5
-
-
-def _spoken(task: Task, correction: Correction | None, dialect: DialectName) -> Request:
-    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - agents without a dialect need none
-
-    speaks = dialect_of(dialect)
-    rendered = speaks.render_task(task) if correction is None else speaks.render_retry(task, correction)
-    return Request(rendered.text, rendered.losses)
-
-
 def _settled(task: Task, skill: Skill, definition: Definition) -> Task:
     """`task` with its words in one place: what the boundary put into the parameters goes back to where it is said."""
-    parameters = dict(task.parameters)
+    parameters, context = dict(task.parameters), task.context
     changes: JsonMapping = {"parameters": parameters}
     for name, field in ((skill.instruction_field, "instruction"), (skill.target_field, "target")):
         value = parameters.get(name) if name is not None else None
         if name is not None and isinstance(value, str) and getattr(task, field) in {"", None, value}:
             changes[field] = value
             del parameters[name]
-    known = parameters.get("context")
-    if skill.instruction_field == "task" and isinstance(known, str) and not task.context.what:
-        changes["context"] = task.context.model_copy(update={"what": known})
-        del parameters["context"]
+    if context.what and context.what == changes.get("instruction", task.instruction):
+        context = context.model_copy(update={"what": ""})  # the goal of a run of one task: the same words again
+    if is_made(skill) and not context.what and isinstance(parameters.get("context"), str):
+        context = context.model_copy(update={"what": parameters.pop("context")})
     called = definition.wire_names.get(definition.dialect) if definition.dialect else None
     if called and names.fold(called)[:1].isalpha():
         changes["agent"] = names.fold(called)
-    return task.model_copy(update=changes)
+    return task.model_copy(update={**changes, "context": context})
 
 
-# Without a dialect.
+# In a dialect.
+
+
+def _spoken(task: Task, correction: Correction | None, dialect: DialectName) -> Request:
+    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - agents without a dialect need none
+
+    speaks = dialect_of(dialect)
+    unsaid = tuple(loss.field for loss in speaks.render_task(task).losses)
+    task = _said_in_words(task, unsaid)
+    rendered = speaks.render_task(task) if correction is None else speaks.render_retry(task, correction)
+    left = tuple(dict.fromkeys(loss.field for loss in rendered.losses if loss.field.startswith(_MATTERS)))
+    return Request(rendered.text, (_warned(left, dialect),) if left else ())
+
+
+def _said_in_words(task: Task, unsaid: tuple[str, ...]) -> Task:
+    """`task` with the parts that its dialect has no word for said in the instruction, and there alone."""
+    parts = {field: part for field, part in _PARTS.items() if field in unsaid}
+    said = "\n".join(line for part in parts.values() if (line := part(task)))
+    if not said:
+        return task
+    changes: JsonMapping = {"instruction": f"{task.instruction}\n\n{said}".strip()}
+    changes |= {"target": None} if "/target" in parts else {}
+    changes |= {"parameters": {}} if "/parameters" in parts else {}
+    plain = Context()
+    told = {field.rpartition("/")[2] for field in parts if field.startswith("/context/")}
+    return task.model_copy(
+        update={**changes, "context": task.context.model_copy(update={name: getattr(plain, name) for name in told})}
+    )
+
+
+_MATTERS: Final = ("/instruction", "/target", "/context", "/output", "/model", "/thinking")
+"""Ids, limits and depths are our own business, and parameters as text are still said."""
+
+_SHOWN: Final = 5
+
+
+def _warned(fields: tuple[str, ...], dialect: DialectName) -> Warned:
+    listed = ", ".join(f"`{field}`" for field in fields[:_SHOWN])
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    return Warned(
+        type="incomplete_context",
+        message=f"The request says more than `{dialect}` can; left out: {listed}{more}.",
+        impact="The agent did not know it.",
+        recovery="Say it in the instruction.",
+        synthetic=True,
+    )
+
+
+# In words.
+
+
+def _named(name: str, value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value) if value else ""
+    return f"{name}: {text}" if text else ""
+
+
+_PARTS: Final[Mapping[str, Callable[[Task], str]]] = {
+    "/target": lambda task: _named("Target", task.target),
+    "/context/what": lambda task: _named("Context", task.context.what),
+    "/context/why": lambda task: _named("Reason", task.context.why),
+    "/context/constraints": lambda task: _named("Constraints", "; ".join(task.context.constraints)),
+    "/context/memory": lambda task: _named("Remembered", task.context.memory),
+    "/context/history": lambda task: _named("Said before", "\n".join(task.context.history)),
+    "/context/inputs": lambda task: _named("Results of others", task.context.inputs),
+    "/parameters": lambda task: "\n".join(_named(name, value) for name, value in task.parameters.items()),
+}
 
 
 def _in_words(task: Task, correction: Correction | None) -> str:
     """The task as a person would say it."""
-    lines = [task.instruction]
-    told = {
-        "Target": task.target,
-        "Context": task.context.what if task.context.what != task.instruction else "",
-        "Reason": task.context.why,
-        "Constraints": "; ".join(task.context.constraints),
-        **{name: value if isinstance(value, str) else json.dumps(value) for name, value in task.parameters.items()},
-        "Inputs": json.dumps(task.context.inputs) if task.context.inputs else None,
-    }
-    said = [f"{name}: {value}" for name, value in told.items() if value]
-    blocks = ["\n".join(lines), "\n".join(said), _corrected(correction)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def _corrected(correction: Correction | None) -> str:
-    if correction is None:
-        return ""
-    return f"Your last answer was refused. {correction.message}\n{correction.hint}".rstrip()
+    text = _said_in_words(task, tuple(_PARTS)).instruction
+    if correction is not None:
+        text += f"\n\nYour last answer was refused. {correction.message}\n{correction.hint}".rstrip()
+    return f"{text}\n"
 
 
 def _as_json(task: Task, correction: Correction | None) -> str:

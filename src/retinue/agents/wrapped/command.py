@@ -22,7 +22,7 @@ from retinue.contract.task import Task
 from retinue.errors import AccessDenied, FaultCode, InvalidInput, OutputInvalid
 from retinue.tools.process import clean_environment, find_program
 
-from .asking import Form, Request, request_for, unsaid
+from .asking import Form, Request, request_for
 from .definition import canonical, made_definition, name_of
 from .process import Said, run_program
 
@@ -183,8 +183,8 @@ class CommandAgent:
                 detail={"class": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
         readable = bool(said.status) and self._readable(text, task)
-        warnings = (*self._warnings(said, text, readable=readable), *unsaid(request.losses, self._definition.dialect))
-        extras = _extras(said.status, stderr, request)
+        warnings = (*self._warnings(said, text, readable=readable), *request.warnings)
+        extras = _extras(said.status, stderr)
         if said.status and not readable:
             fault = _fault_of(said.status, name, stderr)
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
@@ -223,15 +223,12 @@ class CommandAgent:
         return Path(self._argv[0]).name
 
 
-def _extras(status: int, stderr: str, request: Request) -> JsonMapping | None:
+def _extras(status: int, stderr: str) -> JsonMapping | None:
     """What there is to say beside the answer; None when nothing."""
-    facts: JsonMapping = {
-        "status": status or None,
-        "stderr": stderr if stderr.strip() else None,
-        "losses": [loss.to_json() for loss in request.losses] or None,
-    }
-    said = {name: value for name, value in facts.items() if value is not None}
-    return {"command": said} if said else None
+    facts: JsonMapping = {"status": status} if status else {}
+    if stderr.strip():
+        facts["stderr"] = stderr
+    return {"command": facts} if facts else None
 
 
 def _warned(message: str, impact: str, recovery: str) -> Warned:

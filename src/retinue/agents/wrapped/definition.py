@@ -12,7 +12,7 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName
 from retinue.errors import InvalidInput
 
-__all__ = ["canonical", "made_definition", "name_of"]
+__all__ = ["canonical", "is_made", "made_definition", "name_of"]
 
 _TAKES: Final[JsonObject] = {
     "type": "object",
@@ -63,6 +63,11 @@ def made_definition(
     )
     extras = {NAME_GUESSED: True} if guessed else {}
     return Definition(name=name, description=description, skills=(only,), dialect=dialect, extras=extras)
+
+
+def is_made(skill: Skill) -> bool:
+    """Whether nobody declared what `skill` takes."""
+    return skill.input_schema == _TAKES
 
 
 def canonical(name: str) -> str:

@@ -15,7 +15,7 @@ from retinue.contract.model import DialectName
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput, OutputInvalid
 
-from .asking import Form, request_for, unsaid
+from .asking import Form, request_for
 from .definition import canonical, made_definition
 
 __all__ = ["TextAgent", "reply_from"]
@@ -89,7 +89,7 @@ class TextAgent:
             value = await in_thread(partial(self._function, request.text))
             value = await value if inspect.isawaitable(value) else value
         reply = reply_from(value, self._definition)
-        reply.warnings = (*reply.warnings, *unsaid(request.losses, self._definition.dialect))
+        reply.warnings = (*reply.warnings, *request.warnings)
         return reply
 
 

@@ -123,7 +123,7 @@ def _with(path: str, value: object, *, when: str = "") -> Speaks:
 
 def _without(name: str, *, when: str = "", inside: str = "") -> Speaks:
     def change(envelope: Envelope) -> None:
-        place = envelope[inside] if inside else envelope
+        place: Any = envelope[inside] if inside else envelope
         del (place[0] if inside == "warnings" else place)[name]
 
     return _changed(change, when=when)

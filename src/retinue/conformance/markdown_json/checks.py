@@ -252,8 +252,8 @@ def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
         yield "the answer holds what is in the file outside"
     target = exchange.probe.task.target
     used = [place for place, name, value in values_in(body.get("result")) if value == target and name != "target"]
-    if body.get("status") != "error" and (used or _metadata(body).get("files_read") not in (None, 0)):
-        yield f"`status` is {_said(body, 'status')}, and it read something for that target"
+    if body.get("status") != "error" and used:
+        yield f"`status` is {_said(body, 'status')}, and `/result{used[0]}` is the path"
 
 
 def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:

@@ -107,10 +107,10 @@ def _no_path(path: str) -> str:
 def generic_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     """Messages of errors and warnings that say nothing."""
     del exchange
-    if body.get("status") == "error" and _says_nothing(body.get("message")):
+    if body.get("status") == "error" and _says_nothing(body.get("message"), words=2):
         yield f"`message` is {shown(body.get('message'))}"
     for at, warning in enumerate(_objects(body.get("warnings"))):
-        if _says_nothing(warning.get("message")):
+        if _says_nothing(warning.get("message"), words=2):
             yield f"`warnings[{at}].message` is {shown(warning.get('message'))}"
 
 
@@ -126,11 +126,12 @@ def generic_suggestion(body: JsonObject, exchange: Exchange) -> Iterator[str]:
             yield f"`warnings[{at}].recovery` is {shown(warning['recovery'])}"
 
 
-def _says_nothing(value: JsonValue) -> bool:
+def _says_nothing(value: JsonValue, *, words: int = 1) -> bool:
+    """Whether a text is too short, or what anybody says of anything. A single name is specific enough for a way out."""
     if not isinstance(value, str):
         return True
-    words = re.sub(r"[^\w\s]", " ", value.lower()).split()
-    return len(words) < 2 or " ".join(words) in _GENERIC
+    said = re.sub(r"[^\w\s]", " ", value.lower()).split()
+    return len(said) < words or " ".join(said) in _GENERIC
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:

@@ -20,7 +20,7 @@ def as_json(report: Report) -> JsonMapping:
         "version": report.version,
         "passed": report.passed,
         "counts": counts(report),
-        "facts": dict(report.facts),
+        "facts": {name: _writable(str(value)) for name, value in report.facts.items()},
         "requirements": [_requirement(verdict) for verdict in report.verdicts],
         "exchanges": [_exchange(exchange) for exchange in report.exchanges],
     }

@@ -1,7 +1,7 @@
 """What there is to say of a requirement that is not kept: what is wrong, the requests it showed on, and the way out."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,7 @@ from retinue.contract.sanitize import printable
 __all__ = ["Told", "counts", "excerpt", "told"]
 
 _EXCHANGES: Final = 2
+_NAMES: Final = 3
 _MISTAKE: Final = "Our own check broke, so it is not known whether this holds"
 
 
@@ -19,7 +20,7 @@ class Told:
     """One broken requirement, ready to be shown. All text is foreign in part: whoever shows it escapes it.
 
     Attributes:
-        wrong: A sentence for everything that is wrong.
+        wrong: A sentence for everything that is wrong, with the probes it showed on.
         exchanges: The first requests on which it showed.
     """
 
@@ -27,13 +28,19 @@ class Told:
     wrong: tuple[str, ...]
     exchanges: tuple[Exchange, ...]
 
-    def lines(self) -> Iterator[str]:
-        """All of it as lines of text without control characters."""
+    def lines(self, *, known: Collection[str] = ()) -> Iterator[str]:
+        """All of it as lines of text without control characters.
+
+        Args:
+            known: Names of probes that the reader has been shown.
+        """
         required = self.verdict.requirement
         yield f"{required.force}: {required.text}"
         yield f"clause: {required.clause} ({', '.join(required.rows)})"
         yield from (f"- {_line(wrong)}" for wrong in self.wrong)
         for exchange in self.exchanges:
+            if exchange.probe.name in known:
+                continue
             yield f"{exchange.probe.name}: {exchange.probe.about}"
             yield f"  sent:     {excerpt(exchange.sent)}"
             yield f"  answered: {excerpt(exchange.text) if exchange.text is not None else _line(exchange.error)}"
@@ -63,9 +70,24 @@ def excerpt(text: str, *, most: int = 300) -> str:
 
 def _told(verdict: Verdict, report: Report) -> Told:
     wrong = (f"{_MISTAKE}: {verdict.mistake}",) if verdict.mistake else verdict.wrong
-    named = {each.partition(":")[0] for each in wrong}
+    named = {each.partition(": ")[0] for each in wrong}
     shown = [each for each in report.exchanges if each.probe.name in named]
-    return Told(verdict, wrong, tuple(shown[:_EXCHANGES]))
+    probes = {exchange.probe.name for exchange in report.exchanges}
+    return Told(verdict, tuple(_gathered(wrong, probes)), tuple(shown[:_EXCHANGES]))
+
+
+def _gathered(wrong: tuple[str, ...], probes: Collection[str]) -> Iterator[str]:
+    """The sentences, each once: `valid, again and 3 more: it is no JSON`."""
+    names: dict[str, list[str]] = {}
+    for each in wrong:
+        name, _, sentence = each.partition(": ")
+        if name in probes:
+            names.setdefault(sentence, []).append(name)
+        else:
+            names[each] = []
+    for sentence, told_by in names.items():
+        more = f" and {len(told_by) - _NAMES} more" if len(told_by) > _NAMES else ""
+        yield f"{', '.join(told_by[:_NAMES])}{more}: {sentence}" if told_by else sentence
 
 
 def _line(text: str) -> str:

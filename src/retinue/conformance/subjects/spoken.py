@@ -41,6 +41,7 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
     known = Known(task_id=_ID, agent=definition.name)
 
     async def answer(text: str) -> str:
+        began_ns = time.perf_counter_ns()
         try:
             task = speaks.parse_task(text, known=known).value
             _see_it_is_meant(definition, task.agent)
@@ -49,6 +50,8 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
         else:
             async with LocalContext(workspace=workspace) as run:
                 result = await boundary.call_agent(agent, task, run)
+        if result.duration_ns is None:  # of a refusal, which formats want to know all the same
+            result = result.model_copy(update={"duration_ns": time.perf_counter_ns() - began_ns})
         return speaks.render_result(result).text
 
     return answer
@@ -74,5 +77,4 @@ def _refused(definition: Definition, error: RetinueError) -> Result:
         versions=Versions(agent=definition.version, contract=CONTRACT_VERSION),
         outcome="error",
         fault=fault,
-        duration_ns=0,
     )

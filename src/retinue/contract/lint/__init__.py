@@ -6,6 +6,27 @@ in one table, `RULES`, by the id that findings carry.
 
 from ._compare import compare
 from ._definition import lint, lint_tool
+from ._evolve import Change, Earlier, evolve
+from .calls import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
+from .copies import Passage, copies
 from .rules import RULES, Rule, rule
 
-__all__ = ["RULES", "Rule", "compare", "lint", "lint_tool", "rule"]
+__all__ = [
+    "RULES",
+    "Change",
+    "Earlier",
+    "KnownAgent",
+    "Listing",
+    "Operation",
+    "Passage",
+    "Rule",
+    "compare",
+    "copies",
+    "evolve",
+    "judge_calls",
+    "judge_listings",
+    "lint",
+    "lint_tool",
+    "rule",
+    "uncalled",
+]

@@ -63,10 +63,18 @@ def _version(old: Definition, new: Definition) -> Iterator[Finding]:
     if after < before:
         message = f"Version {new.version} comes after {old.version}."
         yield found("compatibility/version", "/version", message, f"Use {old.major}.{before[1] + 1} or more.")
-    elif after == before and (old.skills != new.skills or old.name != new.name):
+    elif after == before and (_promised(old) != _promised(new) or old.name != new.name):
         message = f"The contract has changed, and its version is still {old.version}."
         fix = f"Raise it to {old.major}.{before[1] + 1}, or to {old.major + 1}.0 if callers must change."
         yield found("compatibility/version", "/version", message, fix, severity="warning")
+
+
+def _promised(definition: Definition) -> list[object]:
+    """What callers rely on: everything but words."""
+    return [
+        (skill.name, skill.input_schema, skill.output_schema, skill.effects, skill.method, skill.path)
+        for skill in definition.skills
+    ]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

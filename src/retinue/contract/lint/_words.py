@@ -19,8 +19,8 @@ _LONGEST = 10_000
 _WHEN = re.compile(
     r"\b(?:used? (?:it |this (?:agent |tool |skill |command )?)?(?:[a-z]+ly |also |as |only |always )?"
     r"(?:when|whenever|for|to|if|after|before|during|while|at|on|in)|use proactively|whenever|"
-    r"when (?:[a-z]+ing|a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|invoke|ask (?:for|it)|"
-    r"triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
+    r"when (?:[a-z]+ing|a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|"
+    r"invoke|ask (?:for|it)|triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
     re.IGNORECASE,
 )
 _RETURNS = re.compile(

@@ -4,7 +4,7 @@ Whoever knows nothing of an agent says nothing of its callers: without any agent
 operations were not found may have any.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -24,11 +24,24 @@ _BUILT_IN: Final = frozenset(
 )  # fmt: skip
 """Agents that the programs bring along which run Markdown agents."""
 _STAND_IN: Final = frozenset(
-    {"agent", "agent_name", "agent_type", "example_agent", "my_agent", "name", "some_agent", "specialist_agent",
-     "subagent", "subagent_name", "subagent_type", "the_agent", "your_agent", "your_agent_name"}
+    {"a", "agent", "agent_name", "agent_type", "an", "any", "each", "example_agent", "my_agent", "name", "some_agent",
+     "specialist_agent", "subagent", "subagent_name", "subagent_type", "that", "the", "the_agent", "this", "your",
+     "your_agent", "your_agent_name"}
 )  # fmt: skip
 """Names that stand for a name."""
-_MOST_GUESSES: Final = 200
+_COMMANDS: Final = frozenset(
+    {"/add-dir", "/agents", "/bug", "/clear", "/compact", "/config", "/context", "/cost", "/doctor", "/exit", "/export",
+     "/feedback", "/help", "/hooks", "/ide", "/init", "/install-github-app", "/login", "/logout", "/loop", "/mcp",
+     "/memory", "/model", "/output-style", "/permissions", "/plan", "/plugin", "/pr-comments", "/quit",
+     "/release-notes", "/resume", "/review", "/rewind", "/sandbox", "/security-review", "/skills", "/stats", "/status",
+     "/statusline", "/tasks", "/terminal-setup", "/todos", "/usage", "/vim"}
+)  # fmt: skip
+"""Commands that such programs bring along."""
+_MOST_GUESSES: Final = 50
+"""So many unknown agents get a "did you mean": comparing spellings takes longer than anything else here."""
+_SHORTEST_SLIP: Final = 6
+_CLOSE: Final = 0.85
+"""How alike two commands are of which one is a slip of the pen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +78,22 @@ class Listing:
     Attributes:
         agent: Whose, as it is written there.
         complete: It means to name all of them.
+        registry: It means to name all agents, too.
     """
 
     agent: str
     operations: tuple[Operation, ...]
     source: Source
     complete: bool
+    registry: bool = False
 
 
 def judge_calls(
-    agents: Iterable[KnownAgent], calls: Iterable[CallSite], *, commands: Iterable[str] = ()
+    agents: Iterable[KnownAgent],
+    calls: Iterable[CallSite],
+    *,
+    commands: Iterable[str] = (),
+    sure: Collection[Source] = (),
 ) -> Iterator[Finding]:
     """Every call of an agent, an operation or a command that there is not (K21).
 
@@ -82,17 +101,15 @@ def judge_calls(
         agents: All there are.
         calls: Whatever calls one.
         commands: The slash commands there are, as they are typed.
+        sure: Where a word with a stroke is plainly a command. Elsewhere it may be a path or a route, so that only a
+            slip of the pen is taken for a call.
     """
     known = _by_name(agents)
-    typed = tuple(commands)
     guess = _guesser(sorted({agent.name for agent in known.values()}))
-    guess_command = _guesser(typed)
+    typed = _Commands(commands)
     for call in calls:
         if call.form == "command":
-            near = guess_command(call.agent) if call.agent not in typed else ""
-            if near and fold(near) != fold(call.agent):
-                message = f"There is no command {shown(call.agent)}."
-                yield _at(call.source, "call/agent", message, f"Did you mean `{near}`?", severity="warning")
+            yield from typed.judge(call, sure=call.source in sure)
             continue
         name = fold(call.agent.rpartition(":")[2])
         agent = known.get(name)
@@ -105,8 +122,11 @@ def judge_calls(
 def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) -> Iterator[Finding]:
     """Every place that lists an agent's operations otherwise than its own file does."""
     known = _by_name(agents)
+    guess = _guesser(sorted({agent.name for agent in known.values()}))
     for listing in listings:
         agent = known.get(fold(listing.agent))
+        if agent is None and known and listing.registry:
+            yield _unknown(listing.agent, listing.source, guess(listing.agent))
         if agent is None or not agent.operations:
             continue
         strange = [each for each in listing.operations if not agent.has(each.name)]
@@ -115,7 +135,7 @@ def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) ->
         listed = {fold(each.name) for each in listing.operations}
         missing = [each.name for each in agent.operations if fold(each.name) not in listed]
         if listing.complete and missing and (strange or listed):
-            message = f"`{agent.name}` also has {_quoted(missing)}, which is not listed here."
+            message = f"`{agent.name}` also has {_quoted(missing)}: not listed here."
             fix = f"List what {agent.source.file} lists."
             yield _at(listing.source, "operation/differs", message, fix, severity="warning")
 
@@ -134,6 +154,37 @@ def uncalled(agents: Iterable[KnownAgent], calls: Iterable[CallSite]) -> Iterato
             if fold(each.name) not in wanted:
                 message = f"Nobody here asks `{agent.name}` for {shown(each.name)}."
                 yield _at(each.source, "call/uncalled", message, "Ask for it, or remove it.")
+
+
+class _Commands:
+    """The slash commands there are. A folder or a plugin in front of a name may be left out."""
+
+    def __init__(self, commands: Iterable[str]) -> None:
+        self._typed = {_bare(command): command for command in commands}
+
+    def judge(self, call: CallSite, *, sure: bool) -> Iterator[Finding]:
+        """What is wrong with a call of a command; nothing where there are no commands."""
+        name = _bare(call.agent)
+        if not self._typed or name in self._typed or name in _COMMANDS:
+            return
+        near = self._slip(name)
+        if near or sure:
+            fix = f"Did you mean `{near}`?" if near else "Name a command that is here."
+            message = f"There is no command {shown(call.agent)} here."
+            yield _at(call.source, "call/agent", message, fix, severity="warning")
+
+    def _slip(self, name: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - only unknown commands need it
+
+        if len(name) < _SHORTEST_SLIP:
+            return ""
+        near = get_close_matches(name, self._typed, n=1, cutoff=_CLOSE)
+        return self._typed[near[0]] if near else ""
+
+
+def _bare(command: str) -> str:
+    """`/plan` of `/plan` and of `/team:plan`."""
+    return "/" + command.removeprefix("/").rpartition(":")[2]
 
 
 def _operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ attributes. A warning is no failure there; its words go to `system-out`, which s
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,7 +82,7 @@ _ENTITIES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _IN_QUOTES: Final = str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 
 
-def _tag(name: str, facts: dict[str, object], *, empty: bool = False) -> str:
+def _tag(name: str, facts: Mapping[str, object], *, empty: bool = False) -> str:
     said = "".join(
         f' {key}="{_text(str(value)).translate(_IN_QUOTES)}"' for key, value in facts.items() if value is not None
     )

@@ -58,9 +58,10 @@ def _head(task: Task, unknown: list[str], losses: Losses) -> str:
     """The bold keys."""
     agent = agent_text(task.agent, task.major)
     said, major = agent_in(agent)
-    if (said, major) != (task.agent, task.major):
+    if said != task.agent:
         losses.add("/agent", "a name that ends in a version is read as one")
-        losses.add("/major", "a name that ends in a version is read as one")
+    if major != task.major:
+        losses.add("/major", "a version is at most nine digits behind the name")
     lines = [f"**{KEYS[0]}:** {agent}"]
     if task.skill is not None:
         lines.append(f"**{KEYS[1]}:** {to_wire(task.skill)}")

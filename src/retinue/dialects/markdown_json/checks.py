@@ -7,7 +7,6 @@ Spec 003's own checklist (K8 to K11), each with its place. Judges an object of a
 import re
 from typing import Final, cast
 
-from retinue.contract.finding import Level, Severity
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.names import fold
 from retinue.contract.version import Version
@@ -17,9 +16,9 @@ from retinue.dialects.reading import Notes
 from retinue.errors import InvalidInput
 
 from .figures import check_figures
-from .wire import CONTRACT, ERROR_TYPES
+from .wire import CONTRACT, ERROR_TYPES, code_of
 
-__all__ = ["check", "severity"]
+__all__ = ["check"]
 
 _MAJOR: Final = Version.parse(CONTRACT).major
 _VAGUE: Final = re.compile(
@@ -31,12 +30,6 @@ _VAGUE: Final = re.compile(
     r"|none|n/?a|unknown|not\s+available|tbd|todo)\W*",
     re.IGNORECASE,
 )
-
-
-def severity(notes: Notes, least: Level) -> Severity:
-    """Of what `least` and every milder level bear: a warning there, else an error."""
-    order = ("strict", "standard", "lenient")
-    return "warning" if order.index(notes.level) >= order.index(least) else "error"
 
 
 def check(value: JsonObject, notes: Notes, known: Known) -> None:
@@ -63,7 +56,7 @@ def _agent(value: JsonObject, notes: Notes, known: Known) -> None:
         f"{known.agent!r} was asked, and {said[:80]!r} says it answered.",
         path="/agent",
         fix="Give the name under which the agent was asked.",
-        severity=severity(notes, "lenient"),
+        severity=notes.severity("lenient"),
     )
 
 
@@ -74,23 +67,23 @@ def _version(value: JsonObject, notes: Notes) -> None:
     try:
         version = Version.parse(said)
     except InvalidInput as error:
-        notes.add("version", error.message, path="/version", fix=error.hint, severity=severity(notes, "lenient"))
+        notes.add("version", error.message, path="/version", fix=error.hint, severity=notes.severity("lenient"))
         return
     if version.major != _MAJOR:
         fix = f"Answer by version {CONTRACT} of the contract."
         what = f"The answer follows version {said} of the contract, and {CONTRACT} is known here."
-        notes.add("version", what, path="/version", fix=fix, severity=severity(notes, "standard"))
+        notes.add("version", what, path="/version", fix=fix, severity=notes.severity("standard"))
 
 
 def _operation(value: JsonObject, notes: Notes, known: Known) -> None:
     status, said = value.get("status"), value.get("operation")
     if status in {"success", "partial"} and said is None:
         fix = "Say which operation was performed."
-        notes.add("operation", "No `operation`.", path="/operation", fix=fix, severity=severity(notes, "standard"))
+        notes.add("operation", "No `operation`.", path="/operation", fix=fix, severity=notes.severity("standard"))
     if isinstance(said, str) and known.skill is not None and fold(said) != fold(known.skill):
         fix = "Give the operation that was asked for."
         what = f"{known.skill!r} was asked for, and the answer is to {said[:80]!r}."
-        notes.add("operation", what, path="/operation", fix=fix, severity=severity(notes, "standard"))
+        notes.add("operation", what, path="/operation", fix=fix, severity=notes.severity("standard"))
 
 
 def _metadata(value: JsonObject, notes: Notes) -> None:
@@ -103,7 +96,7 @@ def _metadata(value: JsonObject, notes: Notes) -> None:
     moment = metadata.get("error_timestamp")
     if isinstance(moment, str) and (moment_ns(moment) is None or not moment.endswith("Z")):
         path, fix = "/metadata/error_timestamp", "Write UTC, as in `2025-10-08T15:30:00Z`."
-        bears = severity(notes, "standard")
+        bears = notes.severity("standard")
         notes.add("error_timestamp", f"{moment[:80]!r} is no moment in UTC.", path=path, fix=fix, severity=bears)
 
 
@@ -125,7 +118,7 @@ def _failure(value: JsonObject, notes: Notes) -> None:
     if suggestions == []:
         fix = "Say at least one thing that the caller can do."
         what = "A failure without a suggestion leaves its caller alone."
-        bears = severity(notes, "standard")
+        bears = notes.severity("standard")
         notes.add("recovery_suggestions", what, path="/recovery_suggestions", fix=fix, severity=bears)
     for index, each in enumerate(cast("list[JsonValue]", suggestions if isinstance(suggestions, list) else [])):
         _text(each, "A suggestion", notes, path=f"/recovery_suggestions/{index}")
@@ -134,11 +127,11 @@ def _failure(value: JsonObject, notes: Notes) -> None:
 def _class(value: JsonObject, notes: Notes) -> None:
     context, word = value.get("context"), value.get("error_type")
     cause = context.get("class") if isinstance(context, dict) else None
-    known = next((code for code in ERROR_TYPES if code == cause), None)
+    known = code_of(cause)
     if known is not None and ERROR_TYPES[known] != word:
         fix = f"Leave it out, or write {ERROR_TYPES[known]!r} as `error_type`."
         what = f"{cause!r} is no finer cause of {word!r}."
-        notes.add("class", what, path="/context/class", fix=fix, severity=severity(notes, "standard"))
+        notes.add("class", what, path="/context/class", fix=fix, severity=notes.severity("standard"))
 
 
 def _text(said: JsonValue, what: str, notes: Notes, *, path: str) -> None:
@@ -146,7 +139,7 @@ def _text(said: JsonValue, what: str, notes: Notes, *, path: str) -> None:
     if not isinstance(said, str):
         return
     if not said.strip():
-        fix, bears = "Say it in a sentence that helps.", severity(notes, "standard")
+        fix, bears = "Say it in a sentence that helps.", notes.severity("standard")
         notes.add("empty", f"{what} is empty.", path=path, fix=fix, severity=bears)
     elif len(said) < 80 and _VAGUE.fullmatch(said.strip()):
         fix = "Name the file, the value or the step it is about."

@@ -8,7 +8,6 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
-from retinue.contract.finding import Severity
 from retinue.contract.json import JsonValue, pointer
 from retinue.contract.names import fold
 from retinue.dialects.reading import Notes
@@ -55,7 +54,7 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
     """
     if not isinstance(root, dict | list):
         return
-    severity: Severity = "error" if notes.level == "strict" else "warning"
+    severity = notes.severity("standard")
     waiting: list[tuple[dict[str, JsonValue] | list[JsonValue], _Place, str]] = [(root, None, "")]
     found = 0
     for container, place, outer in waiting:
@@ -82,17 +81,16 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
 
 def _trouble(value: JsonValue, name: str) -> tuple[str, str, str] | None:
     """Rule, what is wrong and what to do, for one scalar; None when nothing is."""
-    if value is None:
-        if _meaning(name) not in {"list", "paths"}:
-            return None
-        return "null_list", f"{name[:80]!r} is null where a list belongs", "Write `[]` for an empty list."
     if isinstance(value, str):
         return _text_trouble(value, name)
-    if isinstance(value, bool):
-        if _meaning(name) == "count" and not name.startswith(("is_", "has_")):
-            return "count", f"{name[:80]!r} is a truth value, not a count", "Write a whole number."
+    meaning = _meaning(name)
+    if value is None and meaning in {"list", "paths"}:
+        return "null_list", f"{name[:80]!r} is null where a list belongs", "Write `[]` for an empty list."
+    if value is None or isinstance(value, dict | list) or meaning != "count":
         return None
-    if _meaning(name) == "count" and (value < 0 or isinstance(value, float)) and "score" not in name:
+    if isinstance(value, bool) and not name.startswith(("is_", "has_")):
+        return "count", f"{name[:80]!r} is a truth value, not a count", "Write a whole number."
+    if value < 0 or isinstance(value, float):
         return "count", f"{value!r} is no count", "Write a whole number, 0 or more."
     return None
 

@@ -4,16 +4,25 @@ Only what has one meaning is mended. What is left is judged by `checks` and by t
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final, cast, get_args
+from typing import Any, Final
 
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import to_kebab
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
-from retinue.errors import FaultCode
 
-from .wire import CONTRACT, ERROR_TYPES, STATUSES, ErrorContext, Metadata, WarningEntry, envelope_for
+from .wire import (
+    CONTRACT,
+    ERROR_TYPES,
+    FAULT_CODES,
+    STATUSES,
+    ErrorContext,
+    Metadata,
+    WarningEntry,
+    code_of,
+    envelope_for,
+)
 from .words import NO_WARNING
 
 __all__ = ["Mended", "mend"]
@@ -21,7 +30,6 @@ __all__ = ["Mended", "mend"]
 _METADATA: Final = frozenset(Metadata.model_fields)
 _CONTEXT: Final = frozenset(field.alias or name for name, field in ErrorContext.model_fields.items())
 _WARNING: Final = frozenset(WarningEntry.model_fields)
-_CODES: Final = frozenset[str](get_args(FaultCode))
 _COUNTS: Final = ("execution_time_ms", "files_read", "files_written", "completeness")
 
 
@@ -67,12 +75,12 @@ def _status(value: JsonObject, notes: Notes) -> None:
 
 def _head(value: JsonObject, notes: Notes, known: Known, mended: Mended) -> None:
     """The spec's own sample of degradation leaves out the whole head; whoever asked knows it (C3, K34)."""
-    fills = {"agent": to_kebab(known.agent) or known.agent, "version": CONTRACT, "metadata": {}}
+    fills: JsonObject = {"agent": to_kebab(known.agent) or known.agent, "version": CONTRACT, "metadata": {}}
     for name, fill in fills.items():
         if value.get(name) is None:
             fix = f"Always say `{name}`."
             notes.add(f"no_{name}", f"The answer does not say `{name}`.", path=f"/{name}", fix=fix)
-            value[name] = cast("JsonValue", fill)
+            value[name] = fill
             mended.unsaid.add(name)
     version = value["version"]
     if notes.level == "lenient" and isinstance(version, int | float) and not isinstance(version, bool):
@@ -115,7 +123,8 @@ def _warnings(value: JsonObject, notes: Notes, mended: Mended) -> None:
     if value.get("status") == "partial" and listed == []:
         fix = "Say in `warnings` what is missing, what that means and how to get the whole."
         notes.add("no_warnings", "The answer is partial and does not say why.", path="/warnings", fix=fix)
-        value["warnings"] = listed = [{"type": "degraded_analysis", "message": NO_WARNING, "synthetic": True}]
+        owed: list[JsonValue] = [{"type": "degraded_analysis", "message": NO_WARNING, "synthetic": True}]
+        value["warnings"] = listed = owed
     if not isinstance(listed, list):
         return
     kept: JsonMapping = {}
@@ -149,10 +158,11 @@ def _failure(value: JsonObject, notes: Notes, mended: Mended) -> None:
         fix = "Call it `partial_results`."
         notes.add("result", "A failure has a `result`; it was read as `partial_results`.", path="/result", fix=fix)
         value["partial_results"] = value.pop("result")
-    for name, fill in (("message", ""), ("recovery_suggestions", []), ("context", {})):
+    fills: JsonObject = {"message": "", "recovery_suggestions": [], "context": {}}
+    for name, fill in fills.items():
         if value.get(name) is None:
             notes.add(f"no_{name}", f"The failure does not say `{name}`.", path=f"/{name}", fix=f"Say `{name}`.")
-            value[name] = cast("JsonValue", fill)
+            value[name] = fill
     if notes.level == "lenient" and isinstance(said := value["recovery_suggestions"], str):
         path = "/recovery_suggestions"
         notes.add("null_list", "`recovery_suggestions` is one text.", path=path, fix="Write a list.")
@@ -170,9 +180,9 @@ def _failure(value: JsonObject, notes: Notes, mended: Mended) -> None:
 def _error_type(value: JsonObject, context: JsonObject, notes: Notes, mended: Mended) -> None:
     """One of our other codes is a finer cause; when lenient, any other word is an internal error."""
     said = value.get("error_type")
-    if said in ERROR_TYPES.values():
+    if isinstance(said, str) and said in FAULT_CODES:
         return
-    known = next((code for code in ERROR_TYPES if code == said), None)
+    known = code_of(said)
     if known is None and notes.level != "lenient":
         return
     meant = ERROR_TYPES[known] if known else "internal_error"

@@ -18,7 +18,7 @@ from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import result_of
 from .block import KEYS, LISTS, Block, Field, find_blocks
-from .checks import check, severity
+from .checks import check
 from .mend import mend
 from .wire import envelope_for
 from .words import agent_in, context_in, instruction_in
@@ -26,6 +26,8 @@ from .words import agent_in, context_in, instruction_in
 __all__ = ["parse_result", "parse_task"]
 
 _NAME: Final = "markdown_json"
+_MOST: Final = 100
+"""So many blocks are named, where there should be one."""
 
 
 def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
@@ -93,8 +95,8 @@ class _Request:
             fix = "Begin the request with `**Agent:** name` and `**Operation:** name`."
             self._wrong("no_block", "The text holds no input block.", line=1, fix=fix)
             refuse(self._notes, InvalidInput)
-        for other in self._blocks[1:]:
-            self._wrong("two_blocks", "A second input block starts.", line=other.line, fix="Send one block.")
+        for other in self._blocks[1:_MOST]:
+            self._wrong("two_blocks", "Another input block starts.", line=other.line, fix="Send one block.")
         block = self._blocks[0]
         self._spelling(block)
         agent, major = self._agent(block)
@@ -122,7 +124,7 @@ class _Request:
             Finding(
                 rule=f"{_NAME}/{rule}",
                 message=message,
-                severity="error" if bears is None else severity(self._notes, bears),
+                severity="error" if bears is None else self._notes.severity(bears),
                 line=line,
                 column=1,
                 fix=fix,

@@ -24,6 +24,7 @@ _UNSAID: Final = ("artifacts", "traces", "usage", "attempts", "confidence", "rea
 _NAME: Final = "markdown_json"
 _OWN: Final = f"/extras/{_NAME}"
 _DEMANDED: Final = "the format demands one"
+_TAKEN: Final = "the format has its own there"
 _MOVED: Final = "said inside the result"
 _ASKS: Final = Warned(type="incomplete_context", message=ASKING, synthetic=True)
 _WORKS: Final = Warned(type="incomplete_context", message=AT_WORK, synthetic=True)
@@ -184,8 +185,9 @@ def _asking(result: Result, losses: Losses) -> JsonMapping:
     questions = [each.to_json() for each in result.questions]
     if result.data is None:
         return {"next_questions": questions}
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {"data": result.data}
-    if not isinstance(result.data, dict) or not data:
+    said: object = result.data
+    data = cast("JsonMapping", said) if isinstance(said, dict) else {"data": said}
+    if data is not said or not data:
         losses.add("/data", _MOVED)
     elif "next_questions" in data:
         losses.add("/data" if len(data) == 1 else "/data/next_questions", "the questions stand there")
@@ -262,68 +264,74 @@ def _extras(result: Result, envelope: JsonMapping, losses: Losses) -> None:
     """Put back what came along, and the moment of a failure."""
     _moment(result, envelope, losses)
     losses.foreign(result.extras)
-    if _NAME not in result.extras:
-        return
-    said = result.extras[_NAME]
-    own = cast("JsonMapping", said) if isinstance(said, dict) else {}
-    if not own:
+    kept = _put_back(result.extras[_NAME], envelope, losses) if _NAME in result.extras else frozenset[str]()
+    if _NAME in result.extras and not kept:
         losses.add(_OWN)
-    shape = frozenset(envelope_for(envelope["status"]).model_fields)
-    kept = 0
+    for name in ("files_read", "files_written"):
+        if getattr(result, name):
+            where = f"/metadata/{name}" if "metadata" in kept else "/metadata" if kept else ""
+            losses.add(f"{_OWN}{where}", "the number of files is read back there")
+
+
+def _put_back(said: object, envelope: JsonMapping, losses: Losses) -> frozenset[str]:
+    """Write what an earlier reading set aside; gives the names of which something was written."""
+    own = cast("JsonMapping", said) if isinstance(said, dict) else {}
+    shape = {*envelope_for(envelope["status"]).model_fields}
+    if envelope["status"] == "error" and "partial_results" not in envelope:
+        shape.add("result")  # which would be read as the partial results
+    kept: set[str] = set()
+    inner = Losses(_NAME)
     for name, value in own.items():
-        inner = _INNER.get(name) if name in shape else None
+        path = _OWN + json.pointer([name])
         if name not in shape:
             envelope[name] = value
-            kept += 1
-        elif name == "warnings":
-            kept += _into_warnings(value, envelope, losses)
-        elif inner is not None:
-            kept += _into(envelope[name], value, inner, f"{_OWN}/{name}", losses)
+            kept.add(name)
+        elif (name == "warnings" and _into_warnings(value, envelope, inner)) or (
+            name in _INNER and _into(envelope[name], value, _INNER[name], path, inner)
+        ):
+            kept.add(name)
         else:
-            losses.add(_OWN + json.pointer([name]), "the format has its own there")
-    if own and not kept:
-        losses.add(_OWN)
+            inner.add(path, _TAKEN)
+    losses.found.extend(inner.found if kept else [])
+    return frozenset(kept)
 
 
+_WARNING: Final = frozenset(WarningEntry.model_fields)
 _INNER: Final = {
     "metadata": frozenset(Metadata.model_fields) - {"files_read", "files_written"},
     "context": frozenset(field.alias or name for name, field in ErrorContext.model_fields.items()),
 }
 
 
-def _into(target: JsonMapping, value: object, known: frozenset[str], path: str, losses: Losses) -> int:
-    """Add what came along to one of the format's own objects; how much there was of it."""
+def _into(target: JsonMapping, value: object, known: frozenset[str], path: str, losses: Losses) -> bool:
+    """Add what came along to one of the format's own objects; whether anything was added."""
     members = cast("JsonMapping", value) if isinstance(value, dict) else {}
-    fits = {
-        name: each for name, each in members.items() if name not in known and name not in target and _counts(name, each)
-    }
-    if not fits:
-        losses.add(path, "the format has its own there")
-    else:
-        for name in members.keys() - fits.keys():
-            losses.add(path + json.pointer([name]), "the format has its own there")
-    target |= fits
-    return len(fits)
+    fits = {name for name in members if name not in known and name not in target and _counts(name, members[name])}
+    for name in members if fits else ():
+        if name in fits:
+            target[name] = members[name]
+        else:
+            losses.add(path + json.pointer([name]), _TAKEN)
+    return bool(fits)
 
 
 def _counts(name: str, value: object) -> bool:
     return name not in {"files_read", "files_written"} or (type(value) is int and value >= 0)
 
 
-def _into_warnings(value: object, envelope: JsonMapping, losses: Losses) -> int:
+def _into_warnings(value: object, envelope: JsonMapping, losses: Losses) -> bool:
     entries: list[JsonMapping] = envelope.get("warnings", [])
     by_index = cast("JsonMapping", value) if isinstance(value, dict) else {}
     places = {str(index): entry for index, entry in enumerate(entries)}
-    path, kept = f"{_OWN}/warnings", 0
+    kept = False
     inner = Losses(_NAME)
     for index, members in by_index.items():
-        if index in places:
-            kept += _into(places[index], members, frozenset(WarningEntry.model_fields), f"{path}/{index}", inner)
+        path = f"{_OWN}/warnings{json.pointer([index])}"
+        if index in places and _into(places[index], members, _WARNING, path, inner):
+            kept = True
         else:
-            inner.add(path + json.pointer([index]))
+            inner.add(path, _TAKEN)
     losses.found.extend(inner.found if kept else [])
-    if not kept:
-        losses.add(path)
     return kept
 
 

@@ -26,7 +26,9 @@ __all__ = [
     "PartialEnvelope",
     "Status",
     "SuccessEnvelope",
+    "UnknownEnvelope",
     "WarningEntry",
+    "code_of",
     "envelope_for",
 ]
 
@@ -130,14 +132,19 @@ class ErrorContext(_Wire):
 
 
 class Envelope(_Wire):
-    """What every answer has."""
+    """What every answer has beside its status."""
 
-    status: Status
     agent: Text
     version: Text
     metadata: Metadata
     operation: Annotated[Text | None, _PRESENT] = None
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry])
+
+
+class UnknownEnvelope(Envelope):
+    """An answer whose status is none of the three: never valid, so that everything else about it can be judged."""
+
+    status: Status
 
 
 class SuccessEnvelope(Envelope):
@@ -152,7 +159,7 @@ class PartialEnvelope(Envelope):
 
     status: Literal["partial"]
     result: Annotated[Any, _PRESENT]
-    warnings: Annotated[list[WarningEntry], Field(min_length=1)]
+    warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry], min_length=1, validate_default=True)
 
 
 class ErrorEnvelope(Envelope):
@@ -174,5 +181,13 @@ _ENVELOPES: Final[Mapping[object, type[Envelope]]] = {
 
 
 def envelope_for(status: object) -> type[Envelope]:
-    """The shape that goes with a status; of an unknown one, what every answer has."""
-    return _ENVELOPES.get(status, Envelope) if isinstance(status, str) else Envelope
+    """The shape that goes with a status."""
+    return _ENVELOPES.get(status, UnknownEnvelope) if isinstance(status, str) else UnknownEnvelope
+
+
+_CODES: Final[Mapping[str, FaultCode]] = {code: code for code in ERROR_TYPES}
+
+
+def code_of(word: object) -> FaultCode | None:
+    """The fault that one of our own codes names; None for any other word."""
+    return _CODES.get(word) if isinstance(word, str) else None

@@ -35,6 +35,8 @@ FOLLOW: Final = (
 )
 """The sentences that close an invocation (K23), ours first; they ask for nothing of their own."""
 
+_MAJORS: Final = 10**9
+
 LABELS: Final = ("Why:", "Constraint:")
 """What begins a line of the context that is not the context itself."""
 
@@ -81,7 +83,7 @@ def agent_in(said: str) -> tuple[str, int | None]:
 
 def agent_text(agent: str, major: int | None) -> str:
     """An agent as the wire names it."""
-    return to_kebab(agent) if major is None else f"{to_kebab(agent)}-v{major}"
+    return to_kebab(agent) if major is None or major >= _MAJORS else f"{to_kebab(agent)}-v{major}"
 
 
 def context_in(raw: str) -> tuple[str, str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """From the contract to the arguments and the answer of `run_agent`."""
 
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from retinue.contract import json
 from retinue.contract.correction import Correction
@@ -16,9 +16,6 @@ from .parse import nanoseconds, noun_of, told
 from .wire import CORRECTION, DATA, Arguments, meant
 
 __all__ = ["render_arguments", "render_result", "render_retry", "render_task"]
-
-_Value = TypeVar("_Value")
-_Other = TypeVar("_Other")
 
 _FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled", "rejected"})
 _MICROSECOND: Final = 1_000
@@ -52,7 +49,9 @@ def _render(task: Task, form: str, correction: Correction | None) -> Rendered:
     said = {name: value for name, value in arguments.items() if value is not None}
     riders = {name: value for name, value in _own(task.extras).items() if name not in Arguments.model_fields}
     _count_words(task, losses)
-    settings = _settings(task) or (None if correction else _settings(task))
+    settings = _settings(task)
+    if correction is not None and not settings:
+        settings = None
     _count_extras(task.extras, riders if settings is None else {**riders, "config": settings}, losses)
     return Rendered(json.dumps({**said, **riders}), form, tuple(losses.found))
 
@@ -76,27 +75,29 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
 
 
 def _prompt(task: Task) -> str:
-    return _parameter(task, "prompt", str, task.instruction)
+    return _text(task, "prompt", task.instruction)
 
 
 def _history(task: Task) -> str:
-    return _parameter(task, "chat_history", str, write_history(task.context.history))
+    return _text(task, "chat_history", write_history(task.context.history))
 
 
 def _memory(task: Task) -> str:
-    return _parameter(task, "memory", str, task.context.memory)
+    return _text(task, "memory", task.context.memory)
+
+
+def _text(task: Task, parameter: str, otherwise: str) -> str:
+    value: object = task.parameters.get(parameter)
+    return value if isinstance(value, str) else otherwise
 
 
 def _settings(task: Task) -> JsonMapping | None:
     """The `config` to send; what only says why a request is made again is not the caller's to say."""
-    came: object = _own(task.extras).get("config")
-    config: JsonMapping | None = _parameter(task, "config", dict, cast("Any", came) if isinstance(came, dict) else None)
-    return config and {key: value for key, value in config.items() if key != CORRECTION}
-
-
-def _parameter(task: Task, name: str, kind: type[_Value], otherwise: _Other) -> _Value | _Other:
-    value: object = task.parameters.get(name)
-    return value if isinstance(value, kind) else otherwise
+    for holder in (task.parameters, _own(task.extras)):
+        config: object = holder.get("config")
+        if isinstance(config, dict):
+            return {key: value for key, value in cast("JsonMapping", config).items() if key != CORRECTION}
+    return None
 
 
 def _count_words(task: Task, losses: Losses) -> None:

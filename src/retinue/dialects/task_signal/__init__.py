@@ -1,1 +1,45 @@
-"""The `task_signal` dialect."""
+"""The `task_signal` dialect (spec 002): agents that are told what to do in a prompt, and answer with signal lines.
+
+    CREATED: /work/specs/042_auth/reports/001_patterns.md
+    TITLE: Authentication patterns
+    SUMMARY: 12 patterns in use; JWT with refresh tokens fits best.
+    STATUS: complete
+
+    The whole report stands in the file. ...
+
+Signals count in the head of the answer only, which ends at the first blank line: what stands below, or in a code
+fence, says nothing. Progress and checkpoints may stand anywhere, and are events, never results.
+"""
+
+from .events import EventReader, parse_events, read_events, render_event, render_events
+from .metadata import Metadata, Reduction, ReportMetadata, metadata, reduction, report_metadata
+from .parse import NAME, parse_result, parse_task
+from .recognise import recognise
+from .render import TASK_FORMS, render_retry, render_task
+from .render_answer import RESULT_FORMS, render_result
+from .usual import agent_in, behaviour_of
+
+__all__ = [
+    "NAME",
+    "RESULT_FORMS",
+    "TASK_FORMS",
+    "EventReader",
+    "Metadata",
+    "Reduction",
+    "ReportMetadata",
+    "agent_in",
+    "behaviour_of",
+    "metadata",
+    "parse_events",
+    "parse_result",
+    "parse_task",
+    "read_events",
+    "recognise",
+    "reduction",
+    "render_event",
+    "render_events",
+    "render_result",
+    "render_retry",
+    "render_task",
+    "report_metadata",
+]

@@ -7,7 +7,6 @@ from typing import Any, Final
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Outcome, Result, Warned
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
@@ -18,7 +17,16 @@ from .failure import Said, fault_of
 from .questions import read_body
 from .text import bearable, note_at
 from .wire import (
-    COLUMNS, SIGNALS, STATUS_SYNONYMS, SUMMARY_CHARS, TITLE_CHARS, Report, Row, Signal, Status, Table,
+    COLUMNS,
+    SIGNALS,
+    STATUS_SYNONYMS,
+    SUMMARY_CHARS,
+    TITLE_CHARS,
+    Report,
+    Row,
+    Signal,
+    Status,
+    Table,
 )  # fmt: skip
 
 __all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows", "status_of"]
@@ -28,7 +36,7 @@ _LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}
 
 
 def outcome_of(status: Status | None, fault: Fault | None) -> Outcome:
-    """What a status and an error block come to (C1). Without a status an answer is complete, unless it reports an error."""
+    """What a status and an error block come to (C1); without a status it is a success, unless there is an error."""
     if status == "failed" or (status is None and fault is not None):
         return "canceled" if fault is not None and fault.code == "canceled" else "error"
     return "partial" if status == "partial" else "success"
@@ -165,7 +173,9 @@ def _status(heard: _Heard, fault: Fault | None) -> Status | None:
     elif status == "failed" and fault is None:
         message = "The answer failed, and does not say why."
         fix = "Add `ERROR: CATEGORY - description`."
-        note_at(heard.notes, "error_block", message, line=said.line, fix=fix, path="/fault", severity=bearable(heard.notes))
+        note_at(
+            heard.notes, "error_block", message, line=said.line, fix=fix, path="/fault", severity=bearable(heard.notes)
+        )
     return status
 
 
@@ -191,7 +201,7 @@ def from_report(report: Report, more: JsonMapping, known: Known, notes: Notes) -
     if report.error is not None:
         fault = fault_of(Said(report.error, report.context, report.recovery), notes)
     if report.status == "complete" and fault is not None:
-        fix = "Write `\"status\": \"failed\"`, or leave `error` out."
+        fix = 'Write `"status": "failed"`, or leave `error` out.'
         notes.add("status", "The answer is complete, and reports an error.", path="/status", fix=fix, severity="error")
     data = None if report.metrics is None else dict(report.metrics)
     duration_ns = None
@@ -229,7 +239,7 @@ def from_table(
     warnings: list[Warned] = []
     for row in table.rows:
         if row.status:
-            _word(row.status, ("done", "complete", "partial", "failed"), row.line, notes)
+            _word(row.status, TABLE_STATUSES, row.line, notes)
         if row.path or not row.summary:
             continue
         if status_of(row.status) == "failed" and fault is None:
@@ -238,7 +248,9 @@ def from_table(
             said = f"{row.topic}: {row.summary}" if row.topic else row.summary
             warnings.append(Warned(type="missing_data", message=said))
             fix = "Name the file of every row."
-            note_at(notes, "path", f"No file is named for {said[:80]!r}.", line=row.line, fix=fix, severity=bearable(notes))
+            note_at(
+                notes, "path", f"No file is named for {said[:80]!r}.", line=row.line, fix=fix, severity=bearable(notes)
+            )
     return Result(
         task_id=known.task_id,
         agent=known.agent,
@@ -303,8 +315,3 @@ def _note_twice(signal: Signal, notes: Notes) -> None:
     message = f"`{signal.name}` is said twice about the same."
     fix = "Say it once; a file of its own begins with its own `CREATED`."
     note_at(notes, "twice", message, line=signal.line, fix=fix, severity="error")
-
-
-def questions_of(result: Result) -> tuple[Question, ...]:
-    """What the answer asks, when it waits for an answer."""
-    return result.questions if result.lifecycle == "input_required" else ()

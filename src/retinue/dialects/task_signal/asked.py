@@ -23,6 +23,8 @@ from .wire import THINKING, Call, Item, Prompt, Section, code_of
 
 __all__ = ["task_of"]
 
+_NO_BUDGET: Final = TimeBudget()
+
 
 @dataclass(slots=True)
 class _Asked:
@@ -34,7 +36,7 @@ class _Asked:
     constraints: list[str] = field(default_factory=list[str])
     history: list[str] = field(default_factory=list[str])
     inputs: JsonMapping = field(default_factory=dict[str, Any])
-    budget: TimeBudget = TimeBudget()
+    budget: TimeBudget = _NO_BUDGET
     thinking: Thinking | None = None
     expected: str | None = None
     free: list[str] = field(default_factory=list[str])
@@ -67,7 +69,7 @@ def task_of(call: Call, known: Known, notes: Notes) -> tuple[Task, Correction | 
         limits=Limits(timeout_s=asked.budget.timeout_s, tokens=asked.budget.tokens),
         output=OutputWish(path=asked.texts.get("path")),
         thinking=asked.thinking,
-        extras=_extras(call, prompt, asked, behaviour_of(agent, major), description_of(agent, instruction)),
+        extras=_extras(call, prompt, asked, behaviour_of(agent, major), description_of(instruction)),
     )
     return task, asked.correction
 
@@ -193,7 +195,7 @@ def _budget(item: Item, asked: _Asked) -> None:
     if budget.ambiguous:
         message = f"{item.value[:80]!r} has no unit; it is taken as {budget.tokens} tokens."
         note_at(asked.notes, "budget", message, line=item.line, fix=fix, path="/limits/tokens")
-    if asked.budget != TimeBudget():
+    if asked.budget != _NO_BUDGET:
         _note_twice(item, asked.notes)
     else:
         asked.budget = budget

@@ -37,7 +37,7 @@ class TimeBudget:
 
 
 def read_budget(text: str) -> TimeBudget | None:
-    """Read `15K tokens`, `10 minutes`, both with a comma between, or a bare number; None when it is no one budget (C23)."""
+    """Read `15K tokens`, `10 minutes`, both with a comma between, or a bare number; None when it is none (C23)."""
     if _RANGE.search(text):
         return None
     tokens: int | None = None

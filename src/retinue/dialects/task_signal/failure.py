@@ -58,11 +58,7 @@ def fault_of(said: Said, notes: Notes, *, line: int = 1) -> Fault:
 
 
 def said_of(fault: Fault, losses: Losses, *, lines: bool) -> Said:
-    """The block that reports `fault`, and what it does not say.
-
-    Args:
-        lines: Each value stands on one line, as in the signal and the table form.
-    """
+    """The block that reports `fault`, and what it does not say; with `lines`, each value on one line."""
     category = _category(fault)
     code = code_of(category) or "internal_error"
     if code != fault.code:

@@ -205,12 +205,7 @@ def _pair(item: Item) -> str:
 def is_plain_key(key: str) -> bool:
     """Whether a bullet may carry `key` without quotes, as the name of a parameter."""
     found = _KEY.fullmatch(f"{key}:")
-    return (
-        found is not None
-        and found[1] == key == key.strip()
-        and not key.startswith("**")
-        and "\r" not in key
-    )
+    return found is not None and found[1] == key == key.strip() and not key.startswith("**") and "\r" not in key
 
 
 def _is_plain(value: str) -> bool:

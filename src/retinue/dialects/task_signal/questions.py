@@ -24,14 +24,16 @@ _ANSWER: Final = "**Answer**:"
 _QUESTION: Final = re.compile(r"- \[([^\[\]]{1,200})\] (.*)")
 _UNNAMED: Final = re.compile(r"- (.*)")
 _OPTION: Final = re.compile(r"[ ]{2,}- (.*)")
+_WHYS: Final = {
+    "id": "on one line there, without brackets",
+    "text": "on one line there",
+    "kind": "its options decide that there",
+    "options": "each on one line there",
+}
 
 
 def read_body(body: str, *, asks: bool = True) -> tuple[str, tuple[Question, ...] | None]:
-    """The text of the body, and its questions; None when it asks nothing.
-
-    Args:
-        asks: A list of questions may stand there.
-    """
+    """The text of the body, and its questions; None when it asks nothing, or when `asks` says that it cannot."""
     questions: tuple[Question, ...] | None = None
     if asks and _line(body, 0)[0].rstrip() == _QUESTIONS:
         questions, end = _read_questions(body, _line(body, 0)[1])
@@ -80,15 +82,13 @@ def _question(name: str, text: str, options: Sequence[str]) -> Question:
 
 def _written(question: Question, path: str, losses: Losses) -> list[str]:
     """The lines of one question. Read back at once: what does not come back like that is a loss."""
-    name = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
+    short = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
     options = [one_line(option) for option in question.options]
-    lines = [f"- [{name}] {one_line(question.text)}", *(f"  - {option}" for option in options)]
-    read = _question(name, one_line(question.text), options)
-    for field in ("id", "text", "kind"):
-        if getattr(read, field) != getattr(question, field):
-            losses.add(f"{path}/{field}", "on one line there, without brackets" if field != "kind" else "told by its options")
-    if read.options != question.options:
-        losses.add(f"{path}/options", "on one line there")
+    lines = [f"- [{short}] {one_line(question.text)}", *(f"  - {option}" for option in options)]
+    read = _question(short, one_line(question.text), options)
+    for name, why in _WHYS.items():
+        if getattr(read, name) != getattr(question, name):
+            losses.add(f"{path}/{name}", why)
     losses.unsaid(question, "agent", "skill", "parameter", "answer_schema", path=path)
     return lines
 

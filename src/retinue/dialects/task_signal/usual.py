@@ -35,9 +35,9 @@ def agent_in(reference: str) -> tuple[str, int | None] | None:
     return (name, major) if len(name) <= 64 and _NAME.fullmatch(name) else None
 
 
-def description_of(agent: str, instruction: str) -> str:
+def description_of(instruction: str) -> str:
     """A few words for a request that brings no description."""
-    return cut(one_line(instruction), _DESCRIPTION_CHARS) or f"Task for {to_kebab(agent)}"
+    return cut(one_line(instruction), _DESCRIPTION_CHARS) or "Task"
 
 
 def expected_of(path: str | None) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "STATUSES",
     "STATUS_SYNONYMS",
     "SUMMARY_CHARS",
+    "TABLE_STATUSES",
     "THINKING",
     "TITLE_CHARS",
     "Answer",
@@ -56,7 +57,10 @@ STATUSES: Final[dict[Outcome, Status]] = {
     "canceled": "failed",
     "rejected": "failed",
 }
-"""Our outcomes in this format's words (C1). Read back, `failed` is an error: that attempts are used up, we alone know."""
+"""Our outcomes in this format's words (C1). Read back, `failed` is an error: nobody else counts our attempts."""
+
+TABLE_STATUSES: Final = ("done", "complete", "partial", "failed")
+"""What the Status column says: `done` for what is complete (H15)."""
 
 STATUS_SYNONYMS: Final[dict[str, Status]] = {
     "complete": "complete", "completed": "complete", "done": "complete", "success": "complete",

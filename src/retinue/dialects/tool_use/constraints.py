@@ -1,8 +1,8 @@
 """Constraint tokens (A10): those that bound something are limits, all others stay words.
 
 The spec has no grammar for them. Ours: `max_2_minutes`, a number and its unit; also `max_5000_tokens`, `max_0.5_usd`
-and `max_2_retries`. A budget without a unit counts tokens (C23). Of several bounds the tightest is the limit (C21); the
-others stay among the constraints, so that nothing is lost.
+and `max_2_retries`. A budget without a unit counts tokens (C23). Of several bounds the tightest is the limit (C21), of
+equal ones the last; the others stay among the constraints, so that nothing is lost.
 """
 
 import math
@@ -37,7 +37,7 @@ def read_constraints(tokens: list[str], notes: Notes | None = None) -> tuple[tup
     bounds: dict[_Bound, tuple[float, int]] = {}
     for at, token in enumerate(tokens):
         found = _bound(token, at, notes)
-        if found is not None and (found[0] not in bounds or found[1] < bounds[found[0]][0]):
+        if found is not None and (found[0] not in bounds or found[1] <= bounds[found[0]][0]):
             bounds[found[0]] = (found[1], at)
     used = {at for _, at in bounds.values()}
     facts: dict[str, Any] = {name: value for name, (value, _) in bounds.items()}

@@ -22,6 +22,12 @@ class ToolName(NamedTuple):
     major: int | None = None
     skill: str | None = None
 
+    @property
+    def spelled(self) -> str:
+        """The name as we spell it; the skill is in it even where it would go without saying."""
+        agent = write_tool_name(self.agent, major=self.major)
+        return agent if self.skill is None else f"{agent}{_BETWEEN}{self.skill}"
+
 
 def write_tool_name(agent: str, *, major: int | None = None, skill: str | None = None) -> str:
     """The tool's name; `read_tool_name` says what of it comes back.

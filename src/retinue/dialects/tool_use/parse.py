@@ -1,5 +1,6 @@
 """From the requests and answers of spec 000 to the contract."""
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import ValidationError
@@ -9,23 +10,21 @@ from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.model import JsonMapping
-from retinue.contract.names import nearest
 from retinue.contract.question import Question
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.contract.task import Context, OutputWish, Task
 from retinue.dialects.port import NOTHING, Known, Parsed
 from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
-from retinue.errors import InvalidInput, OutputInvalid, ParseError
+from retinue.errors import FaultCode, InvalidInput, OutputInvalid, ParseError
 
 from .constraints import read_constraints
 from .correction import correction_of, mend_error
-from .names import ToolName, read_tool_name, write_tool_name
+from .names import ToolName, read_tool_name
 from .rest import Rest, drop_nulls, numbers
 from .summary import read_summary, sentences_of
-from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, HandOff, Metadata, Payload
+from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, HandOff, Metadata, Payload, Status
 
-__all__ = ["parse_result", "parse_task", "questions_in"]
+__all__ = ["answered", "parse_result", "parse_task"]
 
 
 # Requests
@@ -40,7 +39,8 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
     """
     notes = Notes("tool_use", level)
     value = object_in(text, notes)
-    return _call(value, known, notes) if "input" in value or "name" in value else _hand_off(value, known, notes)
+    handed = not ({"name", "input"} & value.keys()) or bool({"payload", "message_type"} & value.keys())
+    return _hand_off(value, known, notes) if handed else _call(value, known, notes)
 
 
 def _hand_off(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
@@ -51,7 +51,7 @@ def _hand_off(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
         payload = value.get("payload")
         if isinstance(payload, dict):
             drop_nulls(payload, ("context_summary", "constraints", "required_output_format"), notes, path="/payload")
-            rest.take(payload, Payload, notes, path="/payload")
+            rest.take(payload, Payload, notes, section="payload")
         _mend_correction(value, notes)
         if notes.level == "lenient":
             _complete(value, known, notes)
@@ -77,7 +77,8 @@ def _hand_off(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
         source_agent=wire.source_agent,
         extras=rest.extras,
     )
-    return Parsed(task, "handoff", tuple(notes.findings), _again(wire.correction))
+    correction = _again(wire.correction, notes)
+    return Parsed(task, "handoff", tuple(notes.findings), correction)
 
 
 _SENTENCES: Final = 3
@@ -122,21 +123,23 @@ def _call(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
         produced_by="model" if wire.type else None,
         extras=rest.extras,
     )
-    return Parsed(task, "call", tuple(notes.findings), _again(wire.correction))
+    correction = _again(wire.correction, notes)
+    return Parsed(task, "call", tuple(notes.findings), correction)
 
 
 def _mend_correction(value: JsonObject, notes: Notes) -> None:
     correction = value.get("correction")
     if isinstance(correction, dict):
         mend_error(correction, notes, path="/correction")
+        Rest().take(correction, CorrectionObject, notes, section="correction")
 
 
-def _again(wire: CorrectionObject | None) -> Correction | None:
-    """Why a request is made again: there it is the answer that was refused."""
-    return None if wire is None else correction_of(wire, code="output_invalid" if wire.error_type in _REFUSED else None)
-
-
-_REFUSED: Final = frozenset({"validation_error"})
+def _again(wire: CorrectionObject | None, notes: Notes) -> Correction | None:
+    """Why a request is made again. With the request itself it is the answer to it that was refused."""
+    if wire is None:
+        return None
+    code = "output_invalid" if wire.error_type == "validation_error" else CODES[wire.error_type]
+    return correction_of(wire, notes, code=code, path="/correction")
 
 
 def _tool(name: str, path: str, notes: Notes) -> ToolName:
@@ -146,19 +149,15 @@ def _tool(name: str, path: str, notes: Notes) -> ToolName:
         InvalidInput: It is nobody's name.
     """
     found = read_tool_name(name)
-    if found is None or (notes.level == "strict" and not _canonical(name, found)):
+    if found is None or (notes.level == "strict" and name != found.spelled):
         notes.add("name", f"{name[:100]!r} is no name.", path=path, fix=_SNAKE, severity="error")
         refuse(notes, InvalidInput)
-    if not _canonical(name, found):
-        notes.add("name", f"{name[:100]!r} is read as {write_tool_name(*found)!r}.", path=path, fix=_SNAKE)
+    if name != found.spelled:
+        notes.add("name", f"{name[:100]!r} is read as {found.spelled!r}.", path=path, fix=_SNAKE)
     return found
 
 
 _SNAKE: Final = "Use snake_case: small letters, digits and single underscores, as in `code_writer`."
-
-
-def _canonical(name: str, found: ToolName) -> bool:
-    return name in (write_tool_name(*found), f"{write_tool_name(*found[:2])}__{found.skill}")
 
 
 # Answers
@@ -182,27 +181,15 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
 
 
 def _envelope(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
-    rest = Rest()
-    free: list[JsonValue] = []
-
-    def mend(value: JsonObject, notes: Notes) -> None:
-        drop_nulls(value, [key for key in Envelope.model_fields if key != "status"], notes)
-        _mend_metadata(value, notes, rest)
-        _mend_status(value, notes)
-        mend_error(value, notes, owed=_owed(value))
-        if "result" in value and not isinstance(value["result"], dict | list):
-            free.append(value.pop("result"))
-            notes.add("structured", "`result` is not structured.", path="/result", fix="Send an object.")
-        rest.take(value, Envelope, notes)
-
-    wire = read(value, Envelope, notes, refusal=OutputInvalid, mend=mend)
-    _see_it_is_whole(wire, notes, free=bool(free))
+    mended = _Mended()
+    wire = read(value, Envelope, notes, refusal=OutputInvalid, mend=mended)
+    _see_it_is_whole(wire, notes, free=mended.free is not None)
     if notes.wrong:
         refuse(notes, OutputInvalid)
-    data: JsonValue = free[0] if free else wire.result
-    questions = questions_in(data) if wire.status == "partial" else ()
-    if questions and isinstance(data, dict):
-        data = {key: item for key, item in data.items() if key != "questions"} or None
+    data: JsonValue = wire.result if mended.free is None else mended.free
+    data, questions = answered(data, status=wire.status)
+    if wire.max_retries is not None:
+        mended.rest.kept["max_retries"] = wire.max_retries
     measured = wire.metadata
     result = Result(
         task_id=known.task_id,
@@ -211,13 +198,121 @@ def _envelope(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
         lifecycle="input_required" if questions else "ended",
         outcome=None if questions else OUTCOMES[wire.status],
         data=data,
-        fault=_fault(wire),
+        fault=_fault(wire, mended.finer),
         usage=_usage(measured),
         duration_ns=None if measured.execution_time_ms is None else measured.execution_time_ms * 1_000_000,
         retries=wire.retry_count or 0,
         confidence=measured.confidence,
         questions=questions,
         reasoning=wire.reasoning_log,
-        extras=rest.extras,
+        extras=mended.rest.extras,
     )
     return Parsed(result, "envelope", tuple(notes.findings))
+
+
+@dataclass(slots=True)
+class _Mended:
+    """What is borne of an envelope, and what of it the wire model has no place for.
+
+    Attributes:
+        free: A `result` that is not structured.
+        finer: The code that an error type of another spec names.
+    """
+
+    rest: Rest = field(default_factory=Rest)
+    free: JsonValue = None
+    finer: tuple[FaultCode, ...] = ()
+
+    def __call__(self, value: JsonObject, notes: Notes) -> None:
+        drop_nulls(value, [key for key in Envelope.model_fields if key != "status"], notes)
+        self._status(value, notes)
+        self._metadata(value, notes)
+        self.finer = mend_error(value, notes)
+        if "result" in value and not isinstance(value["result"], dict | list):
+            self.free = value.pop("result")
+            notes.add("structured", "`result` is not structured.", path="/result", fix="Send an object.")
+        self.rest.take(value, Envelope, notes)
+
+    def _status(self, value: JsonObject, notes: Notes) -> None:
+        """Words of the other specs for the same (C1); another spelling only when lenient."""
+        word = value.get("status")
+        if not isinstance(word, str) or word in OUTCOMES:
+            return
+        folded = word.strip().casefold() if notes.level == "lenient" else word
+        meant = folded if folded in OUTCOMES else _OTHER_STATUSES.get(folded)
+        if meant is not None:
+            value["status"] = meant
+            fix = f"Use one of: {', '.join(OUTCOMES)}."
+            notes.add("status", f"{word[:100]!r} is read as `{meant}`.", path="/status", fix=fix)
+
+    def _metadata(self, value: JsonObject, notes: Notes) -> None:
+        if "metadata" not in value:
+            value["metadata"] = {}
+            notes.add("metadata", "`metadata` is missing.", fix="Send it, with what was measured.")
+        metadata = value["metadata"]
+        if not isinstance(metadata, dict):
+            return
+        drop_nulls(metadata, Metadata.model_fields, notes, path="/metadata")
+        if notes.level == "lenient":
+            numbers(metadata, ("execution_time_ms", "tokens_used", "confidence"), notes, path="/metadata")
+        took = metadata.get("execution_time_ms")
+        if isinstance(took, float) and took >= 0:
+            metadata["execution_time_ms"] = round(took)
+            path = "/metadata/execution_time_ms"
+            notes.add("milliseconds", f"{took} is no whole number.", path=path, fix="Round it.")
+        self.rest.take(metadata, Metadata, notes, section="metadata")
+
+
+_OTHER_STATUSES: Final[dict[str, Status]] = {
+    "complete": "success",
+    "completed": "success",
+    "done": "success",
+    "canceled": "error",
+    "rejected": "error",
+}
+
+
+def _see_it_is_whole(wire: Envelope, notes: Notes, *, free: bool) -> None:
+    """What one key asks of the others."""
+    strict, lenient = notes.level == "strict", notes.level == "lenient"
+    ended_well = wire.status in {"success", "partial"}
+    if ended_well and wire.result is None and not free:
+        severity = "warning" if lenient else "error"
+        fix = "Send the findings as an object."
+        notes.add("result", f"`{wire.status}` without a `result`.", path="/result", fix=fix, severity=severity)
+    said = [key for key in CorrectionObject.model_fields if getattr(wire, key) is not None]
+    owed = [key for key, each in CorrectionObject.model_fields.items() if each.is_required() and key not in said]
+    for key in owed if said else ():
+        severity = "error" if strict or (key == "message" and not lenient) else "warning"
+        fix = "Say what failed, and what to do about it."
+        notes.add("error", f"The error has no `{key}`.", path=f"/{key}", fix=fix, severity=severity)
+    if said and wire.status == "success":
+        message = "It says `success`, and an error."
+        fix = "Say `partial` or `error`, or leave the error out."
+        notes.add("error", message, path="/status", fix=fix, severity="error" if strict else "warning")
+
+
+def _fault(wire: Envelope, finer: tuple[FaultCode, ...]) -> Fault | None:
+    if wire.message is None and wire.error_type is None:
+        return None
+    code = finer[0] if finer else CODES[wire.error_type or "runtime_error"]
+    return Fault(code=code, message=wire.message or "", hint=wire.correction_hint or "")
+
+
+def _usage(measured: Metadata) -> Usage | None:
+    if measured.tokens_used is None and measured.model_used is None:
+        return None
+    return Usage(tokens_in=measured.tokens_used, model=measured.model_used)
+
+
+def answered(result: JsonValue, *, status: str) -> tuple[JsonValue, tuple[Question, ...]]:
+    """The data of a `result`, and what it asks: a partial one may hold `questions`, each with `id` and `text` (C1)."""
+    asked = result.get("questions") if isinstance(result, dict) and status == "partial" else None
+    try:
+        each = asked if isinstance(asked, list) else []
+        questions = tuple(Question.model_validate_json(json.dumps(question)) for question in each)
+    except (ValidationError, InvalidInput):
+        questions = ()
+    if not questions or not isinstance(result, dict):
+        return result, ()
+    return {key: value for key, value in result.items() if key != "questions"} or None, questions

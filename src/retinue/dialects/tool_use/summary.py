@@ -20,10 +20,8 @@ def read_summary(text: str) -> tuple[str, str]:
     if text.startswith(_WHAT):
         what, _, why = text.removeprefix(_WHAT).partition(f"\n{_WHY}")
         return what, why
-    last = None
-    for last in _ENDS.finditer(text):
-        pass
-    return (text[: last.start()], text[last.end() :]) if last else (text, "")
+    ends = [(found.start(), found.end()) for found in _ENDS.finditer(text)]
+    return (text[: ends[-1][0]], text[ends[-1][1] :]) if ends else (text, "")
 
 
 def write_summary(what: str, why: str) -> str:

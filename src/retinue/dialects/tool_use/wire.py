@@ -5,7 +5,8 @@ Keys that the spec does not show are refused here. Below strict the reader takes
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from retinue.contract.result import Outcome
 from retinue.errors import FaultCode
@@ -71,6 +72,13 @@ STYLES: Final = frozenset({"summary", "detailed_report", "bullet_points"})
 
 class _Wire(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise PydanticCustomError("null", "Leave the key out instead of saying null")
+        return value
 
 
 _Natural = Annotated[int, Field(ge=0)]

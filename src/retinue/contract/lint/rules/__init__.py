@@ -14,15 +14,16 @@ from .compatibility import COMPATIBILITY
 from .definition import DEFINITION
 from .input import INPUT
 from .load import LOAD
+from .message import MESSAGE
 from .rule import Rule
 from .skill import SKILL
 
 __all__ = ["RULES", "Rule", "found", "rule"]
 
 RULES: Final[Mapping[str, Rule]] = {
-    rule.id: rule for rule in (*LOAD, *DEFINITION, *INPUT, *SKILL, *ACROSS, *COMPATIBILITY)
+    rule.id: rule for rule in (*LOAD, *DEFINITION, *INPUT, *SKILL, *ACROSS, *COMPATIBILITY, *MESSAGE)
 }
-"""All rules by id. `schema` stands for every `schema/<keyword>`, `discovery` for every `discovery/<word>`."""
+"""All rules by id. One without a slash stands for a family: `schema` for every `schema/<keyword>`."""
 
 
 def rule(finding: str) -> Rule | None:

@@ -1,0 +1,278 @@
+"""The contract that a family of agents shares (spec 003): who follows it, shows it, repeats it, and in which version.
+
+An agent follows it when it says so, or when most agents beside it do; of all others nothing is asked.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final, cast
+
+from retinue.contract import json
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.lint.rules import found
+from retinue.contract.version import Version
+from retinue.dialects.markdown_json.parse import parse_result
+from retinue.dialects.port import Known
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
+
+from .outline import Fence
+from .texts import Text
+
+__all__ = ["Envelope", "envelopes_in", "judge_contract"]
+
+_LINE: Final = re.compile(r"\*\*Contract(?::\*\*|\*\*:)")
+_CITED: Final = re.compile(r"\b(?:[A-Za-z0-9_]+[-_])?AGENT[-_]?CONTRACT\b", re.IGNORECASE)
+_TITLE: Final = re.compile(r"(?:shared )?agent contract\b", re.IGNORECASE)
+_OWN_VERSION: Final = re.compile(r"\*\*Version(?::\*\*|\*\*:)[ \t]*[`v]*([0-9]+(?:\.[0-9]+){1,2})\b", re.IGNORECASE)
+_CITED_VERSION: Final = re.compile(r"\bv(?:ersion)?\.?[ \t]*([0-9]+(?:\.[0-9]+){1,2})\b", re.IGNORECASE)
+_ERRORS: Final = re.compile(
+    r"(?:[0-9.]+\s+)?(?:standard |common )?(?:error handling|error types|error responses?|"
+    r"error format|handling errors|errors)"
+    r"(?: (?:strategy|rules|requirements)| (?:and|&) .*)?:?",
+    re.IGNORECASE,
+)
+_HEADER: Final = 40
+"""Lines in which the header of a file ends, heading or not."""
+_REFERS: Final = 3
+"""Lines that a section may have beside its reference to the contract without repeating it."""
+
+_STATUSES: Final = ("success", "partial", "error")
+_STATUS: Final = re.compile(r'^[ \t]{0,4}"status"\s*:\s*"(success|partial|error)"', re.MULTILINE)
+_MEMBER: Final = re.compile(r'^[ \t]{0,4}"(?:agent|result|error_type|warnings)"\s*:', re.MULTILINE)
+_VERSION: Final = re.compile(r'^[ \t]{0,4}"version"\s*:\s*"([0-9]+(?:\.[0-9]+){1,2})"', re.MULTILINE)
+_OPERATION: Final = re.compile(r'^[ \t]{0,4}"operation"\s*:\s*"([A-Za-z][\w-]*)"', re.MULTILINE)
+_JSON: Final = frozenset({"", "json", "json5", "jsonc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An example answer.
+
+    Attributes:
+        value: What it says; None when it is cut short and no JSON.
+        problem: Then, why, with the place in the block.
+    """
+
+    fence: Fence
+    status: str
+    value: Mapping[str, Any] | None
+    problem: ParseError | None = None
+
+    @property
+    def operation(self) -> re.Match[str] | None:
+        """Where in the block it says its operation, group 1 being that."""
+        return None if self.status == "error" else _OPERATION.search(self.fence.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Citation:
+    """A version of the contract, where it is said."""
+
+    version: str
+    text: Text
+    line: int
+    column: int
+
+
+def envelopes_in(text: Text) -> tuple[Envelope, ...]:
+    """The example answers in a text, whole and cut short."""
+    return tuple(envelope for fence in text.outline.fences if (envelope := _envelope(fence)))
+
+
+def judge_contract(texts: Sequence[Text]) -> Iterator[Finding]:
+    """Everything to say about the shared contract in a tree (K27, K28)."""
+    envelopes = {text.name: envelopes_in(text) for text in texts}
+    agents = [text for text in texts if text.agent is not None]
+    lines = {text.name: _contract_line(text) for text in agents}
+    sizes = Counter(text.folder for text in agents)
+    saying = Counter(text.folder for text in agents if lines[text.name])
+    for text in agents:
+        family = saying[text.folder] >= 2 and saying[text.folder] * 2 >= sizes[text.folder]
+        yield from _judge_agent(text, lines[text.name], envelopes[text.name], family=family)
+    yield from _judge_versions(texts, envelopes)
+
+
+# One agent.
+
+
+def _contract_line(text: Text) -> int | None:
+    """The line of the header that names the contract."""
+    outline = text.outline
+    for number in range(outline.body, min(_header_end(text), outline.body + _HEADER) + 1):
+        line = outline.lines[number - 1]
+        if _LINE.search(line) and (_CITED.search(line) or "](" in line):
+            return number
+    return None
+
+
+def _header_end(text: Text) -> int:
+    second = next((section.line - 1 for section in text.outline.sections if section.level >= 2), None)
+    return len(text.outline.lines) if second is None else second
+
+
+def _judge_agent(text: Text, line: int | None, envelopes: tuple[Envelope, ...], *, family: bool) -> Iterator[Finding]:
+    cited = next((number for number, said in text.outline.prose() if _CITED.search(said)), None)
+    if line is None and (cited or family):
+        severity: Severity = "error" if cited else "warning"
+        why = f"Line {cited} cites it." if cited else "The agents beside it do."
+        message = f"The header of `{text.agent}` does not say which contract it follows. {why}"
+        fix = "Add **Contract:** This agent follows [AGENT_CONTRACT.md](AGENT_CONTRACT.md)"
+        yield _at(text, "contract/line", message, fix, line=text.outline.body, severity=severity)
+    if line is None and not cited:
+        return
+    shown = {envelope.status for envelope in envelopes}
+    missing = [status for status in _STATUSES if status not in shown]
+    if missing:
+        message = f"`{text.agent}` shows no example of {_listed(missing)}."
+        fix = "Add one answer of each kind, as JSON in a code block."
+        yield _at(text, "contract/examples", message, fix, line=line or cited or 1)
+    for envelope in envelopes:
+        yield from _judge_example(text, envelope)
+    yield from _own_errors(text)
+
+
+def _judge_example(text: Text, envelope: Envelope) -> Iterator[Finding]:
+    """What the contract has against an example."""
+    if envelope.value is None:
+        line, column = _inside(envelope.fence, envelope.problem)
+        message = f"The example of `{envelope.status}` is cut short or marked up: it is no JSON."
+        fix = "Write it out, or say in prose what is left out."
+        yield _at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
+        return
+    try:
+        parse_result(envelope.fence.text, known=Known(agent=text.agent or ""), level="standard")
+    except OutputInvalid as error:
+        places = json.places(envelope.fence.text)
+        for each in cast("list[dict[str, Any]]", error.detail.get("findings", [])):
+            wrong = Finding.model_validate(each)
+            if wrong.severity != "error" or wrong.rule.endswith("/version"):
+                continue  # which version is the right one, the tree says
+            line, column = places.get(wrong.path) or _nearest_place(places, wrong.path)
+            place = envelope.fence.line + line - 1, envelope.fence.column + column - 1
+            message = f"The example of `{envelope.status}` breaks the contract: {wrong.message}"
+            yield found(
+                "contract/example", wrong.path, message, wrong.fix, file=text.name, line=place[0], column=place[1]
+            )
+
+
+def _nearest_place(places: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int]:
+    while path and path not in places:
+        path = path.rpartition("/")[0]
+    return places.get(path, (1, 1))
+
+
+def _own_errors(text: Text) -> Iterator[Finding]:
+    for section in text.outline.sections:
+        if section.level and _ERRORS.fullmatch(section.heading):
+            said = [line for line in text.outline.text_of(section, whole=True).split("\n") if line.strip()]
+            if len(said) > _REFERS and not any(_CITED.search(line) for line in said):
+                message = f"The section “{section.heading}” handles errors, which the contract does for all."
+                fix = "Refer to the contract, and keep only what is this agent's own."
+                yield _at(text, "contract/own-errors", message, fix, line=section.line)
+
+
+# Versions.
+
+
+def _judge_versions(texts: Sequence[Text], envelopes: Mapping[str, tuple[Envelope, ...]]) -> Iterator[Finding]:
+    contracts = {text.name: version for text in texts if (version := _contract_version(text))}
+    citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
+    most = _most_cited(citations)
+    for citation in citations:
+        source = _contract_for(citation.text, contracts)
+        wanted = contracts[source].version if source else most
+        if wanted is None or Version.parse(citation.version) == Version.parse(wanted):
+            continue
+        where = source or "most of the tree"
+        message = f"It speaks version {citation.version} of the contract; {where} says {wanted}."
+        fix = f"Bring it to {wanted}, or the contract back."
+        yield _at(citation.text, "contract/version", message, fix, line=citation.line, column=citation.column)
+
+
+def _contract_version(text: Text) -> _Citation | None:
+    """The version that a text gives itself, when it is a contract."""
+    titles = (section.heading for section in text.outline.sections[:3])
+    if text.agent is not None or text.file.kind != "text":
+        return None
+    if not (_CITED.search(text.file.path.stem) or any(_TITLE.match(title) for title in titles)):
+        return None
+    for number, line in enumerate(text.outline.lines[:_HEADER], start=1):
+        said = _OWN_VERSION.search(line)
+        if said and _is_version(said[1]):
+            return _Citation(said[1], text, number, said.start(1) + 1)
+    return None
+
+
+def _citations(text: Text, envelopes: tuple[Envelope, ...]) -> Iterator[_Citation]:
+    """Each place where a text says which version of the contract it speaks."""
+    for envelope in envelopes:
+        said = _VERSION.search(envelope.fence.text)
+        if said and _is_version(said[1]):
+            line, column = envelope.fence.place(said.start(1))
+            yield _Citation(said[1], text, line, column)
+    for number, line in text.outline.prose():
+        cited = _CITED.search(line)
+        said = _CITED_VERSION.search(line, cited.end()) if cited else None
+        if said and _is_version(said[1]):
+            yield _Citation(said[1], text, number, said.start(1) + 1)
+
+
+def _contract_for(text: Text, contracts: Mapping[str, _Citation]) -> str | None:
+    """The contract nearest to a text in the tree."""
+    own = text.name.split("/")
+
+    def nearness(name: str) -> tuple[int, int]:
+        shared = zip(own, name.split("/"), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], shared)), -len(name)
+
+    return max(contracts, key=nearness, default=None)
+
+
+def _most_cited(citations: Iterable[_Citation]) -> str | None:
+    """The version that most places speak; the newest of several."""
+    counts = Counter(str(Version.parse(each.version)) for each in citations)
+    return max(counts, key=lambda version: (counts[version], Version.parse(version)), default=None)
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version.parse(text)
+    except InvalidInput:
+        return False
+    return True
+
+
+# Examples.
+
+
+def _envelope(fence: Fence) -> Envelope | None:
+    if fence.kind not in _JSON or '"status"' not in fence.text:
+        return None
+    try:
+        value = json.loads(fence.text)
+    except ParseError as error:
+        said = _STATUS.search(fence.text)
+        return Envelope(fence, said[1], None, error) if said and _MEMBER.search(fence.text) else None
+    if not isinstance(value, dict) or not {"agent", "result", "error_type"} & value.keys():
+        return None
+    status = value.get("status")
+    return Envelope(fence, status, value) if isinstance(status, str) and status in _STATUSES else None
+
+
+def _inside(fence: Fence, problem: ParseError | None) -> tuple[int, int]:
+    detail = problem.detail if problem else {}
+    return fence.line + int(detail.get("line", 1)) - 1, fence.column + int(detail.get("column", 1)) - 1
+
+
+def _listed(words: Sequence[str]) -> str:
+    quoted = [f"`{word}`" for word in words]
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+
+
+def _at(
+    text: Text, rule: str, message: str, fix: str, *, line: int, column: int = 1, severity: Severity | None = None
+) -> Finding:
+    return found(rule, "", message, fix, file=text.name, line=line, column=column, severity=severity)

@@ -1,0 +1,89 @@
+"""`retinue explain`: what a rule asks for, why, and what it looks like."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.options import json_option
+
+if TYPE_CHECKING:
+    from retinue.contract.lint import Rule
+
+__all__ = ["command"]
+
+
+@click.command("explain")
+@click.argument("name", metavar="RULE", required=False)
+@json_option
+def command(*, name: str | None, as_json: bool) -> int:
+    """Say what a rule of `retinue lint` asks for, and why; without RULE, list them all."""
+    from dataclasses import asdict
+
+    from retinue.cli.output import echo, echo_json
+    from retinue.contract.lint import RULES
+
+    if name is None:
+        if as_json:
+            echo_json([asdict(each) for each in RULES.values()])
+        else:
+            echo(_listed())
+        return Exit.OK
+    known = _rule(name)
+    if as_json:
+        echo_json(asdict(known))
+    else:
+        echo(_told(known))
+    return Exit.OK
+
+
+def _rule(name: str) -> "Rule":
+    """The rule called `name`, or that stands for it.
+
+    Raises:
+        UnknownName: There is none; the nearest are suggested.
+    """
+    from retinue.contract.lint import RULES, rule
+    from retinue.contract.names import nearest
+    from retinue.errors import UnknownName
+
+    known = rule(name.strip())
+    if known is not None:
+        return known
+    # People know the last word of a rule better than its family.
+    word = name.strip().rpartition("/")[2]
+    same = [each for each in RULES if word and each.rpartition("/")[2] == word]
+    near = tuple(dict.fromkeys((*same, *nearest(name, RULES))))
+    hint = f"Did you mean `{near[0]}`?" if near else "`retinue explain` lists all rules."
+    raise UnknownName(f"There is no rule {name[:80]!r}.", hint=hint, suggestions=near)
+
+
+def _listed() -> str:
+    """All rules, one a line, by family."""
+    from retinue.contract.lint import RULES
+
+    width = max(map(len, RULES))
+    lines: list[str] = []
+    family = ""
+    for each in RULES.values():
+        if lines and each.id.partition("/")[0] != family:
+            lines.append("")
+        family = each.id.partition("/")[0]
+        lines.append(f"{click.style(f'{each.id:<{width}}', bold=True)}  {_severity(each)}  {each.title}")
+    return "\n".join(lines)
+
+
+def _told(known: "Rule") -> str:
+    """One rule in full."""
+    parts = [f"{click.style(known.id, bold=True)}  {_severity(known).rstrip()}", known.title, known.why]
+    for head, example in (("wrong", known.wrong), ("right", known.right)):
+        if example:
+            parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
+    if known.rows:
+        parts.append(f"From requirement {', '.join(known.rows)}.")
+    return "\n\n".join(parts)
+
+
+def _severity(known: "Rule") -> str:
+    colours = {"error": "red", "warning": "yellow", "info": "blue"}
+    return click.style(f"{known.severity:<7}", fg=colours[known.severity])

@@ -1,0 +1,34 @@
+"""What is asked of a message: one rule for each wire format, whose ids go on after the slash."""
+
+from typing import Final
+
+from .rule import Rule
+
+__all__ = ["MESSAGE"]
+
+
+def _of(dialect: str, what: str, rows: tuple[str, ...], wrong: str, right: str) -> Rule:
+    return Rule(
+        dialect,
+        "error",
+        f"A message of `{dialect}` is {what}.",
+        "Whoever reads it otherwise guesses, and two readers guess differently.",
+        rows,
+        wrong=wrong,
+        right=right,
+    )
+
+
+MESSAGE: Final = (
+    _of("tool_use", "a call, a hand-off or a return envelope of spec 000", ("A7", "A11", "A12"),
+        '{"status": "done", "result": "It is sunny."}', '{"status": "success", "result": {"sky": "clear"}, …}'),
+    _of("run_agent", "what a `run_agent` function of spec 001 takes or gives", ("B1", "B4", "B5"),
+        '{"content": "…"}', '{"content": "…", "response_time_secs": 0.2, "traces": []}'),
+    _of("task_signal", "a Task block or an answer with its signals first, as spec 002 has them", ("H1", "H6", "H16"),
+        "I have CREATED: /tmp/report.md", "CREATED: /tmp/report.md"),
+    _of("markdown_json", "an input block or one of the three envelopes of spec 003", ("K2", "K3", "K4", "K6"),
+        '{"status": "success", "result": {}}',
+        '{"status": "success", "agent": "scanner", "version": "1.0", "operation": "scan", "result": {}, …}'),
+    _of("agent_http", "a body that spec 004 sends or answers", ("P1", "P3", "P5"),
+        '{"task": "…"}', '{"id": "t1", "status": {"state": "completed", …}, …}'),
+)  # fmt: skip

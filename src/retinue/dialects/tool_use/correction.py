@@ -1,0 +1,124 @@
+"""The correction object (A12): what failed, and how to do better. Also the error keys of an envelope are read here."""
+
+from typing import Final, cast
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.finding import Level
+from retinue.contract.json import JsonObject
+from retinue.contract.model import JsonMapping
+from retinue.dialects.port import Parsed, Rendered
+from retinue.dialects.reading import Notes, object_in, read, refuse
+from retinue.dialects.writing import Losses
+from retinue.errors import FaultCode, InvalidInput
+
+from .rest import Rest, drop_nulls, numbers
+from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
+
+__all__ = ["MAX_RETRIES", "correction_of", "mend_error", "parse_correction", "render_correction", "write_correction"]
+
+MAX_RETRIES: Final = 2
+"""Of the spec's loop; written where the correction itself sets none."""
+
+
+def parse_correction(text: str | bytes, *, level: Level = "standard") -> Parsed[Correction]:
+    """Read a correction object.
+
+    A `validation_error` alone is about a request, as in the spec's sample; what refuses an answer comes with the
+    request that is made again.
+
+    Raises:
+        ParseError: The text is no single JSON object.
+        InvalidInput: It holds no correction.
+    """
+    notes = Notes("tool_use", level)
+    rest, finer = Rest(), list[FaultCode]()
+
+    def mend(value: JsonObject, notes: Notes) -> None:
+        finer.extend(mend_error(value, notes))
+        if notes.level == "lenient":
+            _complete(value, notes)
+        rest.take(value, CorrectionObject, notes)
+
+    wire = read(object_in(text, notes), CorrectionObject, notes, refusal=InvalidInput, mend=mend)
+    correction = correction_of(wire, notes, code=finer[0] if finer else CODES[wire.error_type])
+    return Parsed(correction, "correction", tuple(notes.findings))
+
+
+def render_correction(correction: Correction) -> Rendered:
+    """Write a correction object."""
+    losses = Losses("tool_use")
+    wire = write_correction(correction)
+    if CODES[cast("ErrorType", wire["error_type"])] != correction.code:
+        losses.add("/code", f"{wire['error_type']!r} stands for several there")
+    if correction.max_retries is None:
+        losses.add("/max_retries", "the format owes a number")
+    losses.unsaid(correction, "findings", "previous", "said")
+    return Rendered(json.dumps(wire), "correction", tuple(losses.found))
+
+
+def write_correction(correction: Correction) -> JsonMapping:
+    """The object, with all five keys."""
+    return {
+        "error_type": ERROR_TYPES[correction.code],
+        "message": correction.message,
+        "correction_hint": correction.hint,
+        "retry_count": correction.retry_count,
+        "max_retries": MAX_RETRIES if correction.max_retries is None else correction.max_retries,
+    }
+
+
+def correction_of(wire: CorrectionObject, notes: Notes, *, code: FaultCode, path: str = "") -> Correction:
+    """The noun. Retries count from 1; who counts from 0 is borne unless strict.
+
+    Raises:
+        InvalidInput: A strict reader was given retry 0.
+    """
+    if wire.retry_count == 0:
+        severity = "error" if notes.level == "strict" else "warning"
+        fix = "Count the first retry as 1."
+        notes.add("retry-count", "`retry_count` is 0.", path=f"{path}/retry_count", fix=fix, severity=severity)
+        if notes.wrong:
+            refuse(notes, InvalidInput)
+    return Correction(
+        code=code,
+        message=wire.message,
+        hint=wire.correction_hint,
+        retry_count=wire.retry_count or 1,
+        max_retries=wire.max_retries,
+    )
+
+
+def mend_error(value: JsonObject, notes: Notes, *, path: str = "") -> tuple[FaultCode, ...]:
+    """Mend the keys of an error in `value`.
+
+    Returns:
+        The finer code that an error type of another spec names, if there is one (C2).
+    """
+    drop_nulls(value, CorrectionObject.model_fields, notes, path=path)
+    if notes.level == "lenient":
+        numbers(value, ("retry_count", "max_retries"), notes, path=path)
+    word = value.get("error_type")
+    if not isinstance(word, str) or word in CODES:
+        return ()
+    folded = word.strip().casefold()
+    code = _OTHER_WORDS.get(folded, "internal_error")
+    value["error_type"] = folded if folded in CODES else ERROR_TYPES[code]
+    message = f"{word[:100]!r} is no error type of this format; it is read as `{value['error_type']}`."
+    notes.add("error-type", message, path=f"{path}/error_type", fix=f"Use one of: {', '.join(CODES)}.")
+    return () if folded in CODES else (code,)
+
+
+_OTHER_WORDS: Final[dict[str, FaultCode]] = {
+    **{code: code for code in ERROR_TYPES},
+    "file_not_found": "missing_file",
+    "validation": "output_invalid",
+}
+"""What the other specs call their errors, in small letters."""
+
+
+def _complete(value: JsonObject, notes: Notes) -> None:
+    for key, word in (("error_type", "runtime_error"), ("correction_hint", ""), ("retry_count", 1)):
+        if key not in value:
+            value[key] = word
+            notes.add("missing", f"`{key}` is missing; {word!r} was taken.", fix=f"Send `{key}`.")

@@ -1,0 +1,263 @@
+"""From the contract to the requests and answers of spec 000."""
+
+from typing import Final, cast
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.fault import Fault
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result, Usage
+from retinue.contract.task import Context, Limits, Task
+from retinue.dialects.port import NOTHING, Rendered
+from retinue.dialects.writing import NO_WORD, Losses, form_of
+
+from .constraints import read_constraints, write_constraints
+from .correction import write_correction
+from .names import ToolName, read_tool_name, write_tool_name
+from .parse import answered
+from .rest import give_back
+from .summary import read_summary, write_summary
+from .wire import CODES, ERROR_TYPES, OUTCOMES, STATUSES, STYLES, Call, Envelope, HandOff, Metadata, Payload, Status
+
+__all__ = ["FORMS", "render_result", "render_retry", "render_task"]
+
+FORMS: Final = ("handoff", "call")
+
+
+# Requests
+
+
+def render_task(task: Task, *, form: str | None = None) -> Rendered:
+    """Write a request: a hand-off, which has only an instruction, or a call, which has only parameters.
+
+    Unless a form is wanted, a task with parameters is a call. The history stays with whoever hands on (A9).
+
+    Raises:
+        InvalidInput: There is no such form, or something in it is no JSON.
+    """
+    return _render(task, form, None)
+
+
+def render_retry(task: Task, correction: Correction) -> Rendered:
+    """Write the request again, with the correction object beside its other keys (A12, A13).
+
+    Raises:
+        InvalidInput: Something in it is no JSON.
+    """
+    return _render(task, None, correction)
+
+
+def _render(task: Task, form: str | None, correction: Correction | None) -> Rendered:
+    losses = Losses("tool_use")
+    named = form_of(form or ("call" if task.parameters else None), FORMS, "tool_use")
+    message = _call(task, losses) if named == "call" else _hand_off(task, losses)
+    if correction is not None:
+        message["correction"] = write_correction(correction)
+    losses.unsaid(task, *_UNSAID)
+    return Rendered(json.dumps(message), named, tuple(losses.found))
+
+
+_UNSAID: Final = ("target", "untyped", "parent", "depth", "model", "thinking", "idempotency_key")
+
+
+def _hand_off(task: Task, losses: Losses) -> JsonMapping:
+    context = task.context
+    message: JsonMapping = {
+        "source_agent": task.source_agent,
+        "target_agent": _tool_name(task, losses),
+        "message_type": "task_delegation",
+        "payload": {
+            "task_id": task.id,
+            "instruction": task.instruction,
+            "context_summary": _summary(context, losses),
+            "constraints": _constraints(context.constraints, task.limits, losses),
+            "required_output_format": _format(task, losses),
+        },
+    }
+    if task.source_agent is None:
+        del message["source_agent"]
+    if message["payload"]["required_output_format"] is None:
+        del message["payload"]["required_output_format"]
+    losses.unsaid(task, "parameters", why="a hand-off carries an instruction only")
+    losses.unsaid(task, "produced_by")
+    losses.unsaid(context, "history", path="/context", why="the history stays with the one who hands on")
+    losses.unsaid(context, "memory", "inputs", path="/context")
+    give_back(message, task.extras, losses, reserved=HandOff.model_fields, sections={"payload": Payload})
+    return message
+
+
+def _call(task: Task, losses: Losses) -> JsonMapping:
+    message: JsonMapping = {
+        "type": "tool_use",
+        "id": task.id,
+        "name": _tool_name(task, losses),
+        "input": task.parameters,
+    }
+    losses.unsaid(task, "instruction", "context", "limits", "output", "source_agent", why="a call has parameters only")
+    if task.produced_by != "model":
+        losses.add("/produced_by", "a call is what a model writes")
+    give_back(message, task.extras, losses, reserved={*Call.model_fields, *HandOff.model_fields})
+    return message
+
+
+def _tool_name(task: Task, losses: Losses) -> str:
+    name = write_tool_name(task.agent, major=task.major, skill=task.skill)
+    read = read_tool_name(name) or ToolName(task.agent)
+    for field, mine, theirs in zip(read._fields, (task.agent, task.major, task.skill), read, strict=True):
+        if mine != theirs:
+            losses.add(f"/{field}", f"{name!r} reads otherwise, or says nothing of it")
+    return name
+
+
+def _summary(context: Context, losses: Losses) -> str:
+    text = write_summary(context.what, context.why)
+    what, why = read_summary(text)
+    if what != context.what:
+        losses.add("/context/what", "it reads as its own label")
+    if why != context.why:
+        losses.add("/context/why", "it reads as its own label")
+    return text
+
+
+def _constraints(constraints: tuple[str, ...], limits: Limits, losses: Losses) -> list[str]:
+    tokens = write_constraints(constraints, limits)
+    words, bounds = read_constraints(tokens)
+    if words != constraints:
+        losses.add("/context/constraints", "one of them reads as a limit")
+    for name in Limits.model_fields:
+        if getattr(bounds, name) != getattr(limits, name):
+            losses.add(f"/limits/{name}", NO_WORD if name == "deadline_ns" else "a constraint reads as tighter")
+    return tokens
+
+
+def _format(task: Task, losses: Losses) -> str | None:
+    """One field for two things (C22): the transport format goes first."""
+    wish = task.output
+    losses.unsaid(wish, "path", "answer_schema", path="/output")
+    if wish.transport is None:
+        if wish.style in STYLES:
+            return wish.style
+        losses.unsaid(wish, "style", path="/output", why="the format lists the styles it has")
+        return None
+    if wish.transport in STYLES:
+        losses.add("/output/transport", "it reads as a style")
+        if wish.style != wish.transport:
+            losses.add("/output/style", "it reads as a style")
+    else:
+        losses.unsaid(wish, "style", path="/output", why="there is one field for it and the transport format")
+    return wish.transport
+
+
+# Answers
+
+
+def render_result(result: Result, *, form: str | None = None) -> Rendered:
+    """Write a return envelope. It carries structured data only; an answer that is nothing but text stands in an object.
+
+    The agent's reasoning is never written (C9).
+
+    Raises:
+        InvalidInput: There is no such form, or something in it is no JSON.
+    """
+    named = form_of(form, ("envelope",), "tool_use")
+    losses = Losses("tool_use")
+    status = _status(result)
+    envelope: JsonMapping = {"status": status, "result": _answer(result, status, losses)}
+    if envelope["result"] is None:
+        del envelope["result"]
+    envelope["metadata"] = _metadata(result, losses)
+    fails = status != "success" and result.fault is not None
+    if fails and result.fault is not None:
+        envelope.update(_error(result.fault, result.retries, losses))
+    else:
+        losses.unsaid(result, "fault", "retries", why="only a failure says so")
+    _count_unsaid(result, losses)
+    reserved = Envelope.model_fields.keys() - ({"max_retries"} if fails else set())
+    give_back(envelope, result.extras, losses, reserved=reserved, sections={"metadata": Metadata})
+    return Rendered(json.dumps(envelope), named, tuple(losses.found))
+
+
+def _status(result: Result) -> Status:
+    """The word of the table (C1); what has not ended is less than whole."""
+    if result.lifecycle != "ended":
+        return "partial"
+    if result.outcome is None:
+        return "success" if result.fault is None else "error"
+    return STATUSES[result.outcome]
+
+
+def _answer(result: Result, status: Status, losses: Losses) -> JsonValue:
+    """The `result`, and all that will be read of it otherwise."""
+    body = _structured(result, status)
+    if result.lifecycle == "input_required" and result.questions:
+        rest: JsonObject = body if isinstance(body, dict) else {} if body is None else {"content": body}
+        asked: list[JsonValue] = [question.to_json() for question in result.questions]
+        body = rest | {"questions": cast("JsonValue", asked)}
+    data, questions = answered(body, status=status)
+    lifecycle, outcome = ("input_required", None) if questions else ("ended", OUTCOMES[status])
+    if lifecycle != result.lifecycle:
+        losses.add("/lifecycle", f"it reads as {lifecycle!r}")
+    if outcome != result.outcome:
+        losses.add("/outcome", f"it reads as {outcome!r}" if outcome else "it reads as a question")
+    if data != result.data:
+        losses.add("/data", _STRUCTURED)
+    if questions != result.questions:
+        losses.add("/questions", "it reads otherwise" if questions else "only a partial answer asks")
+    if result.content:
+        losses.add("/content", _STRUCTURED)
+    return body
+
+
+_STRUCTURED: Final = "the format carries structured data only"
+
+
+def _structured(result: Result, status: Status) -> JsonValue:
+    """The data, in an object if it is none; the text only where there is nothing else, and something is owed (C8)."""
+    data = result.data
+    if isinstance(data, dict | list | tuple):
+        return cast("JsonValue", data)
+    if data is not None:
+        return {"content": data}
+    if status in {"error", "failed"}:
+        return None
+    return {"content": result.content} if result.content else {}
+
+
+def _metadata(result: Result, losses: Losses) -> JsonMapping:
+    """What was measured; what was not is left out."""
+    usage = result.usage or Usage()
+    counts = [count for count in (usage.tokens_in, usage.tokens_out) if count is not None]
+    facts = {
+        "execution_time_ms": None if result.duration_ns is None else (result.duration_ns + 500_000) // 1_000_000,
+        "tokens_used": sum(counts) if counts else None,
+        "confidence": result.confidence,
+        "model_used": usage.model,
+    }
+    if result.usage is not None and facts["tokens_used"] is None and usage.model is None:
+        losses.add("/usage")
+    else:
+        if facts["tokens_used"] != usage.tokens_in:
+            losses.add("/usage/tokens_in", "tokens in and out are one sum there")
+        losses.unsaid(usage, "tokens_out", path="/usage", why="tokens in and out are one sum there")
+        losses.unsaid(usage, "tokens_cached", "requests", "cost", "counter", path="/usage")
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _error(fault: Fault, retries: int, losses: Losses) -> JsonMapping:
+    word = ERROR_TYPES[fault.code]
+    if CODES[word] != fault.code:
+        losses.add("/fault/code", f"{word!r} stands for several there")
+    losses.unsaid(fault, "suggestions", "path", "retryable", "retry_after_s", "operation", path="/fault")
+    losses.unsaid(fault, "target", "failed_at", "timestamp_ns", "detail", path="/fault")
+    return {"error_type": word, "message": fault.message, "correction_hint": fault.hint, "retry_count": retries}
+
+
+def _count_unsaid(result: Result, losses: Losses) -> None:
+    if result.task_id != NOTHING.task_id:
+        losses.add("/task_id")
+    if result.agent != NOTHING.agent:
+        losses.add("/agent")
+    losses.unsaid(result, "skill", "versions", "artifacts", "warnings", "traces", "attempts", "completeness")
+    losses.unsaid(result, "files_read", "files_written", "native")
+    losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")

@@ -1,0 +1,233 @@
+"""`retinue ask --command`: real programs, good ones and bad ones, asked by somebody at a shell."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from retinue.dialects import DIALECTS
+from tests.agents.programs import ANSWERS, BROKEN, script, telling
+from tests.cli import shell
+from tests.cli.conftest import Give
+
+# An agent that reads the correction and mends itself, and knows nothing of Retinue.
+MENDING = """
+import json, sys
+request = sys.stdin.read()
+answer = {"status": "success", "agent": "my-agent", "version": "1.0", "operation": "my-agent",
+          "metadata": {"execution_time_ms": 3}}
+if "**Correction:**" in request:
+    answer["result"] = {"words": 2}
+print(json.dumps(answer))
+"""
+NEVER = 'import sys\nsys.stdin.read()\nprint(\'{"status": "done", "agent": "my-agent"}\')\n'
+FAILING = """
+import json, sys
+print(json.dumps({
+    "status": "error", "agent": "my-agent", "version": "1.0", "error_type": "missing_file",
+    "message": "STORY-0001.2.3 has no task files.", "context": {"operation": "my-agent", "target": "STORY-0001.2.3"},
+    "partial_results": {"story": {"completeness": 85}},
+    "recovery_suggestions": ["Create TASK-0001.2.3.1.md.", "Ask for the story alone."],
+    "metadata": {"execution_time_ms": 3, "error_timestamp": "2025-10-08T15:30:00Z"}}))
+"""
+
+
+def command(*words: object) -> str:
+    """Words as somebody types them."""
+    return " ".join(f"'{word}'" for word in words)
+
+
+@pytest.fixture
+def agent(folder: Path) -> Path:
+    """A program in the folder in which the user stands."""
+    return script(folder, "import sys\nprint('heard', sys.stdin.read().strip())\n")
+
+
+def test_a_program_answers(retinue: Give, agent: Path) -> None:
+    said = retinue("ask", "--command", "./my-agent --json", "hello there", "-q")
+    assert (said.code, said.out, said.err) == (0, "heard hello there\n", "")
+    assert retinue("ask", "--command", "./my-agent", "hello", "-q").out == "heard hello\n"
+    assert retinue("ask", "--command", "./my-agent", "-", "-q", stdin="piped").out == "heard piped\n"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_program_answers_in_each_dialect(retinue: Give, folder: Path, dialect: str) -> None:
+    program = telling(folder / "agent", ANSWERS[dialect])
+    (folder / "report.md").write_text("# Words\n")
+    said = retinue("ask", "--command", command(*program), "--dialect", dialect, "count", "--json")
+    assert (said.code, said.err) == (0, "")
+    assert said.data["outcome"] == "success"
+    assert said.data["native"] == ANSWERS[dialect]
+    if dialect != "task_signal":
+        assert said.data["data"] == {"words": 2}
+    else:
+        assert said.data["artifacts"][0]["title"] == "Words"
+
+
+@pytest.mark.row("A13", "K24")
+def test_a_program_that_breaks_its_contract_once_mends_itself(retinue: Give, folder: Path) -> None:
+    script(folder, MENDING)
+    said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json")
+    assert (said.code, said.data["data"], said.data["retries"]) == (0, {"words": 2}, 1)
+    assert said.data["attempts"][0]["fault"]["code"] == "output_invalid"
+
+
+@pytest.mark.row("A14", "K26")
+def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: Give, folder: Path) -> None:
+    script(folder, NEVER)
+    said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count")
+    assert (said.code, said.out) == (5, "")
+    assert "error: The message is no `markdown_json` answer" in said.err
+    assert "next: " in said.err
+    assert 'it said:\n  {"status": "done"' in said.err
+    result = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json").data
+    assert (result["outcome"], len(result["attempts"])) == ("failed", 3)
+
+
+@pytest.mark.row("K26", "C25")
+def test_a_failure_shows_its_message_its_recovery_and_its_partial_results(retinue: Give, folder: Path) -> None:
+    script(folder, FAILING)
+    said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "look")
+    assert (said.code, said.out) == (5, "")
+    assert "error: STORY-0001.2.3 has no task files." in said.err
+    assert "next: Create TASK-0001.2.3.1.md." in said.err
+    assert "or: Ask for the story alone." in said.err
+    partial = said.err.partition("partial results, no answer:\n")[2]
+    assert json.loads(partial) == {"story": {"completeness": 85}}
+
+
+@pytest.mark.row("K26")
+def test_a_program_that_says_nothing_has_failed_to_respond(retinue: Give, folder: Path) -> None:
+    script(folder, "raise SystemExit('out of ideas')\n")
+    said = retinue("ask", "--command", "./my-agent", "look")
+    assert said.code == 5
+    assert "`my-agent` ended with status 1: out of ideas" in said.err
+    assert "failed to respond. Ask it again, or do it by hand." in said.err
+    assert "failed to respond" not in retinue("ask", "--command", "./my-agent", "look", "-q").err
+
+
+@pytest.mark.row("C21")
+def test_a_program_that_hangs_is_ended(retinue: Give, folder: Path) -> None:
+    source = "import os, subprocess, time\nchild = subprocess.Popen(['sleep', '1000'])\n"
+    script(folder, f"{source}open('pids', 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(1000)\n")
+    said = retinue("ask", "--command", "./my-agent", "look", "--timeout", "700ms", "--json")
+    assert (said.code, said.data["fault"]["code"]) == (7, "timeout")
+    for pid in (folder / "pids").read_text().split():
+        state = Path(f"/proc/{pid}/stat")
+        assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_program_that_floods_is_refused(retinue: Give, folder: Path) -> None:
+    script(folder, "while True: print('na' * 10_000)\n")
+    said = retinue("ask", "--command", "./my-agent", "look")
+    assert (said.code, said.out) == (5, "")
+    assert "said more than 8,388,608 bytes" in said.err
+
+
+def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path) -> None:
+    script(folder, "import subprocess\nsubprocess.Popen(['sleep', '1000'])\nprint('answer', flush=True)\n")
+    said = retinue("ask", "--command", "./my-agent", "look")
+    assert (said.code, said.out) == (0, "answer\n")
+    assert "ended before what it had started" in said.err
+
+
+def test_a_program_that_is_not_there_is_unreachable(retinue: Give, folder: Path) -> None:
+    said = retinue("ask", "--command", "./gone", "look")
+    assert (said.code, said.out) == (4, "")
+    assert "next: Install it, or name it by its path." in said.err
+
+
+@pytest.mark.row("C44")
+def test_parameters_and_a_skill_are_told_to_the_program(retinue: Give, folder: Path) -> None:
+    program = telling(folder / "agent", ANSWERS["markdown_json"])
+    words = ("--dialect", "markdown_json", "--as", "Counter", "-p", "target=a.md", "-p", "Since=2024")
+    said = retinue("ask", "--command", command(*program), *words, "count-words", "how many", "--json")
+    assert (said.code, said.data["agent"], said.data["skill"]) == (0, "counter", "count_words")
+    asked = (folder / "agent" / "request0.txt").read_text()
+    for line in ("**Agent:** counter", "**Operation:** count-words", "**Target:** a.md", "- Since: 2024", "how many"):
+        assert line in asked
+
+
+def test_only_named_variables_are_seen(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY_OF_TEST", "k")
+    monkeypatch.setenv("SECRET_OF_TEST", "s")
+    script(folder, "import os\nprint(os.environ.get('KEY_OF_TEST'), os.environ.get('SECRET_OF_TEST'))\n")
+    assert retinue("ask", "--command", "./my-agent", "x", "-q", "--env", "KEY_OF_TEST").out == "k None\n"
+
+
+def test_it_runs_where_the_person_stands(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = folder / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    script(below, "import os\nprint(os.path.basename(os.getcwd()))\n")
+    assert retinue("ask", "--command", "./my-agent", "x", "-q").out == "below\n"
+    assert retinue("ask", "--command", "./my-agent", "x", "-q", "--workspace", str(folder)).out == "project\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--dialect", "tool_use", "x"), "--dialect is said of a program. Name it with --command."),
+        (("--as", "x", "--env", "A", "x"), "--as, --env is said of a program."),
+        (("--command", "'", "x"), "is no command"),
+        (("--command", " ", "x"), "The command is empty."),
+        (("--command", "true", "--dialect", "yaml", "x"), "yaml"),
+        (("--command", "true", "--as", "---", "x"), "is no name"),
+        (("--command", "true", "two words", "three words"), "Put the instruction into quotes"),
+        (("--command", "true", "a", "b", "c"), "Put the instruction into quotes"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(retinue: Give, folder: Path, words: tuple[str, ...], message: str) -> None:
+    said = retinue("ask", *words)
+    assert said.code == 2
+    assert message in said.err
+    assert "next: " in said.err
+
+
+def test_errors_are_one_line_of_json_for_programs(retinue: Give, folder: Path) -> None:
+    said = retinue("ask", "--command", "./gone", "look", "--json")
+    assert said.error["code"] == "unavailable"
+    assert said.error["hint"]
+    assert said.data["outcome"] == "error"
+
+
+def test_what_a_program_says_cannot_move_the_cursor(retinue: Give, folder: Path) -> None:
+    script(folder, "import sys\nprint('\\x1b[2J red', file=sys.stderr)\nprint('\\x1b[31m \\u202e'); sys.exit(1)\n")
+    said = retinue("ask", "--command", "./my-agent", "look")
+    assert said.code == 5
+    assert not {"\x1b", "\u202e"}.intersection(said.out + said.err)
+
+
+def test_a_run_of_a_program_can_be_resumed(retinue: Give, folder: Path) -> None:
+    program = script(folder, "raise SystemExit(1)\n")
+    assert retinue("ask", "--command", "./my-agent", "hello there").code == 5
+    program.write_text(f"#!{sys.executable}\nimport sys\nprint('heard', sys.stdin.read().strip())\n")
+    assert retinue("runs", "resume", "-q").out == "heard hello there\n"
+
+
+def test_answers_without_a_named_dialect_are_recognised(retinue: Give, folder: Path) -> None:
+    program = telling(folder / "agent", ANSWERS["markdown_json"])
+    said = retinue("ask", "--command", command(*program), "count", "--json")
+    assert said.data["data"] == {"words": 2}
+    assert "answered in `markdown_json`" in said.data["warnings"][0]["message"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_dialect_makes_a_program_that_breaks_it_succeed(retinue: Give, folder: Path, dialect: str) -> None:
+    program = telling(folder / "agent", BROKEN[dialect])
+    said = retinue("ask", "--command", command(*program), "--dialect", dialect, "count")
+    assert (said.code, said.out) == (5, "")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_program_too(home: Path, folder: Path) -> None:
+    script(folder, "import os, time\nopen('pid', 'w').write(str(os.getpid()))\nprint(flush=True)\ntime.sleep(1000)\n")
+    with shell.Terminal(home, folder, "ask", "--command", "./my-agent", "look") as terminal:
+        terminal.expect("my_agent")
+        while not (folder / "pid").exists() or not (folder / "pid").read_text():
+            os.sched_yield()
+        terminal.interrupt()
+        assert terminal.ended()[0] == 130
+    assert shell.children_of([int((folder / "pid").read_text())]) == []

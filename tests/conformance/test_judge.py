@@ -1,0 +1,165 @@
+"""How a subject is asked, and what becomes of what it does: nothing is skipped, nothing gets out, nothing waits long."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from retinue.conformance import judge as judging
+from retinue.conformance.judge import judge
+from retinue.conformance.kit import kit
+from retinue.conformance.markdown_json.broken import ASKING, GOOD
+from retinue.conformance.port import Asking, Check, Exchange, Kit, Probe, Report
+from retinue.conformance.requests import TOGETHER
+from retinue.errors import UnknownName
+from tests.conformance.kits import judged, verdict
+
+
+class Recorder:
+    """A subject that remembers how it was asked, and answers by `answer`."""
+
+    name = "recorder"
+
+    def __init__(self, answer: Callable[[Exchange], Exchange] | None = None, *, apart: bool = False) -> None:
+        self.apart = apart
+        self.asked: list[str] = []
+        self.most = 0
+        self._out = 0
+        self._answer = answer or (lambda exchange: replace(exchange, text=GOOD(exchange.sent)))
+
+    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+        self.asked.append(probe.name)
+        self._out += 1
+        self.most = max(self.most, self._out)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self._out -= 1
+        return self._answer(Exchange(probe, sent))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def conduct(subject: Recorder, asking: Asking = ASKING) -> Report:
+    return asyncio.run(judge(subject, "markdown_json", asking=asking, facts={"asked": "so"}))
+
+
+def late(exchange: Exchange) -> Exchange:
+    return replace(exchange, error="There was no answer within 1 s.", late=True)
+
+
+def test_requests_come_one_after_another_but_for_those_of_a_group() -> None:
+    subject = Recorder()
+    report = conduct(subject)
+    assert report.passed
+    assert subject.most == len(TOGETHER)
+    names = list(kit("markdown_json").probes)
+    assert subject.asked == [*(name for name in names if name not in TOGETHER), *TOGETHER]
+    assert [exchange.probe.name for exchange in report.exchanges] == names
+    assert report.facts == {"asked": "so"}
+
+
+def test_requests_to_processes_of_their_own_come_at_once() -> None:
+    subject = Recorder(apart=True)
+    assert conduct(subject).passed
+    assert subject.most == 4
+
+
+def test_one_that_hangs_twice_is_asked_nothing_more() -> None:
+    subject = Recorder(late)
+    report = conduct(subject)
+    assert len(subject.asked) == 2
+    assert {each.outcome for each in report.verdicts} == {"failed", "warned"}
+    assert report.exchanges[-1].error == "It was not asked: it had let 2 requests hang before."
+
+
+def test_an_answer_that_did_not_come_fails_whatever_needs_it() -> None:
+    def silent(exchange: Exchange) -> Exchange:
+        if exchange.probe.name == "unknown_skill":
+            return replace(exchange, error="It returned `None`, and no answer.")
+        return replace(exchange, text=GOOD(exchange.sent))
+
+    report = conduct(Recorder(silent))
+    assert verdict(report, "error-test").wrong == ("unknown_skill: It returned `None`, and no answer.",)
+    assert verdict(report, "answers").outcome == "failed"
+    assert verdict(report, "steady").outcome == "passed"
+
+
+def test_a_request_that_cannot_be_written_fails_whatever_needs_it() -> None:
+    report = conduct(Recorder(), replace(ASKING, parameters={"a": float("nan")}))
+    assert "The request cannot be written" in verdict(report, "success-test").wrong[0]
+
+
+def broken_check(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+    raise KeyError("nothing")
+
+
+def many(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+    yield from (f"valid: {number}" for number in range(50))
+    yield "valid: 0"
+
+
+def endless(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+    yield "valid: " + "x" * 5_000
+
+
+def with_check(monkeypatch: pytest.MonkeyPatch, check: Check) -> Report:
+    real = kit("markdown_json")
+    other = Kit(
+        real.dialect, real.version, real.requirements, real.probes, {**real.checks, "markdown_json/json": check}
+    )
+    monkeypatch.setattr(judging, "kit", lambda name: other)
+    return conduct(Recorder())
+
+
+def test_a_check_that_breaks_is_our_mistake_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = with_check(monkeypatch, broken_check)
+    caught = verdict(report, "json")
+    assert (caught.outcome, caught.wrong, caught.mistake) == ("failed", (), "`KeyError`: 'nothing'")
+    assert not report.passed
+
+
+def test_sentences_are_neither_too_many_nor_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = verdict(with_check(monkeypatch, many), "json").wrong
+    assert (len(wrong), wrong[-1]) == (21, "and 30 more of the kind")
+    (long,) = verdict(with_check(monkeypatch, endless), "json").wrong
+    assert len(long) == 601
+
+
+def test_whoever_wants_hears_of_each_exchange() -> None:
+    heard: list[str] = []
+
+    async def run() -> Report:
+        return await judge(Recorder(), "markdown_json", asking=ASKING, told=lambda probe, _: heard.append(probe.name))
+
+    asyncio.run(run())
+    assert sorted(heard) == sorted(kit("markdown_json").probes)
+
+
+def test_an_unknown_dialect_is_refused_before_anything_is_asked() -> None:
+    subject = Recorder()
+    with pytest.raises(UnknownName):
+        asyncio.run(judge(subject, "yaml", asking=ASKING))
+    assert subject.asked == []
+
+
+@pytest.mark.row("K29", "K30", "K31")
+def test_the_specs_own_tests_are_among_the_requirements() -> None:
+    report = judged(GOOD, "markdown_json")
+    clauses = {each.requirement.clause: each.outcome for each in report.verdicts}
+    for name in ("success", "error", "partial"):
+        assert clauses[f"Contract Compliance Testing: test_agent_{name}_contract"] == "passed"
+
+
+@pytest.mark.row("C25", "C26")
+def test_an_agent_that_raises_on_an_unknown_operation_fails() -> None:
+    def raises(text: str) -> str:
+        if "invalid-op" in text:
+            raise ValueError("Invalid operation 'invalid-op'")
+        return GOOD(text)
+
+    report = judged(raises, "markdown_json")
+    assert verdict(report, "error-test").wrong == (
+        "unknown_skill: It raised `ValueError`: Invalid operation 'invalid-op'",
+    )
