@@ -14,6 +14,7 @@ from retinue.contract.result import Artifact, Result, Trace
 from retinue.contract.task import Task
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.port import Dialect
+from retinue.errors import RetinueError
 
 SIZES: Final = (500, 2_000, 50_000)
 GROWTH: Final = (5_000, 50_000, 500_000, 5_000_000)
@@ -153,13 +154,11 @@ def _sizes(name: DialectName) -> list[Row]:
                 lambda task=task: speaks.render_task(task),
             ]
         )
-        about = f"{name}, {size / 1000:g} kB:"
-        rows += [
-            Row(f"{about} answer read", spent[0], "µs", note=f"{len(text.encode()):,} bytes"),
-            Row(f"{about} answer written", spent[1], "µs"),
-            Row(f"{about} request read", spent[2], "µs", note=f"{len(asked.encode()):,} bytes"),
-            Row(f"{about} request written", spent[3], "µs"),
-        ]
+        _, written, asked_read, asked_written = (f"{cost:,.0f}" if cost >= 100 else f"{cost:.3g}" for cost in spent)
+        note = (
+            f"written {written}; a request of {len(asked.encode()):,} bytes read {asked_read}, written {asked_written}"
+        )
+        rows.append(Row(f"{name}: answer of {len(text.encode()):,} bytes read", spent[0], "µs", note=note))
     return rows
 
 
@@ -197,10 +196,26 @@ def _growth(name: DialectName) -> Row:
     return Row(f"{name}: a kB of 5 MB over a kB of 500 kB", each[-1] / each[-2], "times", goal=2, note=note)
 
 
+def _refused() -> Row:
+    """The slowest dialect over 10 MB of brackets, as an answer and as a request."""
+    text = "[" * 10_000_000
+    slowest = 0.0
+    for name in DIALECTS:
+        for parse in (dialect(name).parse_result, dialect(name).parse_task):
+            began = time.perf_counter()
+            try:
+                parse(text)
+            except RetinueError:
+                slowest = max(slowest, time.perf_counter() - began)
+    return Row(
+        "10 MB of `[` refused, the slowest dialect", slowest * 1e3, "ms", goal=500, note="10 ns a byte is 100 ms"
+    )
+
+
 def _reader(speaks: Dialect, text: str) -> Callable[[], object]:
     return lambda: speaks.parse_result(text)
 
 
 def measure() -> list[Row]:
     rows = [row for name in DIALECTS for row in _sizes(name)]
-    return [*rows, *_checked(), *(_growth(name) for name in DIALECTS)]
+    return [*rows, *_checked(), *(_growth(name) for name in DIALECTS), _refused()]

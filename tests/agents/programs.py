@@ -1,11 +1,13 @@
 """Programs for tests to wrap: real scripts, run by this interpreter, that know nothing of Retinue."""
 
 import json
+import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ANSWERS", "BROKEN", "python", "script", "telling"]
+__all__ = ["ANSWERS", "BROKEN", "alive", "python", "script", "telling", "wait_until_gone"]
 
 _TELLING = """
 import pathlib, sys
@@ -15,6 +17,26 @@ count = len(list(here.glob("request*.txt")))
 answers = sorted(here.glob("answer*.txt"))
 sys.stdout.buffer.write(answers[min(count, len(answers) - 1)].read_bytes())
 """
+
+
+_PATIENCE_S = 20.0
+"""How long a test waits before it calls something hung; nothing is judged by it."""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and nobody has buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until_gone(*pids: int) -> None:
+    """Wait for processes that were killed to be gone."""
+    end = time.monotonic() + _PATIENCE_S
+    while any(map(alive, pids)):
+        assert time.monotonic() < end, f"{pids} are still there"
+        os.sched_yield()
 
 
 def python(source: str) -> list[str]:

@@ -52,8 +52,9 @@ async def breaker(prompt: str) -> str:
 
 def answered(agent: Any, *arguments: Any, **named: Any) -> dict[str, Any]:
     """What the agent comes to as a `run_agent`; always what the spec's own schema takes."""
-    options = {name: named.pop(name) for name in ("environment", "workspace", "skill") if name in named}
-    run_agent = as_run_agent(agent, **{"environment": {}, **options})
+    options: dict[str, Any] = {name: named.pop(name) for name in ("environment", "workspace", "skill") if name in named}
+    options.setdefault("environment", {})
+    run_agent = as_run_agent(agent, **options)
     answer = asyncio.run(run_agent(*arguments, **named))
     assert schema.compile(ANSWER_SCHEMA).findings(answer) == []
     return answer

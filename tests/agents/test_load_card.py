@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -13,7 +13,6 @@ from retinue.agents.load.definition import TASK_SCHEMA
 from retinue.agents.load.described import ELSEWHERE
 from retinue.agents.load.kinds import kind_of
 from retinue.agents.load.loaded import Loaded
-from retinue.agents.port import RunContext
 from retinue.contract.definition import Definition, Deprecation
 from retinue.contract.json import JsonObject
 from retinue.contract.task import Task
@@ -148,7 +147,7 @@ def test_our_extension_says_what_a_card_cannot() -> None:
         "odd": 2,
     }
     extension = {"uri": EXTENSION, "params": more}
-    other = {"uri": "urn:other", "params": {}}
+    other: dict[str, Any] = {"uri": "urn:other", "params": {}}
     loaded = load({**CARD, "capabilities": {"extensions": [other, extension]}})
     definition = definition_of(loaded)
     assert definition.aliases == ("cook", "Recipe Agent")
@@ -181,7 +180,7 @@ def test_a_card_without_skills_takes_a_task() -> None:
 
 
 def test_a_skill_whose_id_is_no_name_is_called_by_its_name_or_place() -> None:
-    skills = [
+    skills: list[dict[str, Any]] = [
         {"id": "3f2a", "name": "find", "description": "x", "tags": []},
         {"id": "42", "name": "レシピ", "description": "x", "tags": []},
     ]
@@ -190,19 +189,19 @@ def test_a_skill_whose_id_is_no_name_is_called_by_its_name_or_place() -> None:
     assert (definition.extras["/skills/0/id"], definition.extras["/skills/1/id"]) == ("3f2a", "42")
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        ({"name": None}, ""),
-        ({"name": "!"}, "/name"),
-        ({"description": ""}, ""),
-        ({"skills": "x"}, "/skills"),
-        ({"skills": [{"id": "a", "name": "a", "tags": []}]}, "/skills/0"),
-        ({"skills": [{"id": "a", "name": "a", "description": "x", "tags": "y"}]}, None),
-        ({"skills": [{"id": "a", "name": "a", "description": "x", "tags": [3]}]}, "/skills/0/tags"),
-        ({"handler": "os.system"}, "/handler"),
-    ],
-)
+CHANGES: list[tuple[dict[str, Any], str | None]] = [
+    ({"name": None}, ""),
+    ({"name": "!"}, "/name"),
+    ({"description": ""}, ""),
+    ({"skills": "x"}, "/skills"),
+    ({"skills": [{"id": "a", "name": "a", "tags": []}]}, "/skills/0"),
+    ({"skills": [{"id": "a", "name": "a", "description": "x", "tags": "y"}]}, None),
+    ({"skills": [{"id": "a", "name": "a", "description": "x", "tags": [3]}]}, "/skills/0/tags"),
+    ({"handler": "os.system"}, "/handler"),
+]
+
+
+@pytest.mark.parametrize(("change", "path"), CHANGES)
 def test_a_broken_card_gives_no_agent(change: dict[str, Any], path: str | None) -> None:
     loaded = load({**CARD, **change})
     assert path is None or path in [finding.path for finding in loaded.errors]
@@ -220,7 +219,8 @@ def test_an_agent_known_by_its_card_says_that_it_runs_elsewhere() -> None:
     (agent,) = load(CARD).agents
 
     async def ask() -> str | None:
-        reply = await agent.run(Task(id="t", agent="recipe_agent"), cast("RunContext", None))
+        nobody: Any = None
+        reply = await agent.run(Task(id="t", agent="recipe_agent"), nobody)
         assert reply.fault is not None
         return reply.fault.code
 

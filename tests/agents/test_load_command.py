@@ -1,12 +1,12 @@
 """Slash commands: prompts with placeholders, as agents that take arguments and as callers."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import NEEDS_MODEL, Loaded, load_command
-from retinue.agents.load.arguments import arguments_of
+from retinue.agents.load.arguments import Taken, arguments_of
 from retinue.agents.load.command import command_name
 from retinue.contract import schema
 from retinue.contract.definition import Definition
@@ -34,6 +34,8 @@ def test_a_command_becomes_an_agent_beside_the_one_of_its_name() -> None:
         "argument-hint: <branch> [merge|rebase]\n"
         "allowed-tools: Bash(git fetch:*), Bash(git rebase:*), Read\n"
         "model: sonnet\n"
+        "version: '1.4'\n"
+        "tags: git, daily\n"
         "---\n"
         "\n"
         "Bring $1 up to date by $2; see @docs/git.md and @AGENTS.md, ask @ada.\n"
@@ -42,6 +44,7 @@ def test_a_command_becomes_an_agent_beside_the_one_of_its_name() -> None:
     definition = definition_of(loaded)
     assert definition.name == "command_git_sync"
     assert definition.aliases == ()
+    assert (definition.version, definition.tags) == ("1.4", ("git", "daily"))
     assert definition.wire_names == {}
     assert (definition.tier, definition.model) == ("medium", None)
     assert definition.tools == ("Bash(git fetch:*)", "Bash(git rebase:*)", "Read")
@@ -121,6 +124,10 @@ def test_a_broken_command_gives_no_agent(text: str, message: str) -> None:
 # What it takes.
 
 
+def properties(taken: Taken) -> dict[str, Any]:
+    return cast("dict[str, Any]", taken.schema["properties"])
+
+
 def test_everything_that_follows_is_one_free_text() -> None:
     schema_of = takes("Fix $ARGUMENTS")
     assert list(schema_of["properties"]) == ["arguments"]
@@ -147,12 +154,12 @@ def test_everything_that_follows_is_one_free_text() -> None:
 def test_the_hint_and_the_body_say_what_it_takes(hint: str, body: str, names: list[str], required: list[str]) -> None:
     taken = arguments_of(hint, body)
     assert taken.schema["required"] == required
-    assert list(taken.schema["properties"]) == names  # pyright: ignore[reportArgumentType] - an object
+    assert list(properties(taken)) == names
 
 
 def test_a_choice_of_words_is_typed() -> None:
     taken = arguments_of("[staging|production]", "deploy to $ARGUMENTS")
-    assert taken.schema["properties"]["arguments"]["enum"] == ["staging", "production"]  # pyright: ignore
+    assert properties(taken)["arguments"]["enum"] == ["staging", "production"]
     assert taken.free is None
     assert arguments_of("<staging|production>", "deploy to $1").free is None
     assert arguments_of("<place>", "deploy to $1").free == "place"
@@ -162,7 +169,7 @@ def test_a_choice_of_words_is_typed() -> None:
 def test_any_hint_gives_a_schema_that_holds(hint: str, body: str) -> None:
     taken = arguments_of(hint, body)
     assert [found for found in schema.findings_in(taken.schema) if found.severity == "error"] == []
-    assert taken.free is None or taken.free in taken.schema["properties"]  # pyright: ignore
+    assert taken.free is None or taken.free in properties(taken)
 
 
 @given(

@@ -1,16 +1,11 @@
 """Skills: `SKILL.md` with its six keys, as agents."""
 
-import asyncio
-from typing import Any, cast
-
 import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import NEEDS_MODEL, Loaded, load_skill
-from retinue.agents.port import RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
-from retinue.contract.task import Task
 
 FILE = ".claude/skills/pdf-processing/SKILL.md"
 
@@ -65,18 +60,6 @@ def test_a_skill_becomes_an_agent_that_takes_a_task() -> None:
     assert (skill.name, skill.instruction_field, skill.unavailable) == ("pdf_processing", "task", NEEDS_MODEL)
     assert definition.source is not None
     assert (definition.source.file, definition.source.line) == (FILE, 2)
-
-
-def test_a_skill_says_that_it_needs_a_model() -> None:
-    (agent,) = load("name: pdf-processing\ndescription: Reads.").agents
-    task = Task(id="t", agent="pdf_processing", instruction="x")
-    reply = asyncio.run(_run(agent, task))
-    assert reply == "unavailable"
-
-
-async def _run(agent: object, task: Task) -> str:
-    reply = await cast("Any", agent).run(task, cast("RunContext", None))
-    return str(reply.fault.code)
 
 
 def test_the_calls_of_a_skill_are_found() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from retinue.agents.wrapped.process import Said, run_program
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
-from tests.agents.programs import python, script
+from tests.agents.programs import python, script, wait_until_gone
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 
@@ -20,14 +20,6 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 def ran(argv: list[str], *, stdin: bytes = b"", max_bytes: int = 100_000, **options: Any) -> Said:
     facts: dict[str, Any] = {"cwd": "/", "env": ENVIRONMENT, **options}
     return asyncio.run(run_program(argv, stdin=stdin, max_bytes=max_bytes, **facts))
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and nobody has buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 async def until(what: Callable[[], object]) -> None:
@@ -102,10 +94,10 @@ def test_a_cancelled_program_is_ended_with_its_children_and_what_it_said_is_told
         call.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await call
-        await until(lambda: not any(map(alive, map(int, (tmp_path / "pids").read_text().split()))))
         return list(caught.value.__notes__)
 
     (note,) = asyncio.run(main())
+    wait_until_gone(*map(int, (tmp_path / "pids").read_text().split()))
     assert "had said 7 bytes, beginning with 'so far'" in note
     assert "'and aside'" in note
 
@@ -118,10 +110,7 @@ def test_children_that_outlive_their_program_are_ended(tmp_path: Path) -> None:
     said = ran(python(source))
     assert (said.status, said.stdout, said.outlived) == (0, b"answer\n", True)
 
-    async def gone() -> None:
-        await until(lambda: not alive(int((tmp_path / "pid").read_text())))
-
-    asyncio.run(gone())
+    wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_quiet_children_do_not_hold_an_answer_up() -> None:
@@ -142,6 +131,26 @@ def test_many_programs_run_at_once() -> None:
         return list(await asyncio.gather(*calls))
 
     assert [said.stdout.strip() for said in asyncio.run(main())] == [str(n).encode() for n in range(12)]
+
+
+def test_programs_that_wait_for_their_turn_are_cancelled_at_once(tmp_path: Path) -> None:
+    source = 'echo $$ > "$0/$$.new"; mv "$0/$$.new" "$0/$$"; exec sleep 1000'
+
+    async def main() -> int:
+        calls = [
+            asyncio.ensure_future(
+                run_program(["sh", "-c", source, str(tmp_path)], cwd="/", env=ENVIRONMENT, stdin=b"", max_bytes=9)
+            )
+            for _ in range(80)
+        ]
+        await until(lambda: len(list(tmp_path.glob("[0-9]*[0-9]"))) == 64)
+        for call in calls:
+            call.cancel()
+        ended = await asyncio.gather(*calls, return_exceptions=True)
+        return sum(isinstance(error, asyncio.CancelledError) for error in ended)
+
+    assert asyncio.run(main()) == 80
+    wait_until_gone(*[int(path.name.partition(".")[0]) for path in tmp_path.iterdir()])
 
 
 def test_it_sees_no_variable_that_it_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +184,11 @@ def test_what_cannot_be_started_says_why_and_what_to_do(tmp_path: Path) -> None:
         ran([str(bare)])
     with pytest.raises(InvalidInput, match="too long"):
         ran(["true", "x" * 10_000_000])
+
+
+def test_where_the_system_does_not_tell_of_an_end_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    assert ran(python("print('done')")).stdout == b"done\n"
+    said = ran(python("import subprocess; subprocess.Popen(['sleep', '1000']); print(1)"))
+    assert (said.stdout, said.outlived) == (b"1\n", True)
+    assert ran(python("import os, time; os.close(1); os.close(2); time.sleep(0.1); os._exit(7)")).status == 7

@@ -174,9 +174,9 @@ def test_a_run_of_a_module_can_be_resumed(retinue: Give, module: Path) -> None:
 
 @pytest.mark.row("B17")
 def test_a_goal_may_be_answered_by_the_module(retinue: Give, module: Path) -> None:
-    said = retinue("run", "echoes whatever it is told", "--agents", "echo", "-q")
+    said = retinue("run", "echoes whatever it is told", "--agent", "echo", "-q")
     assert (said.code, "heard echoes whatever it is told" in said.out) == (0, True)
-    assert "echo" in retinue("plan", "echoes whatever it is told", "--agents", "echo").out
+    assert "echo" in retinue("plan", "echoes whatever it is told", "--agent", "echo").out
 
 
 @pytest.mark.row("B17")

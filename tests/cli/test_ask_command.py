@@ -4,13 +4,19 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from retinue.cli.commanded import with_command
 from retinue.dialects import DIALECTS
-from tests.agents.programs import ANSWERS, BROKEN, script, telling
+from retinue.errors import InvalidInput
+from tests.agents.programs import ANSWERS, BROKEN, script, telling, wait_until_gone
 from tests.cli import shell
 from tests.cli.conftest import Give
+
+if TYPE_CHECKING:
+    from retinue.cli.project import Project
 
 # An agent that reads the correction and mends itself, and knows nothing of Retinue.
 MENDING = """
@@ -110,13 +116,11 @@ def test_a_program_that_says_nothing_has_failed_to_respond(retinue: Give, folder
 
 @pytest.mark.row("C21")
 def test_a_program_that_hangs_is_ended(retinue: Give, folder: Path) -> None:
-    source = "import os, subprocess, time\nchild = subprocess.Popen(['sleep', '1000'])\n"
-    script(folder, f"{source}open('pids', 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(1000)\n")
+    (folder / "my-agent").write_text("#!/bin/sh\nsleep 1000 &\necho $$ $! > pids\nsleep 1000\n")
+    (folder / "my-agent").chmod(0o755)
     said = retinue("ask", "--command", "./my-agent", "look", "--timeout", "700ms", "--json")
     assert (said.code, said.data["fault"]["code"]) == (7, "timeout")
-    for pid in (folder / "pids").read_text().split():
-        state = Path(f"/proc/{pid}/stat")
-        assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+    wait_until_gone(*map(int, (folder / "pids").read_text().split()))
 
 
 def test_a_program_that_floods_is_refused(retinue: Give, folder: Path) -> None:
@@ -230,4 +234,11 @@ def test_ctrl_c_ends_the_program_too(home: Path, folder: Path) -> None:
             os.sched_yield()
         terminal.interrupt()
         assert terminal.ended()[0] == 130
-    assert shell.children_of([int((folder / "pid").read_text())]) == []
+    wait_until_gone(int((folder / "pid").read_text()))
+
+
+@pytest.mark.parametrize("said", [{"argv": "x"}, {"argv": [1]}, {"argv": ["x"], "name": 1}, {}])
+def test_a_damaged_record_of_a_command_is_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        with_command(cast("Project", object()), said)
+    assert caught.value.hint

@@ -50,7 +50,7 @@ def test_an_agent_that_conforms(retinue: Give, agent: Path) -> None:
     assert head == "my_agent.py:answer by markdown_json, requirements 1.0"
     assert asked == "asked: agent ticket_analyzer, operation story_deep, target STORY-0001.2.3"
     assert passed.startswith("passed answers, json, status")
-    assert said.err.endswith("conforms: 40 passed, 0 failed, 0 warned\n")
+    assert said.err.endswith("conforms: 41 passed, 0 failed, 0 warned\n")
     assert "a word on stdout" not in said.out
 
 
@@ -67,7 +67,7 @@ def test_a_broken_must_fails_with_its_clause_and_the_way_out(retinue: Give, agen
         "fix: Print the JSON object alone",
     ):
         assert words in said.out
-    assert said.err.endswith("failed: 38 passed, 1 failed, 1 warned\n")
+    assert said.err.endswith("failed: 39 passed, 1 failed, 1 warned\n")
 
 
 def test_a_broken_should_warns_and_fails_only_when_strict(retinue: Give, agent: Path) -> None:

@@ -101,6 +101,32 @@ def test_a_correction_alone_goes_where_there_is_one(retinue: Give, folder: Path)
     assert "writes no correction messages" in other.err
 
 
+def test_a_definition_becomes_a_card_and_comes_back(retinue: Give, folder: Path) -> None:
+    tool = {
+        "name": "sales_reporter",
+        "description": "Reports sales of a year. Use it when somebody asks what was sold. Returns an amount.",
+        "input_schema": {
+            "type": "object",
+            "properties": {"year": {"type": "integer", "description": "Four digits."}},
+            "required": ["year"],
+            "additionalProperties": False,
+        },
+    }
+    card = retinue("convert", "--to", "agent_http", "--json", stdin=json.dumps(tool))
+    assert card.data["from"]["kind"] == "definition"
+    assert json.loads(card.data["text"])["capabilities"][0]["input_schema"] == tool["input_schema"]
+    back = retinue("convert", "--to", "tool_use", stdin=card.data["text"])
+    assert json.loads(back.out) == tool
+    assert retinue("convert", "--to", "run_agent", stdin=json.dumps(tool)).code == 2
+
+
+def test_news_of_progress_is_read_and_goes_nowhere_else(retinue: Give, folder: Path) -> None:
+    text = "PROGRESS: Research - Analyzed 15/30 files\n"
+    assert retinue("parse", "--json", stdin=text).data["noun"][0]["total"] == 30
+    assert retinue("convert", "--to", "task_signal", stdin=text).out == text
+    assert "writes no event messages" in retinue("convert", "--to", "agent_http", stdin=text).err
+
+
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click import unstyle
@@ -85,10 +86,17 @@ def test_broken_json_is_placed(retinue: Give, folder: Path) -> None:
 
 
 def test_what_speaks_no_dialect_is_refused(retinue: Give, folder: Path) -> None:
-    said = retinue("parse", "--kind", "result", stdin='{"jsonrpc": "2.0", "id": 1}')
+    said = retinue("parse", "--kind", "result", stdin="Nothing that anybody would say.")
     assert said.code == 6
     assert "Name the dialect with `--dialect`" in said.err
     assert "It is empty" in retinue("parse", stdin="").err
+
+
+def test_what_could_be_several_things_is_said_to_be(retinue: Give, folder: Path) -> None:
+    said = retinue("parse", stdin='{"year": 2025}')
+    assert said.code == 0
+    assert "; possible: " in said.err
+    assert "\n  or agent_http: a request; possible: " in said.err
 
 
 def test_a_message_that_nobody_would_recognise_is_read_as_what_it_is_said_to_be(retinue: Give, folder: Path) -> None:
@@ -140,6 +148,7 @@ def test_the_help_names_the_dialects_there_are() -> None:
     assert sorted(DIALECT_WORDS.replace(" or ", ", ").split(", ")) == sorted(DIALECTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.row("C36")
 def test_whatever_comes_in_nothing_that_moves_a_cursor_goes_out(retinue: Give, folder: Path, nonsense: str) -> None:
@@ -176,7 +185,7 @@ def test_at_a_terminal_a_message_must_be_named(home: Path, folder: Path) -> None
 
 
 def test_an_outline_shows_words_as_words_and_the_rest_as_json() -> None:
-    value = {
+    value: dict[str, Any] = {
         "text": "plain words",
         "lines": "one\ntwo",
         "number": 1,

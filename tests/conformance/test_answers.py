@@ -122,7 +122,7 @@ def inside(result: object) -> dict[str, Any]:
         (content.text_for_number, {"completeness_score": "85 %"}, {"score_breakdown": {}, "scored_by": "85"}),
         (content.text_for_number, {"confidence": True}, {"confidence": 0.5}),
         (content.wrong_array, {"issues": None}, {"issues": []}),
-        (content.wrong_array, {"a": {"children": None}}, {"status": None, "class": None, "basis": None}),
+        (content.wrong_array, {"a": {"children": None}}, {"status": None, "class": None, "rows": [None]}),
         (content.text_for_boolean, {"ready": "true"}, {"ready": True}),
         (content.text_for_boolean, {"ready": "False"}, {"ready": "truly"}),
         (content.wrong_count, {"total": -1}, {"total": 0}),
@@ -153,7 +153,7 @@ def test_paths_that_are_in_order(path: str) -> None:
 
 @pytest.mark.row("K11")
 def test_what_says_nothing_is_told() -> None:
-    error = {
+    error: Any = {
         "status": "error",
         "message": "Something went wrong!",
         "recovery_suggestions": ["Try again.", 3, "story-deep"],

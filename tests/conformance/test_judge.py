@@ -1,8 +1,10 @@
 """How a subject is asked, and what becomes of what it does: nothing is skipped, nothing gets out, nothing waits long."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,10 @@ from retinue.errors import UnknownName
 from tests.conformance.kits import judged, verdict
 
 
+def good(exchange: Exchange) -> Exchange:
+    return replace(exchange, text=GOOD(exchange.sent))
+
+
 class Recorder:
     """A subject that remembers how it was asked, and answers by `answer`."""
 
@@ -26,7 +32,7 @@ class Recorder:
         self.asked: list[str] = []
         self.most = 0
         self._out = 0
-        self._answer = answer or (lambda exchange: replace(exchange, text=GOOD(exchange.sent)))
+        self._answer = answer or good
 
     async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
         self.asked.append(probe.name)
@@ -78,7 +84,7 @@ def test_an_answer_that_did_not_come_fails_whatever_needs_it() -> None:
     def silent(exchange: Exchange) -> Exchange:
         if exchange.probe.name == "unknown_skill":
             return replace(exchange, error="It returned `None`, and no answer.")
-        return replace(exchange, text=GOOD(exchange.sent))
+        return good(exchange)
 
     report = conduct(Recorder(silent))
     assert verdict(report, "error-test").wrong == ("unknown_skill: It returned `None`, and no answer.",)
@@ -109,7 +115,8 @@ def with_check(monkeypatch: pytest.MonkeyPatch, check: Check) -> Report:
     other = Kit(
         real.dialect, real.version, real.requirements, real.probes, {**real.checks, "markdown_json/json": check}
     )
-    monkeypatch.setattr(judging, "kit", lambda name: other)
+    kits = {"markdown_json": other}
+    monkeypatch.setattr(judging, "kit", kits.__getitem__)
     return conduct(Recorder())
 
 
@@ -163,3 +170,60 @@ def test_an_agent_that_raises_on_an_unknown_operation_fails() -> None:
     assert verdict(report, "error-test").wrong == (
         "unknown_skill: It raised `ValueError`: Invalid operation 'invalid-op'",
     )
+
+
+# Where the specs, and spec 003 itself, disagree.
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[str], str]:
+    def speak(text: str) -> str:
+        envelope = json.loads(GOOD(text))
+        change(envelope)
+        return json.dumps(envelope)
+
+    return speak
+
+
+@pytest.mark.row("C3", "K31")
+def test_a_warning_without_recovery_passes_the_specs_test_and_is_a_warning_here() -> None:
+    report = judged(changed(lambda said: [each.pop("recovery") for each in said.get("warnings", [])]), "markdown_json")
+    assert report.passed
+    assert verdict(report, "partial-test").outcome == "passed"
+    assert verdict(report, "warning-recovery").outcome == "warned"
+
+
+@pytest.mark.row("C3")
+def test_a_partial_answer_without_warnings_fails_although_the_specs_validator_takes_it() -> None:
+    report = judged(changed(lambda said: said.pop("warnings", None)), "markdown_json")
+    assert verdict(report, "validator").outcome == "passed"
+    assert verdict(report, "partial-test").outcome == "failed"
+
+
+@pytest.mark.row("C4", "K6")
+def test_an_error_may_say_its_operation_in_either_place() -> None:
+    def move(said: dict[str, Any]) -> None:
+        if said["status"] == "error":
+            said["operation"] = said["context"].pop("operation")
+
+    assert verdict(judged(changed(move), "markdown_json"), "error-context").outcome == "passed"
+
+
+@pytest.mark.row("C5", "K29")
+def test_a_boolean_is_no_time_although_python_calls_it_an_integer() -> None:
+    report = judged(changed(lambda said: said["metadata"].update(execution_time_ms=True)), "markdown_json")
+    assert verdict(report, "success-test").outcome == "failed"
+
+
+@pytest.mark.row("C46", "K9")
+def test_a_name_in_another_convention_is_the_same_name_but_not_to_the_specs_validator() -> None:
+    report = judged(changed(lambda said: said.update(agent="ticket_analyzer")), "markdown_json")
+    assert verdict(report, "agent").outcome == "passed"
+    assert (
+        verdict(report, "validator").wrong[0].endswith("Agent mismatch: expected ticket-analyzer, got ticket_analyzer")
+    )
+
+
+@pytest.mark.row("K21")
+def test_whether_operations_are_listed_cannot_be_judged_without_knowing_one() -> None:
+    report = judged(GOOD, "markdown_json", asking=replace(ASKING, skill=None))
+    assert "nobody said which it has" in verdict(report, "lists-operations").wrong[0]

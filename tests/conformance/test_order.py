@@ -16,6 +16,7 @@ from retinue.conformance.port import Asking
 from retinue.conformance.subjects import CallableSubject
 from retinue.contract.definition import Definition, Sample, Skill
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, UnknownName
+from tests.conformance.kits import JUDGED, broken
 
 CLOSED = {"type": "object", "additionalProperties": False}
 
@@ -55,7 +56,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_definition_says_how_its_agent_is_asked() -> None:
     asking = asking_of(definition())
     assert asking == Asking(
-        agent="greeter", skill="greet", instruction="hello", target="Ada", parameters={"loud": False, "times": 2}
+        agent="greeter",
+        skill="greet",
+        instruction="hello",
+        target="Ada",
+        parameters={"loud": False, "times": 2, "whom": "Ada", "words": "hello"},
     )
     assert asking_of(definition(), skill="closed").skill == "closed"
 
@@ -86,7 +91,7 @@ def test_what_the_order_says_comes_before_the_definition(folder: Path) -> None:
     )
     asking = prepared(order).asking
     assert (asking.target, asking.partial_target, asking.instruction) == ("Bob", "nobody", "hello")
-    assert asking.parameters == {"loud": False, "times": 3}
+    assert asking.parameters == {"loud": False, "times": 3, "whom": "Bob", "words": "hello"}
 
 
 def test_without_a_definition_the_module_gives_the_name(folder: Path) -> None:
@@ -113,6 +118,12 @@ def test_a_definition_that_cannot_be_used_is_said(
         (folder / "definition.json").write_text(said, encoding="utf-8")
     with pytest.raises(error, match=told):
         prepared(Order(words="agent.py:answer", agent=agent, definition=Path("definition.json")))
+
+
+@pytest.mark.parametrize(("agent", "operation"), [("1st", None), ("a", "9"), ("x" * 65, None), ("a", "---")])
+def test_names_that_are_none_are_said(folder: Path, agent: str, operation: str | None) -> None:
+    with pytest.raises(InvalidInput, match="It cannot be asked like this"):
+        prepared(Order(words="agent.py:answer", dialect="markdown_json", agent=agent, operation=operation))
 
 
 def test_variables_are_for_commands(folder: Path) -> None:
@@ -189,3 +200,11 @@ def test_one_good_answer_among_others_decides(noise: str) -> None:
     found = asyncio.run(guess(subject, asking=ASKING, timeout_s=10))
     assert found.dialect == "markdown_json"
     assert found.why
+
+
+@pytest.mark.parametrize("dialect", JUDGED)
+def test_the_good_agent_of_each_dialect_is_known_by_its_answers(dialect: str) -> None:
+    subject = CallableSubject(broken(dialect).GOOD)
+    found = asyncio.run(guess(subject, asking=broken(dialect).ASKING, timeout_s=10))
+    subject.close()
+    assert found.dialect == dialect

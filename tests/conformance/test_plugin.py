@@ -56,14 +56,14 @@ def _installed() -> bool:
 def test_each_requirement_is_a_test(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:answer", *SPEAKS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "41 passed" in done.stdout
+    assert "42 passed" in done.stdout
 
 
 @pytest.mark.slow
 def test_a_broken_must_fails_and_says_why(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:fenced", *SPEAKS, "--junit-xml=report.xml")
     assert done.returncode == 1
-    assert "1 failed, 40 passed, 1 warning" in done.stdout
+    assert "1 failed, 41 passed, 1 warning" in done.stdout
     for words in (
         "markdown_json/json",
         "MUST: Every answer is one JSON object",
@@ -82,7 +82,7 @@ def test_a_broken_must_fails_and_says_why(project: Path) -> None:
 def test_a_broken_should_warns(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:unmeasured", *SPEAKS)
     assert done.returncode == 0
-    assert "41 passed, 1 warning" in done.stdout
+    assert "42 passed, 1 warning" in done.stdout
     assert "NotKept: markdown_json/completeness" in done.stdout
 
 
@@ -90,7 +90,7 @@ def test_a_broken_should_warns(project: Path) -> None:
 def test_requirements_can_be_chosen_among(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:fenced", *SPEAKS, "-k", "status or version")
     assert done.returncode == 0
-    assert "2 passed, 39 deselected" in done.stdout
+    assert "2 passed, 40 deselected" in done.stdout
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_command_is_judged_too(project: Path) -> None:
         project, f"--retinue-subject={sys.executable} agent.py", "--retinue-command", *SPEAKS, "--retinue-timeout=60"
     )
     assert done.returncode == 0, done.stdout
-    assert "41 passed" in done.stdout
+    assert "42 passed" in done.stdout
 
 
 @pytest.mark.slow

@@ -692,7 +692,7 @@ def test_a_new_effect_is_noticed() -> None:
 def test_rules_have_stable_ids_and_say_why() -> None:
     for key, one in RULES.items():
         assert key == one.id
-        assert re.fullmatch(r"[a-z]+(?:/[a-z]+(?:-[a-z]+)*)?", key)
+        assert re.fullmatch(r"[a-z_]+(?:/[a-z]+(?:-[a-z]+)*)?", key)
         assert one.title.endswith(".")
         assert one.why.endswith((".", "”"))
         assert all(re.fullmatch(r"[A-Z][0-9]+", row) for row in one.rows)

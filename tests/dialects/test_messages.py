@@ -14,7 +14,7 @@ def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match="No dialect is called 'tool_sue'") as caught:
         dialect("tool_sue")
     assert caught.value.hint == f"Did you mean `tool_use`? There is: {', '.join(DIALECTS)}."
-    assert caught.value.suggestions == ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
+    assert caught.value.suggestions == DIALECTS
     with pytest.raises(UnknownName) as caught:
         dialect("esperanto")
     assert caught.value.hint == f"There is: {', '.join(DIALECTS)}."

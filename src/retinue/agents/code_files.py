@@ -56,13 +56,18 @@ def _files_below(folder: Path, *, ending: str) -> Iterator[Path]:
 
 
 def _names_program(path: Path) -> bool:
-    """Whether a definition file says `command`. What cannot be read as one, nobody runs."""
+    """Whether a definition file says `command` anywhere. What cannot be read as one, nobody runs."""
     try:
         value = strict.loads(read_bytes(path, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
     except ParseError:
         return False
-    entries = value if isinstance(value, list) else [value]
-    return any(isinstance(entry, dict) and "command" in entry for entry in entries)
+    return _says_command(value)
+
+
+def _says_command(value: strict.JsonValue) -> bool:
+    if isinstance(value, dict):
+        return "command" in value or any(map(_says_command, value.values()))
+    return isinstance(value, list) and any(map(_says_command, value))
 
 
 def _raise(error: OSError) -> None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-Kind: TypeAlias = Literal["text", "json", "junit", "html"]
+_Kind: TypeAlias = Literal["text", "json", "junit", "html"]
 
 _DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
-_ENDINGS: Final[dict[str, Kind]] = {
+_ENDINGS: Final[dict[str, _Kind]] = {
     ".txt": "text", ".json": "json", ".xml": "junit", ".html": "html", ".htm": "html",
 }  # fmt: skip
 _NAMED: Final = (
@@ -83,14 +83,13 @@ def command(**said: Any) -> int:
     Exits 8 when a MUST is broken.
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.delivery import check_output, deliver
-    from retinue.cli.output import stdout_set_aside, tell
+    from retinue.cli.output import tell
 
     output: Path | None = said["output"]
     kind = _kind(said["kind"], output, as_json=said["as_json"])
     if output is not None:
         check_output(output)
-    with stdout_set_aside():
-        report = _judged(said)
+    report = _judged(said)
     text = _written(report, kind)
     if output is None:
         click.echo(text, nl=False, color=colour())
@@ -103,7 +102,7 @@ def command(**said: Any) -> int:
     return Exit.NONCONFORMING if failed else Exit.OK
 
 
-def _kind(said: str | None, output: Path | None, *, as_json: bool) -> Kind:
+def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
     """In which format the report is written.
 
     Raises:
@@ -112,7 +111,7 @@ def _kind(said: str | None, output: Path | None, *, as_json: bool) -> Kind:
     if as_json and said not in {None, "json"}:
         raise click.UsageError(f"--json and --format {said} ask for two formats. Leave one out.")
     if said is not None or as_json:
-        return cast("Kind", said or "json")
+        return cast("_Kind", said or "json")
     if output is None:
         return "text"
     kind = _ENDINGS.get(output.suffix.lower())
@@ -184,11 +183,11 @@ class _Progress:
 # The report.
 
 
-def _written(report: "Report", kind: Kind) -> str:
+def _written(report: "Report", kind: _Kind) -> str:
     from retinue.cli.output import json_text
     from retinue.conformance.report import as_html, as_json, as_junit
 
-    writers: dict[Kind, Callable[[], str]] = {
+    writers: dict[_Kind, Callable[[], str]] = {
         "text": lambda: "\n".join(_page(report)) + "\n",
         "json": lambda: json_text(as_json(report)) + "\n",
         "junit": lambda: as_junit(report),

@@ -1,6 +1,6 @@
 """`retinue convert-definition`: agent definitions from one format into another, one file or a whole folder at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,10 +50,12 @@ class _Converted:
     Attributes:
         source: The file it was read from.
         name: What the agent is called.
+        folder: Where that lies below the folder that was named.
         target: The file it goes into; None for stdout.
     """
 
     source: str
+    folder: Path
     name: str
     written: "Written"
     target: Path | None = None
@@ -65,6 +67,7 @@ class _Converted:
 @click.option("--from", "kind", type=_Name(_FROM), help="What PATHS are, when neither name nor content says so.")
 @click.option("--output", "-o", metavar="FILE|DIR", help="Where to write; a folder for several. [default: stdout]")
 @click.option("--url", metavar="URL", help="Where the agent answers: for agent_json and a2a.")
+@click.option("--keep-folders", is_flag=True, help="Write each file as deep below --output as it lay below PATHS.")
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 @click.option("--strict", is_flag=True, help="Write nothing when a definition would lose something.")
 @json_option
@@ -75,6 +78,7 @@ def command(
     kind: "Kind | None",
     output: str | None,
     url: str | None,
+    keep_folders: bool,
     force: bool,
     strict: bool,
     as_json: bool,
@@ -85,9 +89,9 @@ def command(
     when a file held no definition, or with --strict when something would be lost.
     """
     form = form or _form_of(output)
-    files = [file for path in paths for file in _files(path)]
+    files = {file: path for path in reversed(paths) for file in _files(path)}
     converted, findings = _convert(files, form, kind=kind, url=url)
-    converted = _placed(converted, output)
+    converted = _placed(converted, output, keep_folders=keep_folders)
     lost = any(each.written.losses for each in converted)
     failed = any(finding.severity == "error" for finding in findings)
     refused = strict and lost
@@ -135,9 +139,16 @@ def _files(path: Path) -> tuple[Path, ...]:
 
 
 def _convert(
-    files: Sequence[Path], form: "Format", *, kind: "Kind | None", url: str | None
+    files: Mapping[Path, Path], form: "Format", *, kind: "Kind | None", url: str | None
 ) -> tuple[list[_Converted], list["Finding"]]:
-    """Read and write every definition; what is wrong with one does not keep the others from it."""
+    """Read and write every definition; what is wrong with one does not keep the others from it.
+
+    Args:
+        files: Each file, with the path that was named.
+        form: The format to write.
+        kind: What the files are, when it is not for them to say.
+        url: Where the agents answer.
+    """
     from retinue.agents.discover import load_file
     from retinue.agents.write import write
     from retinue.contract.finding import Finding
@@ -145,13 +156,14 @@ def _convert(
 
     converted: list[_Converted] = []
     findings: list[Finding] = []
-    for file in dict.fromkeys(files):
+    for file, path in sorted(files.items()):
+        folder = file.parent.relative_to(path) if file != path else Path()
         loaded = load_file(file, kind=kind)
         findings += loaded.findings
         for agent in loaded.agents:
             definition = agent.definition
             try:
-                converted.append(_Converted(str(file), definition.name, write(definition, form, url=url)))
+                converted.append(_Converted(str(file), folder, definition.name, write(definition, form, url=url)))
             except RetinueError as error:
                 line = definition.source.line if definition.source else None
                 findings.append(
@@ -163,7 +175,7 @@ def _convert(
 # Writing.
 
 
-def _placed(converted: list[_Converted], output: str | None) -> list[_Converted]:
+def _placed(converted: list[_Converted], output: str | None, *, keep_folders: bool) -> list[_Converted]:
     """The definitions, each with the file it goes into.
 
     Raises:
@@ -175,7 +187,11 @@ def _placed(converted: list[_Converted], output: str | None) -> list[_Converted]
         return converted
     folder = Path(output)
     if len(converted) > 1 or output.endswith(("/", "\\")) or folder.is_dir():
-        return [replace(each, target=folder / each.written.file) for each in converted]
+        places = [each.folder if keep_folders else Path() for each in converted]
+        return [
+            replace(each, target=folder / place / each.written.file)
+            for each, place in zip(converted, places, strict=True)
+        ]
     return [replace(each, target=folder) for each in converted]
 
 
@@ -206,7 +222,7 @@ def _see_free(targets: Sequence[tuple[Path, _Converted]], *, force: bool) -> Non
         if other is not each:
             raise InvalidInput(
                 f"{each.source!r} and {other.source!r} would both go into {str(target)!r}.",
-                hint="Rename one of the two agents, or convert them into different folders.",
+                hint="Add `--keep-folders`, rename one of the two agents, or convert them one by one.",
             )
     there = [repr(str(target)) for target in taken if target.exists() or target.is_symlink()]
     if there and not force:

@@ -1,11 +1,11 @@
 """`retinue parse`: what a message means."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import DIALECT_WORDS, Asked, Message, Refused, dialect_names, message_options
+from retinue.cli.message import DIALECT_WORDS, Asked, Refused, dialect_names, message_options
 
 if TYPE_CHECKING:
     from retinue.contract.finding import Level
@@ -46,28 +46,20 @@ def command(
     from retinue.cli.message import read_message, tell_findings, tell_reading
     from retinue.cli.outline import outline
     from retinue.cli.output import echo, echo_json
+    from retinue.dialects.messages import to_json
 
     message = read_message(Asked(file, level, dialect, kind, agent, skill, task_id))
     if isinstance(message, Refused):
         return message.tell(machine=as_json)
+    parsed = message.parsed
+    again = {} if parsed.correction is None else {"correction": parsed.correction.to_json()}
     if as_json:
         findings = [finding.to_json() for finding in message.findings]
-        echo_json({**message.to_json(), **_said(message), "findings": findings})
+        echo_json({**message.to_json(), "noun": to_json(parsed.value), **again, "findings": findings})
     else:
         tell_reading(message)
-        said = _said(message)
-        echo(outline(said.pop("noun")))
-        if said:
-            echo(outline(said))
+        echo(outline(to_json(parsed.value, whole=False)))
+        if again:
+            echo(outline(again))
         tell_findings(message.findings)
     return Exit.OK
-
-
-def _said(message: Message) -> dict[str, Any]:
-    """What the message says, as JSON data; the correction beside a request that is made again."""
-    from retinue.dialects.messages import to_json
-
-    said: dict[str, Any] = {"noun": to_json(message.parsed.value)}
-    if message.parsed.correction is not None:
-        said["correction"] = message.parsed.correction.to_json()
-    return said

@@ -121,6 +121,7 @@ def _resume(
     """
     from retinue.cli.active import with_module
     from retinue.cli.answer import present, present_asked
+    from retinue.cli.failed import tell_failed
     from retinue.cli.project import open_project
     from retinue.cli.session import conduct, resuming
 
@@ -140,7 +141,10 @@ def _resume(
     ended = conduct(project, form, resuming(name), recorded=True)
     asked = settled is not None and settled.verb == "ask"
     if asked:
-        return present_asked(ended, form)
+        code = present_asked(ended, form)
+        if not (form.quiet or form.machine):
+            tell_failed(ended, code)
+        return code
     return present(ended, form, fail_on=project.settings.get("run.fail_on"))
 
 

@@ -69,8 +69,8 @@ def accepted(dialect: DialectName) -> Check:
             listed = cast("list[JsonObject]", error.detail.get("findings") or [])
             errors = [finding for finding in listed if finding.get("severity") == "error"]
             for finding in errors:
-                place = f"`{finding['path']}`: " if finding.get("path") else ""
-                yield f"{place}{finding['message']}"
+                place, message = f"`{finding.get('path', '')}`", str(finding["message"])
+                yield message if place in {"``", message[: len(place)]} else f"{place}: {message}"
             if not errors:
                 yield error.message
 

@@ -13,6 +13,9 @@ __all__ = ["asking_of"]
 def asking_of(definition: Definition, *, skill: str | None = None) -> Asking:
     """A valid request for the agent that `definition` describes, made of its first sample.
 
+    What the sample says in its instruction and target is said twice, as such and as parameters: formats have words for
+    the one or the other.
+
     Args:
         definition: What the agent says of itself.
         skill: What is asked of it; absent means the first of its skills that can be called.
@@ -23,17 +26,13 @@ def asking_of(definition: Definition, *, skill: str | None = None) -> Asking:
     chosen = _skill(definition, skill)
     sampled = [each.parameters for each in chosen.samples if each.parameters]
     parameters = {**chosen.defaults, **(sampled[0] if sampled else {})}
-    asking = Asking(agent=definition.name, skill=chosen.name)
+    asking = Asking(agent=definition.name, skill=chosen.name, parameters=parameters)
     target = parameters.get(chosen.target_field or "")
-    if isinstance(target, str):
-        del parameters[chosen.target_field or ""]
+    if isinstance(target, str) and target:
         asking = replace(asking, target=target)
-    instruction = parameters.get(chosen.instruction_field or "")
-    if isinstance(instruction, str):
-        del parameters[chosen.instruction_field or ""]
-    else:
-        instruction = next(iter(chosen.examples), "")
-    return replace(asking, instruction=instruction, parameters=parameters)
+    said = parameters.get(chosen.instruction_field or "")
+    instruction = said if isinstance(said, str) else next(iter(chosen.examples), "")
+    return replace(asking, instruction=instruction)
 
 
 def _skill(definition: Definition, name: str | None) -> Skill:

@@ -6,7 +6,7 @@ answer has failed.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from retinue.conformance.kit import ALL, kit
 from retinue.conformance.port import Asking, Check, Exchange, Probe, Report, Requirement, Subject, Verdict
@@ -15,7 +15,7 @@ from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Dialect
 from retinue.errors import RetinueError
 
-__all__ = ["PATIENCE_S", "judge"]
+__all__ = ["PATIENCE_S", "Hears", "judge"]
 
 PATIENCE_S: Final = 30.0
 """How long a subject may take for one request, in seconds, when nobody says otherwise."""
@@ -26,7 +26,8 @@ _HUNG: Final = 2
 _SENTENCES: Final = 20
 _LETTERS: Final = 600
 
-Told = Callable[[Probe, Exchange], None]
+Hears: TypeAlias = Callable[[Probe, Exchange], None]
+"""Is told of each exchange as it ends."""
 
 
 async def judge(
@@ -36,7 +37,7 @@ async def judge(
     asking: Asking,
     timeout_s: float = PATIENCE_S,
     facts: JsonMapping | None = None,
-    told: Told | None = None,
+    told: Hears | None = None,
 ) -> Report:
     """Judge `subject` by everything its dialect asks of an agent.
 
@@ -63,7 +64,7 @@ async def judge(
 class _Putting:
     """Puts the probes: those of a group at once, the others so too where each has a process of its own."""
 
-    def __init__(self, subject: Subject, dialect: Dialect, timeout_s: float, told: Told | None) -> None:
+    def __init__(self, subject: Subject, dialect: Dialect, timeout_s: float, told: Hears | None) -> None:
         self._subject = subject
         self._dialect = dialect
         self._timeout_s = timeout_s

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from retinue.conformance.asking import asking_of
 from retinue.conformance.guess import guess
-from retinue.conformance.judge import PATIENCE_S, Told, judge
+from retinue.conformance.judge import PATIENCE_S, Hears, judge
 from retinue.conformance.port import Asking, Report, Subject
-from retinue.conformance.subjects import Named, command_named, module_named
+from retinue.conformance.subjects import Named, command_named, module_apart
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
+from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
 
 __all__ = ["Order", "Ready", "prepare"]
@@ -25,7 +28,7 @@ class Order:
     """Who is judged, and what was said of it. What is absent is found out or done without.
 
     Attributes:
-        words: A module (as `module_named` reads it) or, when `is_command`, a command line.
+        words: A module (as `module_apart` reads it) or, when `is_command`, a command line.
         dialect: What it is to speak.
         definition: A file with its definition, JSON or Markdown.
         agent: What it is called in its own answers.
@@ -61,7 +64,7 @@ class Ready:
     facts: Mapping[str, str]
     timeout_s: float
 
-    async def judged(self, *, told: Told | None = None) -> Report:
+    async def judged(self, *, told: Hears | None = None) -> Report:
         """Judge it."""
         return await judge(
             self.subject,
@@ -84,7 +87,7 @@ async def prepare(order: Order) -> Ready:
         RetinueError: There is no such subject or definition, or nothing says what it speaks.
     """
     definition = None if order.definition is None else _definition(order.definition, order.agent)
-    named = _named(order, definition)
+    named = await _named(order, definition)
     try:
         asking = _asking(order, named, definition or named.definition)
         facts = {"asked": _shown(asking)}
@@ -123,27 +126,38 @@ def _definition(file: Path, agent: str | None) -> Definition:
     return chosen
 
 
-def _named(order: Order, definition: Definition | None) -> Named:
+async def _named(order: Order, definition: Definition | None) -> Named:
     if order.is_command:
         return command_named(order.words, environment=order.environment)
     if order.environment:
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
-    return module_named(order.words, dialect=order.dialect or (definition.dialect if definition else None))
+    return await module_apart(order.words, dialect=order.dialect or (definition.dialect if definition else None))
 
 
 def _asking(order: Order, named: Named, definition: Definition | None) -> Asking:
-    """As the definition says, and before that as the order does."""
+    """As the definition says, and before that as the order does.
+
+    Raises:
+        InvalidInput: No task can be made of it.
+    """
     if definition is not None:
         asking = asking_of(definition, skill=order.operation)
     else:
         skill = fold(order.operation) if order.operation else None
         asking = Asking(agent=fold(order.agent or "") or named.name, skill=skill)
-    said = {
-        name: value
-        for name in ("target", "partial_target", "instruction")
-        if (value := getattr(order, name)) is not None
-    }
-    return replace(asking, **said, parameters={**asking.parameters, **order.parameters})
+    asking = asking.about(target=order.target, instruction=order.instruction)
+    parameters = {**asking.parameters, **order.parameters}
+    asking = replace(asking, parameters=parameters, partial_target=order.partial_target)
+    try:
+        asking.task("check")
+    except ValidationError as error:
+        wrong = findings_of(error, rule="conformance/asking")
+        raise InvalidInput(
+            f"It cannot be asked like this: {in_short(wrong)}.",
+            hint="Names are of letters, digits and dashes, begin with a letter, and have at most 64 characters.",
+            detail=dict(as_detail(wrong)),
+        ) from None
+    return asking
 
 
 def _shown(asking: Asking) -> str:

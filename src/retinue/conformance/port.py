@@ -4,7 +4,7 @@ A requirement that cannot be judged because something it needs is missing has fa
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from retinue.contract.correction import Correction
@@ -69,6 +69,20 @@ class Asking:
     target: str | None = None
     partial_target: str | None = None
     parameters: JsonMapping = field(default_factory=dict[str, Any])
+
+    def about(self, *, target: str | None = None, instruction: str | None = None) -> "Asking":
+        """The same with another target or instruction, also where these stand as parameters."""
+        said = {self.target or None: target, self.instruction or None: instruction}
+        parameters = {
+            name: said.get(value) or value if isinstance(value, str) else value
+            for name, value in self.parameters.items()
+        }
+        return replace(
+            self,
+            target=self.target if target is None else target,
+            instruction=self.instruction if instruction is None else instruction,
+            parameters=parameters,
+        )
 
     def task(self, name: str, **said: Any) -> Task:
         """The valid request, as a task called `name`; `said` replaces some of its fields."""

@@ -49,7 +49,7 @@ def _corrected(asking: Asking) -> Probe:
 def _together(name: str) -> Ask:
     def ask(asking: Asking) -> Probe:
         mark = marked(name)
-        task = asking.task(name, target=mark, instruction=f"{asking.instruction} {mark}".strip())
+        task = asking.about(target=mark, instruction=f"{asking.instruction} {mark}".strip()).task(name)
         return Probe(name, task, "One of several requests at the same time.", group="together")
 
     return ask
@@ -74,7 +74,7 @@ def _unknown_skill(asking: Asking) -> Probe:
 
 def _not_ascii(asking: Asking) -> Probe:
     words = "Größe-Ωμέγα-日本語-🧭"
-    task = asking.task("not_ascii", target=words, instruction=f"{asking.instruction} {words}".strip())
+    task = asking.about(target=words, instruction=f"{asking.instruction} {words}".strip()).task("not_ascii")
     return Probe("not_ascii", task, "It has letters beyond ASCII.")
 
 

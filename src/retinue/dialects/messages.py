@@ -12,6 +12,7 @@ from retinue.contract.definition import Definition
 from retinue.contract.event import KINDS as EVENT_KINDS, Checkpoint, Progress
 from retinue.contract.finding import Level, Loss
 from retinue.contract.json import JsonValue
+from retinue.contract.model import Model
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput
@@ -120,14 +121,21 @@ def forms(dialect: Dialect, kind: Kind) -> tuple[str, ...]:
     assert_never(kind)
 
 
-def to_json(noun: Noun) -> JsonValue:
-    """What a message says, as JSON data."""
-    return [_fact(each) for each in noun] if isinstance(noun, tuple) else noun.to_json()
+def to_json(noun: Noun, *, whole: bool = True) -> JsonValue:
+    """What a message says, as JSON data.
+
+    Args:
+        noun: What was read.
+        whole: With what the contract assumes where nothing is said; else only what differs from that.
+    """
+    if isinstance(noun, tuple):
+        return [_fact(each, whole=whole) for each in noun]
+    return _fact(noun, whole=whole)
 
 
-def _fact(item: Definition | Progress | Checkpoint) -> JsonValue:
-    if isinstance(item, Definition):
-        return item.to_json()
+def _fact(item: Model | Progress | Checkpoint, *, whole: bool) -> JsonValue:
+    if isinstance(item, Model):
+        return item.to_json() if whole else item.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     facts = {"kind": EVENT_KINDS[type(item)], **asdict(item)}
     return {name: value for name, value in facts.items() if value is not None}
 

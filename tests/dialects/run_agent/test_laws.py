@@ -53,6 +53,7 @@ def results(draw: st.DrawFn) -> Result:
     return with_fields(draw(values_of(Result)), extras=draw(extras))
 
 
+@pytest.mark.slow
 @given(tasks())
 @settings(max_examples=120)
 def test_a_request_loses_exactly_what_is_reported(task: Task) -> None:
@@ -62,6 +63,7 @@ def test_a_request_loses_exactly_what_is_reported(task: Task) -> None:
     assert_exact_losses(task, read.value, written.losses)
 
 
+@pytest.mark.slow
 @given(tasks(), corrections)
 @settings(max_examples=60)
 def test_a_request_made_again_brings_its_correction_whole(task: Task, correction: Correction) -> None:
@@ -72,6 +74,7 @@ def test_a_request_made_again_brings_its_correction_whole(task: Task, correction
     assert correction.message in json.loads(written.text)["prompt"]
 
 
+@pytest.mark.slow
 @given(results())
 @settings(max_examples=120)
 def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
@@ -80,6 +83,7 @@ def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
     assert_exact_losses(result, read.value, written.losses, unit_ns=MICROSECOND)
 
 
+@pytest.mark.slow
 @given(values_of(Result))
 @settings(max_examples=60)
 def test_an_answer_read_and_written_again_is_the_same_message(result: Any) -> None:

@@ -78,6 +78,7 @@ def results(draw: st.DrawFn) -> Result:
     return with_fields(result, extras=draw(extras))
 
 
+@pytest.mark.slow
 @given(tasks(), st.sampled_from([None, "handoff", "call"]))
 @settings(max_examples=120)
 def test_a_request_loses_exactly_what_is_reported(task: Task, form: str | None) -> None:
@@ -87,6 +88,7 @@ def test_a_request_loses_exactly_what_is_reported(task: Task, form: str | None) 
     assert_exact_losses(task, read.value, written.losses)
 
 
+@pytest.mark.slow
 @given(tasks(), corrections)
 @settings(max_examples=60)
 def test_a_request_made_again_brings_its_correction(task: Task, correction: Correction) -> None:
@@ -107,6 +109,7 @@ def test_a_correction_loses_exactly_what_is_reported(correction: Correction) -> 
     assert_exact_losses(correction, read.value, written.losses)
 
 
+@pytest.mark.slow
 @given(results())
 @settings(max_examples=120)
 def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
@@ -115,6 +118,7 @@ def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
     assert_exact_losses(result, read.value, written.losses, unit_ns=MILLISECOND)
 
 
+@pytest.mark.slow
 @given(values_of(Task), values_of(Result))
 def test_what_is_written_passes_a_strict_reader(task: Any, result: Any) -> None:
     tool_use.parse_task(tool_use.render_task(with_fields(task, extras={})).text, level="strict")

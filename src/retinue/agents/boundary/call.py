@@ -41,7 +41,7 @@ class Boundary:
         agents: Where agents are looked up: a `Registry`.
         policy: What applies to every agent.
         overrides: What applies to single agents instead, by name; shown in their results (K33).
-        readers: How the text of an agent is read that speaks a dialect.
+        readers: How the text of an agent is read that speaks a dialect, where not by that dialect's own reader.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.prepared import Prepared
 from retinue.agents.boundary.reading import Reader, fits, read_text
 from retinue.agents.boundary.sound import CLAIMS, sound
-from retinue.agents.boundary.spoken import read_spoken, recognised
+from retinue.agents.boundary.spoken import read_spoken, recognised, resembles
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.fault import Fault
@@ -24,7 +24,7 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Lifecycle, Outcome, Warned, WarningType
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
-from retinue.errors import InvalidInput, OutputInvalid, YourError
+from retinue.errors import InternalError, InvalidInput, OutputInvalid, RetinueError, YourError
 
 __all__ = ["Judged", "Readers", "broken_plan", "judge"]
 
@@ -131,8 +131,11 @@ class _Judge:
             refused: Exception = OutputInvalid(
                 error.message, hint=error.hint, path=error.path, suggestions=error.suggestions, detail=error.detail
             )
-        except Exception as error:  # noqa: BLE001 - a reader that fails must not take the call with it
+        except RetinueError as error:
             refused = error
+        except Exception as error:  # noqa: BLE001 - a reader that fails must not take the call with it
+            message = f"The reader of its answer failed: {Fault.from_error(error).message}"
+            refused = InternalError(message, hint="Report it with the text in `native`; the agent is not to blame.")
         self._judged.fault = fault_of(refused, **self._place)
         self._judged.outcome = "error"
         return None
@@ -142,14 +145,15 @@ class _Judge:
         prepared, task = self._prepared, self._task
         dialect = prepared.definition.dialect
         if dialect is None:
-            if fits(text, prepared.gives):  # its own contract comes before anybody's guess
+            if not resembles(text) or fits(text, prepared.gives):  # its own contract comes before anybody's guess
                 return None
             dialect, why = recognised(text)
             if dialect is None:
                 return None
             self._warn(
                 f"`{prepared.definition.name}` says no dialect, and answered in `{dialect}`: {why}.",
-                recovery=f"Say `dialect: {dialect}` in its definition.",
+                impact="It was read as that.",
+                recovery=f"Say that it speaks `{dialect}`.",
             )
         named = dialect
         level = prepared.policy.level
@@ -311,8 +315,11 @@ class _Judge:
     def _find(self, rule: str, message: str, path: str = "", fix: str = "") -> None:
         self._findings.append(Finding(rule=rule, message=message, path=path, fix=fix))
 
-    def _warn(self, message: str, *, kind: WarningType = "degraded_analysis", recovery: str = "") -> None:
-        self._warnings.append(Warned(type=kind, message=message, impact=_IMPACT, recovery=recovery, synthetic=True))
+    def _warn(
+        self, message: str, *, kind: WarningType = "degraded_analysis", impact: str = "", recovery: str = ""
+    ) -> None:
+        impact = impact or _IMPACT
+        self._warnings.append(Warned(type=kind, message=message, impact=impact, recovery=recovery, synthetic=True))
 
 
 class _Place(TypedDict):

@@ -19,7 +19,7 @@ from retinue.errors import OutputInvalid, RetinueError
 if TYPE_CHECKING:
     from retinue.dialects.port import Known, Parsed
 
-__all__ = ["as_reply", "can_be_read", "known_of", "read_spoken", "recognised"]
+__all__ = ["as_reply", "can_be_read", "known_of", "read_spoken", "recognised", "resembles"]
 
 
 def read_spoken(text: str, dialect: DialectName, definition: Definition, task: Task, *, level: Level) -> Reply:
@@ -54,7 +54,7 @@ def can_be_read(text: str, definition: Definition, task: Task) -> bool:
     """Whether `text` is an answer in the agent's dialect, or without one certainly one in some dialect."""
     from retinue.dialects import dialect as dialect_of  # noqa: PLC0415
 
-    dialect = definition.dialect or recognised(text)[0]
+    dialect = definition.dialect or (recognised(text)[0] if resembles(text) else None)
     if dialect is None:
         return False
     try:
@@ -65,13 +65,15 @@ def can_be_read(text: str, definition: Definition, task: Task) -> bool:
 
 
 _MARK: Final = re.compile(r'"(?:status|content|state|agent|error)"\s*:|^[A-Z]{4,10}: ', re.MULTILINE)
-"""What every answer in any dialect has one of; looked for first, because it costs next to nothing."""
+
+
+def resembles(text: str) -> bool:
+    """Whether `text` has something that every answer in any dialect has; costs next to nothing."""
+    return _MARK.search(text) is not None
 
 
 def recognised(text: str) -> tuple[DialectName | None, str]:
     """The dialect in which `text` certainly is an answer, and the marks that say so; None when it is not certain."""
-    if not _MARK.search(text):
-        return None, ""
     from retinue.dialects.detect import detect  # noqa: PLC0415
 
     certain = [sign for sign in detect(text) if sign.certainty == "certain"]

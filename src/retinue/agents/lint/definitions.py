@@ -1,19 +1,16 @@
 """One definition file, judged: how it reads, then what it says, each finding at its own line and column."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from retinue.agents.load.command import load_command
+from retinue.agents.load import kinds
 from retinue.agents.load.document import Place, finding_of
 from retinue.agents.load.fields import snake
 from retinue.agents.load.front import read_front
-from retinue.agents.load.json import load_json
 from retinue.agents.load.loaded import Loaded
-from retinue.agents.load.markdown import load_markdown
-from retinue.agents.load.skill import load_skill
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding
@@ -27,12 +24,7 @@ from .python_source import read_python
 
 __all__ = ["Judged", "definitions_in", "judge"]
 
-_LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
-    "agent": load_markdown,
-    "skill": load_skill,
-    "command": load_command,
-    "json": load_json,
-}
+_KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _NESTED: Final = re.compile(r"[ \t]+(?:-[ \t]+)*[\w\"'-]+[ \t]*:|\S.*:[ \t]*[{\[]")
 _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
@@ -65,8 +57,15 @@ def definitions_in(file: File) -> tuple[Definition, ...]:
     if file.kind == "python":
         sources = read_python(file.text, file=file.name)
         return tuple(each.definition for each in sources if each.definition and not each.unread)
-    load = _LOADERS.get(file.kind)
-    return tuple(agent.definition for agent in load(file.data, file=file.name).agents) if load else ()
+    return tuple(agent.definition for agent in _loaded(file).agents)
+
+
+def _loaded(file: File) -> Loaded:
+    """What a file of data comes to when it is read; a text that is no definition to nothing."""
+    if file.kind in {"python", "text"}:
+        return Loaded()
+    kind = _KINDS.get(file.kind) or kinds.kind_of(file.name, file.data) or "json"
+    return kinds.load(file.data, file=file.name, kind=kind)
 
 
 def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Judged:
@@ -81,8 +80,7 @@ def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Ju
         return Judged(file, (), (_at_start(finding_of(file.problem, file=file.name)),), Places.of({}))
     if file.kind == "python":
         return _judge_python(file, before)
-    load = _LOADERS.get(file.kind)
-    loaded = load(file.data, file=file.name) if load else Loaded()
+    loaded = _loaded(file)
     places = _places(file)
     findings = [_at_start(finding) for finding in loaded.findings]
     definitions = tuple(agent.definition for agent in loaded.agents)

@@ -28,9 +28,11 @@ _OPENED: Final = frozenset({".claude", ".retinue"})
 """Hidden folders in which people keep definitions."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 _HOMES: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
+_BY_ENDING: Final[dict[str, Kind]] = {".json": "json", ".md": "agent", ".py": "python"}
 _SKILL: Final = "skill.md"
-_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills"})
+_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
 """One of these beside `name` and `description` makes a JSON object look like a definition."""
+_PARTS: Final = frozenset({"name", "description"}) | _TAKES
 _SPEAKS: Final = re.compile(
     rb"\*\*(?:Agent|Operation)\b|subagent_type|_OPERATIONS\b|\bcontract\b|\.claude/agents/|\|\s*Operations?\s*\|",
     re.IGNORECASE,
@@ -106,7 +108,10 @@ def kind_of(parts: Sequence[str], data: bytes) -> Kind | None:
         parts: The folders that count, outermost first, and the name of the file.
         data: What it holds.
     """
-    return _kind_by_place(parts) or _kind_by_content(os.path.splitext(parts[-1])[1].lower(), data)  # noqa: PTH122 - a name, no path
+    kind = _kind_by_place(parts)
+    if kind == "json" and _is_other_json(data):
+        return None
+    return kind or _kind_by_content(os.path.splitext(parts[-1])[1].lower(), data)  # noqa: PTH122 - a name, no path
 
 
 def _kind_by_place(parts: Sequence[str]) -> Kind | None:
@@ -121,9 +126,19 @@ def _kind_by_place(parts: Sequence[str]) -> Kind | None:
         return "skill"
     if home == "command":
         return "command"
-    # Beside the agents lie a README, their contract, and in the folder of a skill prompts without front matter.
+    # Beside the agents lie a README, their contract, prompts that they share, and in the folder of a skill prompts too:
+    # of those, front matter makes an agent.
     is_prose = not any(character.islower() for character in stem)
-    return "agent" if home == "agent" and not is_prose and "skills" not in inside else None
+    return "agent" if inside and inside[-1] == "agents" and not is_prose and "skills" not in inside else None
+
+
+def _is_other_json(data: bytes) -> bool:
+    """Whether a sound JSON object has nothing of a definition: a registry, a schema, settings."""
+    try:
+        value = json.loads(data, max_bytes=MAX_BYTES)
+    except RetinueError:
+        return False
+    return isinstance(value, dict) and (_PARTS.isdisjoint(value) or ("$schema" in value and "name" not in value))
 
 
 def _looks_like_definition(data: bytes) -> bool:
@@ -171,11 +186,11 @@ def _kind_by_content(ending: str, data: bytes) -> Kind | None:
 def _taken(path: Path) -> File:
     """A file that was named by itself."""
     ending = path.suffix.lower()
-    kind = _kind_by_place(path.absolute().parts) or {".json": "json", ".py": "python", ".md": "agent"}[ending]
+    kind = _kind_by_place(path.absolute().parts) or _BY_ENDING[ending]
     try:
-        return File(path, _shown(path), kind, read_bytes(path))  # pyright: ignore[reportArgumentType] - one of three kinds
+        return File(path, _shown(path), kind, read_bytes(path))
     except RetinueError as error:
-        return File(path, _shown(path), kind, b"", error)  # pyright: ignore[reportArgumentType] - one of three kinds
+        return File(path, _shown(path), kind, b"", error)
 
 
 def _shown(path: Path) -> str:

@@ -8,6 +8,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Final
 
 from retinue.contract.definition import Source
@@ -27,6 +28,8 @@ _LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
 _BARE: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 _ABOUT: Final = re.compile(r"(?:supported |available )?operations?|\w+ types|operation types", re.IGNORECASE)
 _ITEM: Final = re.compile(rf"[ \t]*[-*+]\s+(?:\*\*)?`({_TOKEN})`")
+_MOST_SECTIONS: Final = 20
+"""So many sections on operations are looked into: each costs a walk over all headings."""
 _REGISTRY: Final = re.compile(r"\w*_OPERATIONS")
 _CELL: Final = re.compile(r"(?<!\\)\|")
 
@@ -68,13 +71,13 @@ def _choices(outline: Outline, *, file: str) -> Iterator[tuple[int, tuple[Operat
 
 
 def _documented(outline: Outline, *, file: str) -> Iterator[Operation]:
-    """The headings, else the items, of the first section on operations."""
-    for section in outline.sections:
-        if section.level and _ABOUT.fullmatch(section.heading.rstrip(":")):
-            found = list(_below(outline, section, file=file))
-            if found:
-                yield from found
-                return
+    """The headings, else the items, of the first section on operations that has any."""
+    about = (each for each in outline.sections if each.level and _ABOUT.fullmatch(each.heading.rstrip(":")))
+    for section in islice(about, _MOST_SECTIONS):
+        found = list(_below(outline, section, file=file))
+        if found:
+            yield from found
+            return
 
 
 def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operation]:

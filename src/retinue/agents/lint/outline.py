@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["Fence", "Outline", "Section", "outline"]
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
-_FENCE: Final = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
+_FENCE: Final = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*+([^`\s]*+)[^`]*+")
 _DASHES: Final = "---"
 
 

@@ -184,8 +184,7 @@ def _skill(
         )
         source.unread.append(f"{path}/output_schema")
     facts["output_schema"] = answer if answer is not None else {}
-    if "samples" in facts:
-        facts.pop("samples")
+    facts.pop("samples", None)  # nouns of ours, which no literal is
     return facts
 
 

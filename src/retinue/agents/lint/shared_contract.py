@@ -181,8 +181,11 @@ def _judge_versions(texts: Sequence[Text], envelopes: Mapping[str, tuple[Envelop
     contracts = {text.name: version for text in texts if (version := _contract_version(text))}
     citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
     most = _most_cited(citations)
+    nearest: dict[str, str | None] = {}
     for citation in citations:
-        source = _contract_for(citation.text, contracts)
+        if citation.text.folder not in nearest:
+            nearest[citation.text.folder] = _contract_for(citation.text, contracts)
+        source = nearest[citation.text.folder]
         wanted = contracts[source].version if source else most
         if wanted is None or Version.parse(citation.version) == Version.parse(wanted):
             continue

@@ -136,7 +136,8 @@ def _about_calls(
             listings += registries_in(each.file.text, file=each.file.name)
     commands = [command_name(each.file.name) for each in judged if each.file.kind == "command"]
     sure = frozenset(call.source for text in texts for call in text.calls if _says_who_uses_it(text, call))
-    yield from judge_calls(known, calls, commands=commands, sure=sure)
+    documents = frozenset(text.name for text in texts if text.file.kind == "text")
+    yield from judge_calls(known, calls, commands=commands, sure=sure, documents=documents)
     yield from judge_listings(known, listings)
     yield from uncalled(agents, calls)
 
@@ -172,8 +173,9 @@ def _behaviours(texts: Iterable[Text]) -> Iterator[Passage]:
 
 
 def _callers(texts: Iterable[Text]) -> Iterator[Passage]:
+    """Commands, skills and prompts. A document may well say what an agent does."""
     for text in texts:
-        if text.agent is None:
+        if text.file.kind in {"command", "skill"} or "prompts" in text.folder.split("/"):
             yield _passage(text, text.name)
 
 

@@ -6,10 +6,12 @@ placeholder (`{agent}`, `[agent-type]`, `$1`) names nobody and is passed over.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from retinue.contract.definition import CallSite, Source
-from retinue.dialects.markdown_json.block import Block, find_blocks
+
+if TYPE_CHECKING:
+    from retinue.dialects.markdown_json.block import Block
 
 __all__ = ["call_sites"]
 
@@ -38,12 +40,18 @@ def call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
         file: What each call's `source` says of where it stands.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    blocks = find_blocks("\n".join(lines)) if _MARKS_BLOCK.search(text) else ()
+    blocks = _blocks(lines) if _MARKS_BLOCK.search(text) else ()
     calls = [*_block_calls(blocks, lines, file), *_other_calls(lines, file)]
     return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
 
 
-def _block_calls(blocks: Iterable[Block], lines: Sequence[str], file: str) -> Iterator[CallSite]:
+def _blocks(lines: Sequence[str]) -> "tuple[Block, ...]":
+    from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
+
+    return find_blocks("\n".join(lines))
+
+
+def _block_calls(blocks: "Iterable[Block]", lines: Sequence[str], file: str) -> Iterator[CallSite]:
     for block in blocks:
         if agent := _name(block.get("Agent") or ""):
             number = block.line_of("Agent") - 1

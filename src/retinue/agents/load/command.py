@@ -23,7 +23,7 @@ from .document import decode, finding_of
 from .fields import Fields
 from .front import Front, read_front
 from .loaded import Loaded
-from .naming import read_model
+from .naming import read_model, read_version
 from .prompted import Prompted
 from .skill import FILES
 
@@ -89,7 +89,10 @@ def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
     skill = prompted_skill(fields, name=name, description=description, input_schema=taken.schema, free=taken.free)
     facts: dict[str, object] = {
         "name": name or "unnamed",
+        "version": read_version(fields),
         "description": description,
+        "category": fields.text("category"),
+        "tags": fields.texts("tags", split=True),
         "tier": tier,
         "model": model,
         "tools": fields.texts("allowed_tools", spaced=True),

@@ -1,19 +1,17 @@
 """Which kind of definition a file is, and the one reader for it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath, PurePosixPath
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .a2a_card import card_version, load_a2a_card
 from .command import COMMANDS_FOLDER, load_command
 from .json import load_json, read_json
 from .loaded import Loaded
 from .markdown import load_markdown
 from .skill import load_skill
-from .tool_use import load_tool_use
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
@@ -59,6 +57,8 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
         value = read_json(data, file=file).value
     except ParseError:  # whoever loads it will say so
         return "json"
+    from .a2a_card import card_version  # noqa: PLC0415 - few projects hold cards
+
     if card_version(value):
         return "a2a"
     if _is_agent_json(value):
@@ -88,15 +88,25 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Lo
         kind: What they are.
         files: What else stands in the folder of a skill.
     """
-    return (
-        load_skill(data, file=file, files=files) if kind == "skill" else _LOADERS.get(kind, load_json)(data, file=file)
-    )
+    if kind == "skill":
+        return load_skill(data, file=file, files=files)
+    return _loader(kind)(data, file=file)
 
 
-_LOADERS: Final[Mapping[Kind, Callable[..., Loaded]]] = {
-    "markdown": load_markdown,
-    "command": load_command,
-    "json": load_json,
-    "tool_use": load_tool_use,
-    "a2a": load_a2a_card,
-}
+def _loader(kind: Literal["markdown", "command", "tool_use", "json", "agent_json", "a2a"]) -> Callable[..., Loaded]:
+    match kind:
+        case "markdown":
+            return load_markdown
+        case "command":
+            return load_command
+        case "json":
+            return load_json
+        case "a2a":
+            from .a2a_card import load_a2a_card  # noqa: PLC0415 - few projects hold cards
+
+            return load_a2a_card
+        case "tool_use" | "agent_json":
+            from .by_dialect import load_agent_json, load_tool_use  # noqa: PLC0415 - takes two dialects
+
+            return load_tool_use if kind == "tool_use" else load_agent_json
+    assert_never(kind)

@@ -12,34 +12,20 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from selectors import EVENT_READ, DefaultSelector
 from tempfile import TemporaryFile
-from time import monotonic
-from typing import IO, Final, Self, TypeAlias, cast
+from typing import Final
 
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError
 
-__all__ = ["Hear", "Said", "run_program"]
+from ._listening import GONE_S, Hear, Listening, signal_group
 
-Hear: TypeAlias = Callable[[bytes], object]
-"""Is told what the program says on stdout, as it comes, in the event loop."""
-
-_CHUNK: Final = 65_536
-_STDERR_KEPT: Final = 16_384
-_LOOK_S: Final = 0.05
-"""How often is looked whether it has ended, where the system does not tell."""
-_LINGER_S: Final = 0.3
-"""How long is listened to children that outlive their program."""
-_PATIENCE_S: Final = 0.3
-"""How long a program has to end by itself once it was told to."""
-_GONE_S: Final = 2.0
-"""How long is waited for what was killed."""
+__all__ = ["Said", "run_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +58,13 @@ async def run_program(
     """Run `argv` to its end. When the caller is cancelled, it is ended first, with all its children.
 
     Raises:
-        NotInstalled: There is no such program, or what its first line asks for is missing.
+        NotInstalled: There is no such program, or what its first line asks for is missing, or this is Windows.
         MissingFile: There is no folder `cwd`.
         AccessDenied: It may not be run.
         InvalidInput: It is nothing that the system can run.
     """
+    if os.name != "posix":  # pragma: no cover - sessions, signals and waiting on pipes are not there
+        raise NotInstalled("Programs are run on Linux and macOS only.", hint="Wrap a Python function instead.")
     loop = asyncio.get_running_loop()
     told = None if hear is None else partial(loop.call_soon_threadsafe, hear)
     program = _Program(argv, cwd=cwd, env=env, max_bytes=max_bytes, hear=told)
@@ -85,6 +73,8 @@ async def run_program(
         return await asyncio.shield(running)
     except asyncio.CancelledError as error:
         program.stop()
+        if not program.begun:  # it still waits for its turn, which may take longer than anybody has patience
+            running.cancel()
         with suppress(RetinueError):
             error.add_note(_told_to_stop(argv[0], await running))
         raise
@@ -101,7 +91,11 @@ def _told_to_stop(program: str, said: Said) -> str:
 
 
 class _Program:
-    """One program, from start to end, in the thread that calls `run`; `stop` may come from any other."""
+    """One program, from start to end, in the thread that calls `run`; `stop` may come from any other.
+
+    Attributes:
+        begun: A thread has taken it.
+    """
 
     def __init__(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], max_bytes: int, hear: Hear | None
@@ -111,6 +105,7 @@ class _Program:
         self._env = env
         self._max_bytes = max_bytes
         self._hear = hear
+        self.begun = False
         self._lock = threading.Lock()
         self._stopping = False
         self._waker: int | None = None
@@ -124,13 +119,16 @@ class _Program:
 
     def run(self, stdin: bytes) -> Said:
         """Start it, hear it to its end, and end whatever it leaves behind."""
+        self.begun = True
+        if self._stopping:
+            return Said(-signal.SIGTERM, b"", b"")
         with ExitStack() as stack:
             woken = self._wakeable(stack)
             process = self._started(stdin)
             _alive.add(process.pid)
             stack.callback(_alive.discard, process.pid)
             stack.callback(_reap, process)
-            listening = stack.enter_context(_Listening(process, woken, max_bytes=self._max_bytes, hear=self._hear))
+            listening = stack.enter_context(Listening(process, woken, max_bytes=self._max_bytes, hear=self._hear))
             listening.to_the_end()
         status = process.poll()
         return Said(
@@ -176,122 +174,14 @@ class _Program:
                 raise _refusal(error, self._argv[0], self._cwd) from error
 
 
-class _Listening:
-    """Hears both outputs of one program until they and it have ended, or patience has."""
-
-    def __init__(self, process: subprocess.Popen[bytes], woken: int, *, max_bytes: int, hear: Hear | None) -> None:
-        self.stdout, self.stderr = bytearray(), bytearray()
-        self.flooded = self.outlived = False
-        self._process = process
-        self._max_bytes = max_bytes
-        self._hear = hear
-        self._until: float | None = None
-        self._killed = False
-        self._selector = DefaultSelector()
-        self._open: set[int] = set()
-        for pipe, take in ((process.stdout, self._take), (process.stderr, self._take_stderr)):
-            descriptor = cast("IO[bytes]", pipe).fileno()
-            self._open.add(descriptor)
-            self._selector.register(descriptor, EVENT_READ, partial(self._read, descriptor, take))
-        self._selector.register(woken, EVENT_READ, partial(self._stop, woken))
-        self._end = _descriptor_of_end(process.pid)
-        if self._end is not None:
-            self._selector.register(self._end, EVENT_READ, self._noticed)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._selector.close()
-        if self._end is not None:
-            os.close(self._end)
-
-    def to_the_end(self) -> None:
-        """Listen."""
-        while not self._over():
-            for key, _ in self._selector.select(self._wait_s()):
-                cast("Callable[[], None]", key.data)()
-
-    def _over(self) -> bool:
-        """Whether there is nothing more to hear, or nothing more to wait for."""
-        ended = self._process.poll() is not None
-        if ended and not self._open:
-            return True
-        now = monotonic()
-        if ended and self._until is None:
-            self._until = now + _LINGER_S
-        if self._until is None or now < self._until:
-            return False
-        if ended or self._killed:
-            self.outlived = True
-            return True
-        self._kill()
-        return False
-
-    def _wait_s(self) -> float | None:
-        left_s = None if self._until is None else max(0.0, self._until - monotonic())
-        if self._end is not None:
-            return left_s
-        return _LOOK_S if left_s is None else min(left_s, _LOOK_S)
-
-    def _read(self, descriptor: int, take: Hear) -> None:
-        chunk = os.read(descriptor, _CHUNK) if not self.flooded else b""
-        if chunk:
-            take(chunk)
-        else:
-            self._selector.unregister(descriptor)
-            self._open.discard(descriptor)
-
-    def _take(self, chunk: bytes) -> None:
-        room = self._max_bytes - len(self.stdout)
-        self.stdout += chunk[:room]
-        if len(chunk) > room:
-            self.flooded = True
-            self._kill()
-        elif self._hear is not None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
-                self._hear(chunk)
-
-    def _take_stderr(self, chunk: bytes) -> None:
-        self.stderr += chunk
-        del self.stderr[:-_STDERR_KEPT]
-
-    def _stop(self, woken: int) -> None:
-        self._selector.unregister(woken)
-        self._until = monotonic() + _PATIENCE_S
-        _signal(self._process.pid, signal.SIGTERM)
-
-    def _kill(self) -> None:
-        self._killed = True
-        self._until = monotonic() + _GONE_S
-        _signal(self._process.pid, signal.SIGKILL)
-
-    def _noticed(self) -> None:
-        if self._end is not None:
-            self._selector.unregister(self._end)
-
-
-def _descriptor_of_end(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends; None where the system has none."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
-
-
 def _reap(process: subprocess.Popen[bytes]) -> None:
     """End whatever is left of a program and of what it started."""
-    _signal(process.pid, signal.SIGKILL)
+    signal_group(process.pid, signal.SIGKILL)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
     with suppress(subprocess.TimeoutExpired):
-        process.wait(_GONE_S)
-
-
-def _signal(group: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # all of it is gone, or what is left has become somebody else's
-        os.killpg(group, number)
+        process.wait(GONE_S)
 
 
 def _in_utf8(text: str) -> str:
@@ -337,4 +227,4 @@ _alive: set[int] = set()
 def _end_all() -> None:
     """Leave no program behind when this one ends before its calls do."""
     for group in tuple(_alive):
-        _signal(group, signal.SIGKILL)
+        signal_group(group, signal.SIGKILL)

@@ -5,15 +5,15 @@ from typing import Final, Literal, TypeAlias, assert_never, get_args
 from retinue.contract.definition import Definition
 
 from .a2a_card import write_a2a_card
+from .by_dialect import write_agent_json, write_tool_use
 from .definition import write_json
 from .markdown import write_markdown
 from .skill import write_skill
-from .tool_use import write_tool_use
 from .written import Written
 
 __all__ = ["FORMATS", "Format", "format_of_file", "write"]
 
-Format: TypeAlias = Literal["markdown", "skill", "tool_use", "json", "a2a"]
+Format: TypeAlias = Literal["markdown", "skill", "tool_use", "json", "agent_json", "a2a"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
@@ -38,6 +38,8 @@ def write(definition: Definition, form: Format, *, url: str | None = None) -> Wr
             return write_tool_use(definition)
         case "json":
             return write_json(definition)
+        case "agent_json":
+            return write_agent_json(definition, url=url)
         case "a2a":
             return write_a2a_card(definition, url=url)
     assert_never(form)
@@ -50,4 +52,6 @@ def format_of_file(name: str) -> Format | None:
         return "skill"
     if lower.endswith("agent-card.json"):
         return "a2a"
+    if lower.endswith("agent.json"):
+        return "agent_json"
     return "markdown" if lower.endswith(".md") else "json" if lower.endswith(".json") else None

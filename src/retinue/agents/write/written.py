@@ -9,7 +9,7 @@ from retinue.agents.load.loaded import Loaded
 from retinue.contract import json as strict
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Loss
-from retinue.contract.json import JsonObject, pointer
+from retinue.contract.json import JsonValue, pointer
 from retinue.contract.refused import as_detail, in_short
 from retinue.dialects.writing import NO_WORD
 from retinue.errors import InvalidInput
@@ -51,7 +51,7 @@ def written(
         text: What it became.
         file: What the file is called.
         load: Reads the format.
-        why: Reasons that are better than the general one, by field.
+        why: Reasons that are better than the general one, by the loss's path or by the field's name.
 
     Raises:
         InvalidInput: The text cannot be read back, so no text of this format can hold the definition.
@@ -76,7 +76,7 @@ def written(
     return Written(text, file, tuple(losses))
 
 
-def json_text(value: JsonObject) -> str:
+def json_text(value: JsonValue) -> str:
     """`value` as a file of indented JSON.
 
     Raises:
@@ -87,8 +87,10 @@ def json_text(value: JsonObject) -> str:
 
 
 def _why(path: str, *, gone: bool, better: Mapping[str, str]) -> str:
-    field = path.removeprefix("/").rpartition("/")[2] if path.startswith("/skills/") else path.split("/")[1]
-    return better.get(field) or _USUAL.get(field) or (NO_WORD if gone else _CHANGED)
+    _, first, *_, last = f"{path}/{path}".split("/")
+    known = {**_USUAL, **better}
+    general = NO_WORD if gone else _CHANGED
+    return next((known[each] for each in (path, last, first) if each in known), general)
 
 
 _USUAL: Final = {"unavailable": "whether a skill can be called is not for a file to say"}

@@ -13,8 +13,8 @@ from retinue.conformance.port import Asking
 
 __all__ = ["ASKING", "BROKEN", "GOOD"]
 
-Speaks: TypeAlias = Callable[[str], str | None]
-Envelope: TypeAlias = dict[str, Any]
+_Speaks: TypeAlias = Callable[[str], str | None]
+_Envelope: TypeAlias = dict[str, Any]
 
 ASKING: Final = Asking(
     agent="ticket_analyzer", skill="story_deep", target="STORY-0001.2.3", partial_target="STORY-0001.2.4"
@@ -34,7 +34,7 @@ def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROK
     return json.dumps(_envelope(text), ensure_ascii=False)
 
 
-def _envelope(text: str) -> Envelope:
+def _envelope(text: str) -> _Envelope:
     asked = dict(_FIELD.findall(text[:_MOST]))
     operation, target = asked.get("Operation", ""), asked.get("Target", "")
     if operation not in _OPERATIONS:
@@ -44,12 +44,12 @@ def _envelope(text: str) -> Envelope:
     return _partial(operation, target) if target.endswith("2.4") else _success(operation, target)
 
 
-def _head(status: str) -> Envelope:
+def _head(status: str) -> _Envelope:
     return {"status": status, "agent": "ticket-analyzer", "version": "1.0"}
 
 
-def _success(operation: str, target: str) -> Envelope:
-    result: Envelope = {
+def _success(operation: str, target: str) -> _Envelope:
+    result: _Envelope = {
         "target": target,
         "score": 85,
         "ready": True,
@@ -61,7 +61,7 @@ def _success(operation: str, target: str) -> Envelope:
     return {**_head("success"), "operation": operation, "result": result, "metadata": metadata}
 
 
-def _partial(operation: str, target: str) -> Envelope:
+def _partial(operation: str, target: str) -> _Envelope:
     warning = {
         "type": "missing_data",
         "message": "The story names four tasks, and their files are not there.",
@@ -69,7 +69,7 @@ def _partial(operation: str, target: str) -> Envelope:
         "recovery": "Create the four files TASK-0001.2.4.1.md to TASK-0001.2.4.4.md.",
     }
     metadata = {"execution_time_ms": 12, "files_read": 1, "completeness": 60}
-    result: Envelope = {
+    result: _Envelope = {
         "target": target,
         "score": 85,
         "ready": False,
@@ -81,7 +81,7 @@ def _partial(operation: str, target: str) -> Envelope:
     return {**head, "result": result, "warnings": [warning], "metadata": metadata}
 
 
-def _error(operation: str, target: str, message: str, failed_at: str) -> Envelope:
+def _error(operation: str, target: str, message: str, failed_at: str) -> _Envelope:
     return {
         **_head("error"),
         "error_type": "invalid_input",
@@ -96,7 +96,7 @@ def _error(operation: str, target: str, message: str, failed_at: str) -> Envelop
 # The broken ones: the good one's envelope, changed.
 
 
-def _changed(change: Callable[[Envelope], object], *, when: str = "") -> Speaks:
+def _changed(change: Callable[[_Envelope], object], *, when: str = "") -> _Speaks:
     """The good agent, with `change` made to every envelope, or to those with one status."""
 
     def speak(text: str) -> str:
@@ -108,11 +108,11 @@ def _changed(change: Callable[[Envelope], object], *, when: str = "") -> Speaks:
     return speak
 
 
-def _with(path: str, value: object, *, when: str = "") -> Speaks:
+def _with(path: str, value: object, *, when: str = "") -> _Speaks:
     """The good agent, with `value` at `path` (as `metadata/completeness`) of its envelopes."""
     *above, last = path.split("/")
 
-    def change(envelope: Envelope) -> None:
+    def change(envelope: _Envelope) -> None:
         place: Any = envelope
         for name in above:
             place = place[int(name) if name.isdigit() else name]
@@ -121,8 +121,8 @@ def _with(path: str, value: object, *, when: str = "") -> Speaks:
     return _changed(change, when=when)
 
 
-def _without(name: str, *, when: str = "", inside: str = "") -> Speaks:
-    def change(envelope: Envelope) -> None:
+def _without(name: str, *, when: str = "", inside: str = "") -> _Speaks:
+    def change(envelope: _Envelope) -> None:
         place: Any = envelope[inside] if inside else envelope
         del (place[0] if inside == "warnings" else place)[name]
 
@@ -155,7 +155,7 @@ def _trusting(text: str) -> str:
     return GOOD(text)
 
 
-def _with_result(envelope: Envelope, **more: object) -> Envelope:
+def _with_result(envelope: _Envelope, **more: object) -> _Envelope:
     return {**envelope, "result": {**envelope["result"], **more}}
 
 
@@ -173,7 +173,7 @@ def _deaf_to_corrections(text: str) -> str:
     return GOOD(text) if text.startswith("**Agent:**") and "could not be read" not in text else "I am sorry about that."
 
 
-def _forgetful() -> Speaks:
+def _forgetful() -> _Speaks:
     """Answers every other request with another version."""
     asked = 0
 
@@ -185,7 +185,7 @@ def _forgetful() -> Speaks:
     return speak
 
 
-def _mixing() -> Speaks:
+def _mixing() -> _Speaks:
     """Keeps what it was asked in one place for all requests."""
     asked = ""
     together = Barrier(3)
@@ -204,7 +204,7 @@ def _mixing() -> Speaks:
     return speak
 
 
-BROKEN: Final[Mapping[str, Speaks]] = {
+BROKEN: Final[Mapping[str, _Speaks]] = {
     f"markdown_json/{name}": speaks
     for name, speaks in {
         "answers": _silent,
@@ -227,6 +227,7 @@ BROKEN: Final[Mapping[str, Speaks]] = {
         "degrades": _hard_failing,
         "error-types": _with("error_type", "wrong_operation", when="error"),
         "error-kind": _with("error_type", "timeout", when="error"),
+        "lists-operations": _with("recovery_suggestions", ["Ask for something else."], when="error"),
         "error-message": _with("message", "", when="error"),
         "error-context": _without("failed_at", inside="context", when="error"),
         "error-timestamp": _with("metadata/error_timestamp", "08/10/2025 17:30", when="error"),

@@ -92,10 +92,10 @@ def _operation(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 
 
 def _validator(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    said = body.get("agent")  # whether it is the right one is a requirement of its own
-    name = said if isinstance(said, str) else to_kebab(exchange.probe.task.agent)
+    asked = to_kebab(exchange.probe.task.agent)
+    told = exchange.probe.text is None  # a text that is no request names nobody, so any name will do
     try:
-        spec_exact.agent_contract(body, name)
+        spec_exact.agent_contract(body, asked if told else str(body.get("agent")))
     except InvalidInput as error:
         yield error.message
 
@@ -213,6 +213,15 @@ def _error_kind(body: JsonObject, exchange: Exchange) -> Iterator[str]:
         yield f"`error_type` is {_said(body, 'error_type')}"
 
 
+def _lists_operations(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
+    known = exchanges["valid"].probe.task.skill
+    said = exchanges["unknown_skill"].text or ""
+    if known is None:
+        yield "valid: it was not asked for an operation, because nobody said which it has"
+    elif to_kebab(known) not in said and known not in said:
+        yield f"unknown_skill: `{to_kebab(known)}`, which it does, is nowhere in the answer"
+
+
 def _error_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     del exchange
     if body.get("status") == "error" and not _is_words(body.get("message")):
@@ -226,7 +235,8 @@ def _error_context(body: JsonObject, exchange: Exchange) -> Iterator[str]:
         yield f"`context` is {_said(body, 'context')}"
         return
     for name in ("operation", "target", "failed_at"):
-        if not isinstance(context.get(name), str):
+        elsewhere = name == "operation" and isinstance(body.get("operation"), str)  # C4: either place will do
+        if not isinstance(context.get(name), str) and not elsewhere:
             yield f"`context.{name}` is {_said(context, name)}"
 
 
@@ -336,6 +346,7 @@ CHECKS: Final[Mapping[str, Check]] = {
         "degrades": each_object(_degrades),
         "error-types": each_object(_error_types),
         "error-kind": each_object(_error_kind),
+        "lists-operations": _lists_operations,
         "error-message": each_object(_error_message),
         "error-context": each_object(_error_context),
         "error-timestamp": each_object(_error_timestamp),

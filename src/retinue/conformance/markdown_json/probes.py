@@ -25,11 +25,11 @@ def _with_target(ask: Ask) -> Ask:
 
 def _partial_data(asking: Asking) -> Probe:
     target = asking.partial_target or "PARTIAL-DATA-TARGET"
-    return Probe("partial_data", asking.task("partial_data", target=target), "Not all that it needs is there.")
+    return Probe("partial_data", asking.about(target=target).task("partial_data"), "Not all that it needs is there.")
 
 
 def _outside(asking: Asking) -> Probe:
-    task = asking.task("outside", target="../../../etc/passwd")
+    task = asking.about(target="../../../etc/passwd").task("outside")
     return Probe("outside", task, "Its target is a path that leads out of the repository.")
 
 

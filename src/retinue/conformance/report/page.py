@@ -42,7 +42,7 @@ pre { background: var(--tint); border-radius: .4rem; padding: .6rem .8rem; white
 .broken b.bad { color: var(--bad); } .broken b.warn { color: var(--warn); }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--faint); }
-th { color: var(--soft); font-size: .8rem; }
+th { color: var(--soft); font-size: .8rem; white-space: nowrap; }
 td.word { white-space: nowrap; }
 details { border-bottom: 1px solid var(--faint); padding: .5rem 0; }
 summary { cursor: pointer; }
@@ -135,7 +135,7 @@ def _table(verdicts: Iterable[Verdict]) -> str:
             "tr",
             element("td", verdict.outcome, class_=f"word {_LOOKS[verdict.outcome]}")
             + element("td", verdict.requirement.force, class_="word")
-            + element("td", text(verdict.requirement.id))
+            + element("td", text(verdict.requirement.id.partition("/")[2]), class_="word")
             + element("td", text(verdict.requirement.text)),
         )
         for verdict in verdicts

@@ -3,9 +3,10 @@
 Whatever one of them does (prints, raises, hangs, exits, returns nothing) is an exchange, never an exception.
 """
 
+from .apart import module_apart
 from .calling import CallableSubject
 from .command import CommandSubject
 from .named import Named, command_named, module_named
 from .spoken import spoken
 
-__all__ = ["CallableSubject", "CommandSubject", "Named", "command_named", "module_named", "spoken"]
+__all__ = ["CallableSubject", "CommandSubject", "Named", "command_named", "module_apart", "module_named", "spoken"]

@@ -16,9 +16,12 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.names import fold
 from retinue.contract.result import Result, Versions
+from retinue.contract.task import Task
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Known
 from retinue.errors import RetinueError, UnknownName
+from retinue.orchestration.bind import bind
+from retinue.orchestration.router import Router
 from retinue.tools.workspace import Workspace
 
 __all__ = ["spoken"]
@@ -43,8 +46,7 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
     async def answer(text: str) -> str:
         began_ns = time.perf_counter_ns()
         try:
-            task = speaks.parse_task(text, known=known).value
-            _see_it_is_meant(definition, task.agent)
+            task = _completed(definition, speaks.parse_task(text, known=known).value)
         except RetinueError as error:
             result = _refused(definition, error)
         else:
@@ -57,12 +59,40 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
     return answer
 
 
-def _see_it_is_meant(definition: Definition, asked: str) -> None:
+def _completed(definition: Definition, task: Task) -> Task:
+    """The task with the skill that is meant, and what its words say of parameters it owes (C45, C47).
+
+    Raises:
+        UnknownName: Another agent is asked, or words do not say which skill.
+    """
     names = (definition.name, *definition.aliases)
-    if fold(asked) not in map(fold, names):
+    if fold(task.agent) not in map(fold, names):
         raise UnknownName(
-            f"`{asked[:80]}` is somebody else.", hint=f"Ask for `{definition.name}` here.", suggestions=names
+            f"`{task.agent[:80]}` is somebody else.", hint=f"Ask for `{definition.name}` here.", suggestions=names
         )
+    name = task.skill or _meant(definition, task.instruction)
+    skill = definition.skill(name)
+    if skill is None:  # which the boundary says better
+        return task
+    said = {skill.instruction_field: task.instruction, skill.target_field: task.target, **task.parameters}
+    owed = {each for each in skill.input_schema.get("required", ()) if not said.get(each)}
+    parameters = bind(skill, task.instruction, target=task.target).parameters if owed else {}
+    read = {each: value for each, value in parameters.items() if each in owed}
+    return task.model_copy(update={"skill": name, "parameters": {**read, **task.parameters}})
+
+
+def _meant(definition: Definition, instruction: str) -> str:
+    if len(definition.skills) == 1:
+        return definition.skills[0].name
+    routing = Router([definition]).route(instruction)
+    if routing.abstained:
+        skills = tuple(skill.name for skill in definition.skills)
+        raise UnknownName(
+            f"`{definition.name}` does not do {instruction[:80]!r}.",
+            hint=f"It does: {', '.join(skills)}.",
+            suggestions=skills,
+        )
+    return routing.candidates[0].skill
 
 
 def _refused(definition: Definition, error: RetinueError) -> Result:

@@ -40,8 +40,9 @@ _COMMANDS: Final = frozenset(
 _MOST_GUESSES: Final = 50
 """So many unknown agents get a "did you mean": comparing spellings takes longer than anything else here."""
 _SHORTEST_SLIP: Final = 6
+_MOST_SLIPS: Final = 200
 _CLOSE: Final = 0.85
-"""How alike two commands are of which one is a slip of the pen."""
+"""How alike two names are of which one is a slip of the pen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ def judge_calls(
     *,
     commands: Iterable[str] = (),
     sure: Collection[Source] = (),
+    documents: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Every call of an agent, an operation or a command that there is not (K21).
 
@@ -103,6 +105,7 @@ def judge_calls(
         commands: The slash commands there are, as they are typed.
         sure: Where a word with a stroke is plainly a command. Elsewhere it may be a path or a route, so that only a
             slip of the pen is taken for a call.
+        documents: Files that only tell of calls, often of made-up ones: there a stranger is for information.
     """
     known = _by_name(agents)
     guess = _guesser(sorted({agent.name for agent in known.values()}))
@@ -115,8 +118,8 @@ def judge_calls(
         agent = known.get(name)
         if agent is not None:
             yield from _operation(agent, call)
-        elif known and name not in _BUILT_IN | _STAND_IN:
-            yield _unknown(call.agent, call.source, guess(call.agent))
+        elif known and len(name) > 2 and name not in _BUILT_IN | _STAND_IN:
+            yield _unknown(call.agent, call.source, guess(call.agent), document=call.source.file in documents)
 
 
 def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) -> Iterator[Finding]:
@@ -161,25 +164,29 @@ class _Commands:
 
     def __init__(self, commands: Iterable[str]) -> None:
         self._typed = {_bare(command): command for command in commands}
+        self._slips: dict[str, str] = {}
 
     def judge(self, call: CallSite, *, sure: bool) -> Iterator[Finding]:
         """What is wrong with a call of a command; nothing where there are no commands."""
         name = _bare(call.agent)
         if not self._typed or name in self._typed or name in _COMMANDS:
             return
-        near = self._slip(name)
+        near = self._meant(name)
         if near or sure:
             fix = f"Did you mean `{near}`?" if near else "Name a command that is here."
             message = f"There is no command {shown(call.agent)} here."
             yield _at(call.source, "call/agent", message, fix, severity="warning")
 
-    def _slip(self, name: str) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415 - only unknown commands need it
+    def _meant(self, name: str) -> str:
+        """The command of which `name` is a slip of the pen; empty when of none."""
+        if name not in self._slips:
+            if len(name) < _SHORTEST_SLIP or len(self._slips) >= _MOST_SLIPS:
+                return ""
+            from difflib import get_close_matches  # noqa: PLC0415 - only unknown commands need it
 
-        if len(name) < _SHORTEST_SLIP:
-            return ""
-        near = get_close_matches(name, self._typed, n=1, cutoff=_CLOSE)
-        return self._typed[near[0]] if near else ""
+            near = get_close_matches(name, self._typed, n=1, cutoff=_CLOSE)
+            self._slips[name] = self._typed[near[0]] if near else ""
+        return self._slips[name]
 
 
 def _bare(command: str) -> str:
@@ -199,11 +206,19 @@ def _no_operation(agent: KnownAgent, name: str) -> tuple[str, str]:
     return f"`{agent.name}` has no operation {shown(name)}.", fix
 
 
-def _unknown(name: str, source: Source, near: str) -> Finding:
-    # Without a like name it may live elsewhere, in the user's own folder or in a plugin.
-    severity: Severity = "error" if near else "warning"
+def _unknown(name: str, source: Source, near: str, *, document: bool = False) -> Finding:
+    # A stranger may live elsewhere, in the user's own folder or in a plugin; a slip of the pen does not.
+    severity: Severity = "error" if near and _is_slip(name, near) else "info" if document else "warning"
     fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
     return _at(source, "call/agent", f"There is no agent {shown(name)} here.", fix, severity=severity)
+
+
+def _is_slip(name: str, near: str) -> bool:
+    """Whether one of two names was meant by the other: mistyped, or without its family's name in front."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown agents need it
+
+    one, other = fold(name), fold(near)
+    return one.endswith(f"_{other}") or other.endswith(f"_{one}") or SequenceMatcher(None, one, other).ratio() >= _CLOSE
 
 
 def _by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:

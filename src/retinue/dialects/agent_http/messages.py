@@ -2,13 +2,14 @@
 
 from typing import Any, Final, cast
 
+from retinue.contract.correction import Correction
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.dialects.reading import Notes
 
 from .wire import DataPart, Message, TextPart
 
-__all__ = ["message", "parts_of", "tidy"]
+__all__ = ["asked_again", "message", "parts_of", "tidy"]
 
 _TYPES: Final = ("text", "data")
 
@@ -26,8 +27,13 @@ def parts_of(said: Message | None) -> tuple[list[str], list[Any]]:
     return texts, [each.data for each in parts if isinstance(each, DataPart)]
 
 
+def asked_again(correction: Correction) -> str:
+    """The correction as text, for an agent that reads nothing else."""
+    return " ".join(part for part in ("The last answer was refused.", correction.message, correction.hint) if part)
+
+
 def tidy(said: JsonValue, notes: Notes, kept: JsonMapping, *, path: str, role: str) -> JsonValue:
-    """Mend a message where it has one meaning: a bare text, another spelling of a part, a part that we have no word for.
+    """Mend a message where it has one meaning: a bare text, another spelling of a part, a part without a word of ours.
 
     Args:
         said: The message as it came.

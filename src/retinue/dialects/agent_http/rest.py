@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from retinue.dialects.reading import Notes
     from retinue.dialects.writing import Losses
 
-__all__ = ["NAME", "put_back", "read_rest", "rest_of", "set_aside"]
+__all__ = ["NAME", "RESULT_SAID", "TASK_SAID", "put_back", "read_rest", "rest_of", "set_aside"]
 
 NAME: Final = "agent_http"
+
+TASK_SAID: Final = frozenset({"id", "instruction", "parameters", "extras"})
+"""What of a task the format says in its own words."""
+
+RESULT_SAID: Final = frozenset(
+    {"task_id", "lifecycle", "outcome", "data", "content", "artifacts", "fault", "extras", "native", "reasoning"}
+)
+"""What of a result it does, and the two that are never handed on."""
+
 Noun = TypeVar("Noun", bound=Model)
 _TAKEN: Final = "the format has its own there"
 _UNWRITTEN: Final = frozenset({"left_out", "message", "parts"})
@@ -45,7 +54,7 @@ def read_rest(
         return noun.model_validate_json(json.dumps(base))
     severity = notes.severity("standard")
     path = f"/metadata/{REST}"
-    taken = said.intersection(rest) if isinstance(rest, dict) else {"it"}
+    taken = said.intersection(cast("JsonMapping", rest)) if isinstance(rest, dict) else {"anything"}
     if taken:
         what = f"`metadata.{REST}` cannot say {', '.join(sorted(taken))}."
         notes.add(REST, what, path=path, fix="Leave it out.", severity=severity)

@@ -43,7 +43,7 @@ _CODES: Final[Mapping[int, FaultCode]] = {
 
 
 def status_of(result: Result) -> int:
-    """The HTTP status of an answer. One that is still at work is 202, and a canceled one is an answer like any other."""
+    """The HTTP status of an answer: 202 while it is at work, and 200 for a canceled one too, which is an answer."""
     fault = result.fault
     if result.lifecycle != "ended":
         return _ACCEPTED

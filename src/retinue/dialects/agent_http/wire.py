@@ -1,7 +1,8 @@
 """The shapes of spec 004 and of the practice around it: a task and its record, an error body, the card. No judgement.
 
-Spec 004 names the endpoints and the card; what runs over `/tasks` is the practice of its services (P17). Of ours, all
-inside the open `metadata`: `outcome`, `error`, `questions`, `correction`, and under `retinue` what else the contract says.
+Spec 004 names the endpoints and the card; what runs over `/tasks` is the practice of its services (P17). Of ours, and
+inside the open `metadata`: `outcome`, `error`, `questions`, `correction`, and under `retinue` what the format has no
+word for.
 """
 
 from collections.abc import Mapping

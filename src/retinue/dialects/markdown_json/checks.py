@@ -77,7 +77,7 @@ def _version(value: JsonObject, notes: Notes) -> None:
 
 def _operation(value: JsonObject, notes: Notes, known: Known) -> None:
     status, said = value.get("status"), value.get("operation")
-    if status in {"success", "partial"} and said is None:
+    if status in ("success", "partial") and said is None:
         fix = "Say which operation was performed."
         notes.add("operation", "No `operation`.", path="/operation", fix=fix, severity=notes.severity("standard"))
     if isinstance(said, str) and known.skill is not None and fold(said) != fold(known.skill):

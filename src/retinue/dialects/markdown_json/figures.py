@@ -19,6 +19,11 @@ _Place: TypeAlias = "tuple[_Place, str | int] | None"
 
 _SCORES: Final = frozenset({"score", "scores", "percent", "percentage", "percentages", "pct"})
 _COUNTS: Final = frozenset({"count", "counts", "total", "totals"})
+_MEASURED: Final = frozenset(
+    {"amount", "cost", "costs", "days", "duration", "eur", "hours", "minutes", "ms", "price", "revenue", "sales"}
+    | {"seconds", "size", "time", "usd", "value", "weight"}
+)
+"""Totals of these are measured, not counted."""
 _PATHS: Final = frozenset({"path", "file", "filename", "folder", "directory"})
 _NO_PLURALS: Final = frozenset(
     {"status", "analysis", "basis", "bias", "bonus", "bus", "canvas", "cost_basis", "diagnosis", "emphasis", "focus"}
@@ -36,7 +41,7 @@ def _meaning(name: str) -> _Meaning:
     words = fold(name[:100]).split("_")
     if not _SCORES.isdisjoint(words):
         return "score"
-    if not _COUNTS.isdisjoint(words):
+    if not _COUNTS.isdisjoint(words) and _MEASURED.isdisjoint(words):
         return "count"
     last = words[-1]
     if last in _PATHS:
@@ -66,13 +71,13 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
                 waiting.append((cast("list[JsonValue]", value), (place, key), name))
                 continue
             trouble = _trouble(value, name)
-            if trouble is None:
+            if trouble is None or (value is None and type(key) is int):  # an empty cell is no missing list
                 continue
             found += 1
             if found <= _MOST:
                 rule, what, fix = trouble
                 where = path + _pointer((place, key))
-                notes.add(rule, f"`{where}`: {what}.", path=where, fix=fix, severity=severity)
+                notes.add(rule, f"{what}.", path=where, fix=fix, severity=severity)
             if notes.level == "lenient":
                 _decode(container, key, value)
     if found > _MOST:

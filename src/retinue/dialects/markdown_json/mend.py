@@ -19,6 +19,7 @@ from .wire import (
     STATUSES,
     ErrorContext,
     Metadata,
+    UnknownEnvelope,
     WarningEntry,
     code_of,
     envelope_for,
@@ -57,8 +58,10 @@ def mend(value: JsonObject, notes: Notes, known: Known) -> Mended:
     _warnings(value, notes, mended)
     if value.get("status") == "error":
         _failure(value, notes, mended)
-    allowed = frozenset(envelope_for(value.get("status")).model_fields)
-    _set_aside(value, allowed, notes, mended.extras, ())
+    shape = envelope_for(value.get("status"))
+    allowed = frozenset(shape.model_fields)
+    if shape is not UnknownEnvelope:
+        _set_aside(value, allowed, notes, mended.extras, ())
     _no_nulls(value, allowed - {"result"}, notes, ())
     return mended
 

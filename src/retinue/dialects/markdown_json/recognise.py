@@ -39,7 +39,7 @@ def _request(text: str) -> tuple[Sign, ...]:
 
 def _answer(text: str) -> tuple[Sign, ...]:
     value = _object(text) if '"status"' in text else None
-    if not isinstance(value, dict) or value.get("status") not in {"success", "partial", "error"}:
+    if not isinstance(value, dict) or value.get("status") not in ("success", "partial", "error"):
         return ()
     head = "agent" in value and "version" in value
     if value["status"] == "error" and "error_type" in value and ("context" in value or "recovery_suggestions" in value):

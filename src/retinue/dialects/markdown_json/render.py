@@ -182,7 +182,7 @@ def _data(result: Result, losses: Losses) -> Any:
 
 def _asking(result: Result, losses: Losses) -> JsonMapping:
     """The data so far, and the questions in it."""
-    questions = [each.to_json() for each in result.questions]
+    questions = [each.model_dump(mode="json", exclude_defaults=True) for each in result.questions]
     if result.data is None:
         return {"next_questions": questions}
     said: object = result.data

@@ -144,6 +144,8 @@ class Envelope(_Wire):
 class UnknownEnvelope(Envelope):
     """An answer whose status is none of the three: never valid, so that everything else about it can be judged."""
 
+    model_config = ConfigDict(extra="allow")
+
     status: Status
 
 

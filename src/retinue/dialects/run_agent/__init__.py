@@ -18,9 +18,10 @@ from retinue.contract.model import DialectName
 
 from .config import Config, ConfigRead, ModelOverrides, read_config
 from .history import read_history, write_history
-from .parse import parse_result, parse_task, parse_value, tool_names
+from .parse import parse_result, parse_task, tool_names
 from .recognise import recognise
 from .render import render_arguments, render_result, render_retry, render_task
+from .value import parse_value
 from .wire import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
 
 __all__ = [

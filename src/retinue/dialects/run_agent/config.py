@@ -83,6 +83,8 @@ def read_config(config: JsonMapping, environment: Mapping[str, str] | None = Non
 
 
 _FACTS: Final = frozenset(Config.model_fields)
+_SAID: Final = 50
+"""Unknown settings that are each spoken of; all are listed."""
 
 
 def _ignored(said: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
@@ -93,17 +95,22 @@ def _ignored(said: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
     if isinstance(overrides, dict):
         named = cast("JsonMapping", overrides)
         unknown += [(("model_overrides", key), roles) for key in named if key not in roles]
-    findings = [
-        Finding(
-            rule="run_agent/config-ignored",
-            message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
-            path=pointer(path),
-            severity="info",
-            fix=f"Did you mean {near[0]!r}?" if (near := nearest(path[-1], sorted(known), limit=1)) else "",
-        )
-        for path, known in unknown
-    ]
+    findings = [_word_on(path, known) for path, known in unknown[:_SAID]]
+    if len(unknown) > _SAID:
+        message = f"{len(unknown) - _SAID} more settings are not known, and ignored."
+        findings.append(Finding(rule="run_agent/config-ignored", message=message, severity="info"))
     return tuple(pointer(path) for path, _ in unknown), findings
+
+
+def _word_on(path: tuple[str, ...], known: frozenset[str]) -> Finding:
+    near = nearest(path[-1], sorted(known), limit=1)
+    return Finding(
+        rule="run_agent/config-ignored",
+        message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
+        path=pointer(path),
+        severity="info",
+        fix=f"Did you mean {near[0]!r}?" if near else "",
+    )
 
 
 def _sound(

@@ -1,16 +1,14 @@
 """From the arguments and the answer of `run_agent` to the contract."""
 
-from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
-from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Task
@@ -22,7 +20,7 @@ from .config import read_config
 from .history import read_history
 from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, Beside, ToolTraceMinimal, meant
 
-__all__ = ["correction_in", "nanoseconds", "noun_of", "parse_result", "parse_task", "parse_value", "told", "tool_names"]
+__all__ = ["answer", "correction_in", "nanoseconds", "noun_of", "parse_result", "parse_task", "told", "tool_names"]
 
 _LONGEST_S: Final = 1e11
 """Seconds, some three thousand years. What is longer is no time that passed."""
@@ -102,45 +100,19 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
         value = object_in(text, notes)
     except ParseError as error:
         refuse_text(error, notes)
-    return _answer(value, known, notes)
+    return answer(value, known, notes)
 
 
-def parse_value(value: object, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:
-    """Read what `run_agent` returned, as a Python value: a dictionary, or a pydantic model such as the spec's own.
-
-    `value` is not changed, and nothing is shared with it.
+def answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
+    """Read an answer that is JSON data already; `value` is changed where something in it has to be mended.
 
     Raises:
-        OutputInvalid: It is no such answer, or cannot be written as JSON; `detail["findings"]` lists every reason.
+        OutputInvalid: It is none.
     """
-    notes = Notes("run_agent", level)
-    facts: object = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
-    if not isinstance(facts, Mapping):
-        notes.add("shape", f"The answer is a `{type(value).__name__}`, no dictionary.", fix=_RETURN, severity="error")
-        refuse(notes, OutputInvalid)
-    return _answer(_with_own_traces(cast("Mapping[str, Any]", facts)), known, notes)
-
-
-_RETURN: Final = (
-    "Return a dictionary with `content` (text), `response_time_secs` (number) and `traces` (a list of objects with "
-    "`tool` and `output`)."
-)
-
-
-def _with_own_traces(facts: Mapping[str, Any]) -> JsonObject:
-    """A copy as deep as the reader may mend it."""
-    copy: JsonObject = dict(facts)
-    traces = copy.get("traces")
-    if isinstance(traces, list | tuple):
-        copy["traces"] = [dict(item) if isinstance(item, dict) else item for item in cast("list[JsonValue]", traces)]
-    return copy
-
-
-def _answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
     wire = read(value, AgentOutputMinimal, notes, refusal=OutputInvalid, mend=_mend)
     duration_ns = _wall_clock(wire.response_time_secs, "/response_time_secs", notes)
     traces = tuple(_trace(item, f"/traces/{at}", notes) for at, item in enumerate(wire.traces))
-    nouns, extras = _beside(_plain(wire.model_extra or {}, "", notes), notes)
+    nouns, extras = _beside(wire.model_extra or {}, notes)
     if notes.wrong:
         refuse(notes, OutputInvalid)
     lifecycle, outcome = meant(nouns.keys(), nouns.get("outcome"))
@@ -194,8 +166,8 @@ def _mend_trace(item: JsonObject, path: str, notes: Notes) -> None:
     if notes.level != "lenient":
         return
     _number(item, "duration_secs", path, notes)
-    if "output" in item and not isinstance(item["output"], str):
-        item["output"] = json.dumps(_plain({"output": item["output"]}, path, notes).get("output"))
+    if isinstance(item.get("output"), dict | list):
+        item["output"] = json.dumps(item["output"])
         notes.add("output", "`output` was no text; it is now its JSON.", path=f"{path}/output", fix="Send text.")
     for key in [key for key in item if key not in ToolTraceMinimal.model_fields]:
         del item[key]
@@ -220,8 +192,7 @@ def _trace(item: ToolTraceMinimal, path: str, notes: Notes) -> Trace:
     duration_ns = None
     if item.duration_secs is not None:
         duration_ns = _wall_clock(item.duration_secs, f"{path}/duration_secs", notes)
-    args = None if item.args is None else _plain(item.args, f"{path}/args", notes)
-    return Trace(tool=item.tool, output=item.output, args=args, duration_ns=duration_ns)
+    return Trace(tool=item.tool, output=item.output, args=item.args, duration_ns=duration_ns)
 
 
 def _wall_clock(seconds: float, path: str, notes: Notes) -> int | None:
@@ -238,23 +209,6 @@ def nanoseconds(seconds: float) -> int:
     """Nanoseconds in so many `seconds`, rounded once."""
     whole, parts = seconds.as_integer_ratio()
     return (2 * whole * 1_000_000_000 + parts) // (2 * parts)
-
-
-def _plain(value: JsonMapping, path: str, notes: Notes) -> JsonMapping:
-    """`value` as JSON data. Out of a text it is; what a Python function returned may hold anything."""
-    try:
-        plain = to_jsonable_python(value)
-        json.dumps(plain)
-    except InvalidInput as error:
-        found, why = f"{path}{error.path}", error.message
-    except (TypeError, ValueError, RecursionError) as error:
-        found, why = path, f"{error}."
-    else:
-        return plain
-    notes.add(
-        "json", f"It cannot be written as JSON: {why}", path=found, fix="Return JSON values only.", severity="error"
-    )
-    return {}
 
 
 # What stands beside the required fields

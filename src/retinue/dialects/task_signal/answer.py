@@ -31,11 +31,13 @@ class Head:
     Attributes:
         reports: Progress or checkpoints stood there.
         glued: The body follows without a blank line between.
+        line: Where the body begins, from 1.
     """
 
     answer: Answer
     reports: bool = False
     glued: bool = False
+    line: int = 1
 
 
 # Signals
@@ -57,9 +59,9 @@ def read_answer(text: str) -> Head:
         elif is_bullet or in_checkpoint or line.startswith("PROGRESS:"):
             reports = True
         elif line.strip():
-            return Head(Answer(tuple(signals), text[start:]), reports, glued=bool(signals))
+            return Head(Answer(tuple(signals), text[start:]), reports, glued=bool(signals), line=number)
         elif signals:
-            return Head(Answer(tuple(signals), text[end:]), reports)
+            return Head(Answer(tuple(signals), text[end:]), reports, line=number + 1)
         start = end
     return Head(Answer(tuple(signals)), reports)
 

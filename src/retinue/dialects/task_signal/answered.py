@@ -21,13 +21,14 @@ from .wire import (
     SIGNALS,
     STATUS_SYNONYMS,
     SUMMARY_CHARS,
+    TABLE_STATUSES,
     TITLE_CHARS,
     Report,
     Row,
     Signal,
     Status,
     Table,
-)  # fmt: skip
+)
 
 __all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows", "status_of"]
 
@@ -70,7 +71,7 @@ def from_head(head: Head, known: Known, notes: Notes) -> Result:
         if head.reports and not head.answer.signals and not head.answer.body:
             return Result(task_id=known.task_id, agent=known.agent, skill=known.skill, lifecycle="working")
         _note_silence(head, notes)
-    if head.glued:
+    elif head.glued:
         _note_glued(head, notes)
     fault = _fault(heard)
     status = _status(heard, fault)
@@ -293,22 +294,21 @@ def _note_columns(columns: Sequence[str], uneven: Sequence[tuple[int, int]], not
 
 def _note_silence(head: Head, notes: Notes) -> None:
     """Say that there is no signal, and where something looks like one."""
-    body = head.answer.body
-    inside = next((name for name in SIGNALS if f"\n{name}:" in f"\n{body}"), None)
+    body = f"\n{head.answer.body}"
+    offset = min((at for name in SIGNALS if (at := body.find(f"\n{name}:")) >= 0), default=-1)
+    line = head.line if offset < 0 else head.line + body.count("\n", 0, offset)
     message = "No signal stands at the start of the answer."
-    if inside is not None:
-        at = f"\n{body}".index(f"\n{inside}:")
-        place = body[:at].count("\n") + 1
-        message += f" `{inside}` on line {place} of its text does not count there: not in prose, nor in a code fence."
+    if offset >= 0:
+        name = body[offset + 1 :].partition(":")[0]
+        message += f" `{name}` on line {line} does not count: it stands below other text, or in a code fence."
     fix = "Begin the answer with lines such as `CREATED: path`, `STATUS: complete` or `ERROR: CATEGORY - description`."
-    note_at(notes, "signals", message, line=1, fix=fix, severity="error")
+    note_at(notes, "signals", message, line=line, fix=fix, severity="error")
 
 
 def _note_glued(head: Head, notes: Notes) -> None:
-    line = head.answer.signals[-1].line + 1
     message = "No blank line stands between the signals and the text below them."
     fix = "Put a blank line after the last signal."
-    note_at(notes, "layout", message, line=line, fix=fix, severity=bearable(notes))
+    note_at(notes, "layout", message, line=head.line, fix=fix, severity=bearable(notes))
 
 
 def _note_twice(signal: Signal, notes: Notes) -> None:

@@ -92,7 +92,7 @@ def _agent(call: Call, prompt: Prompt, known: Known, notes: Notes) -> tuple[str,
         fix="Begin the prompt with `Read and follow: .claude/agents/<agent>.md`.",
         severity=bearable(notes),
     )
-    typed = agent_in(call.subagent_type) if call.subagent_type not in {None, SUBAGENT} else None
+    typed = agent_in(call.subagent_type) if call.subagent_type and call.subagent_type != SUBAGENT else None
     return typed or (known.agent, None)
 
 

@@ -96,9 +96,9 @@ def _detail(fault: Fault, category: str, losses: Losses) -> None:
 
 
 def _context(fault: Fault, losses: Losses, *, lines: bool) -> str | None:
-    if fault.failed_at is None:
-        return None
-    return _value(fault.failed_at, "/fault/failed_at", losses, lines=lines) or None
+    if fault.failed_at == "" and lines:
+        losses.add("/fault/failed_at", "a line that says nothing is not written")
+    return None if fault.failed_at is None else _value(fault.failed_at, "/fault/failed_at", losses, lines=lines)
 
 
 def _recovery(fault: Fault, losses: Losses, *, lines: bool) -> str | None:

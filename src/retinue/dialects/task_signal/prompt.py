@@ -21,8 +21,8 @@ SECTIONS: Final = (
 
 _KNOWN: Final = {name.lower(): name for name in SECTIONS}
 _REFERENCE: Final = re.compile(r"[ \t]*read and follow[ \t]*:?[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
-_BOLD: Final = re.compile(r" {0,3}\*\*([^*]{1,100})\*\*[ \t]*(:?)[ \t]*")
-_HASH: Final = re.compile(r" {0,3}#{1,6}[ \t]+([^#]{1,100}?)[ \t]*#*")
+_BOLD: Final = re.compile(r"\*\*([^*]{1,100})\*\*[ \t]*(:?)[ \t]*")
+_HASH: Final = re.compile(r"#{1,6}[ \t]+([^#]{1,100}?)[ \t]*#*")
 _ITEM: Final = re.compile(r"([ \t]*)[-*+](?:[ \t]+(.*)|)", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _KEY: Final = re.compile(r"([^:\n\"]{1,200}?)[ \t]*:(?:\s+(.*)|)", re.DOTALL)
@@ -100,7 +100,7 @@ def write_items(items: tuple[Item, ...]) -> str:
 
 def _heading(line: str) -> tuple[str, bool] | None:
     """The name of a heading, as we write it if we know it, and whether it is spelled exactly so."""
-    if not line.lstrip(" ").startswith(("**", "#")):
+    if not line.startswith(("**", "#")):
         return None
     found = _BOLD.fullmatch(line)
     if found:

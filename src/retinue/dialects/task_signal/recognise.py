@@ -1,9 +1,8 @@
 """As what a text could be read: marks only, nothing is judged."""
 
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract import json
-from retinue.contract.model import JsonMapping
 from retinue.dialects.port import Certainty, Kind, Sign
 from retinue.errors import ParseError
 
@@ -13,6 +12,9 @@ from .block import find_blocks, is_block
 from .events import read_events
 from .prompt import is_prompt
 from .wire import SIGNALS, Status
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
 
 __all__ = ["recognise"]
 

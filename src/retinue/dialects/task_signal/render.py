@@ -1,11 +1,10 @@
 """Writing requests: a `Task` as a prompt, alone, in its block, or as a call of the Task tool."""
 
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.contract import json
 from retinue.contract.correction import Correction
 from retinue.contract.json import pointer
-from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.dialects.port import NOTHING, Rendered
 from retinue.dialects.writing import Losses, form_of
@@ -16,6 +15,9 @@ from .prompt import is_plain_key, read_prompt, write_items, write_prompt
 from .text import writable
 from .usual import SUBAGENT, agent_in, behaviour_of, description_of, expected_of
 from .wire import CATEGORIES, THINKING, Call, Item, Prompt, Section, code_of
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
 
 __all__ = ["TASK_FORMS", "render_retry", "render_task"]
 
@@ -189,8 +191,11 @@ class _Own:
 
     def _take_keys(self, value: object, form: str) -> list[tuple[str, ...]]:
         named = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        fits = (lambda _: True) if form == "json" else KEY.fullmatch
-        self.keys = {name: each for name, each in named.items() if name not in _CALL_KEYS and fits(name)}
+        self.keys = {
+            name: each
+            for name, each in named.items()
+            if name not in _CALL_KEYS and (form == "json" or KEY.fullmatch(name))
+        }
         if not self.keys:
             return [("keys",)]
         return [("keys", name) for name in named if name not in self.keys]

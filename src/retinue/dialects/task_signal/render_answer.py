@@ -41,7 +41,10 @@ _UNSAID: Final = (
     "files_written", "native",
 )  # fmt: skip
 _LIMITS: Final = {"title": TITLE_CHARS, "summary": SUMMARY_CHARS}
-_REPORTS: Final = ("PROGRESS", "CHECKPOINT")
+_TAKEN: Final = frozenset({*SIGNALS, "PROGRESS", "CHECKPOINT"})
+_STRAY: Final = frozenset({"CONTEXT", "RECOVERY"})
+"""Signals that belong to an `ERROR`, and are kept when they stand without one."""
+
 _WORDS: Final[dict[Status, str]] = {"complete": "done", "partial": "partial", "failed": "failed"}
 
 
@@ -183,15 +186,13 @@ def _others(result: Result, losses: Losses, *, is_failure: bool) -> list[Signal]
         return []
     kept: object = result.extras["task_signal"]
     named = cast("JsonMapping", kept) if isinstance(kept, dict) else {}
-    stray = frozenset() if is_failure else frozenset({"CONTEXT", "RECOVERY"})
     signals: list[Signal] = []
     lost: list[str] = []
     for name, value in cast("dict[str, object]", named).items():
-        values = cast("list[object]", value) if isinstance(value, list) and len(value) > 1 else [value]  # pyright: ignore[reportUnknownArgumentType] - only its length
-        again = name not in stray or len(values) == 1
-        fits = SIGNAL_NAME.fullmatch(name) and (name not in (*SIGNALS, *_REPORTS) or name in stray) and again
-        if fits and all(isinstance(each, str) and each and one_line(each) == each for each in values):
-            signals += [Signal(name, cast("str", each)) for each in values]
+        values = _texts_of(value)
+        is_stray = name in _STRAY and not is_failure and len(values) == 1
+        if values and SIGNAL_NAME.fullmatch(name) and (is_stray or name not in _TAKEN):
+            signals += [Signal(name, each) for each in values]
         else:
             lost.append(name)
     if not signals:
@@ -200,6 +201,14 @@ def _others(result: Result, losses: Losses, *, is_failure: bool) -> list[Signal]
         for name in lost:
             losses.add(f"/extras/task_signal{pointer([name])}")
     return signals
+
+
+def _texts_of(value: object) -> list[str]:
+    """The values of a signal that was said once or several times; none where one of them would not read back."""
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    said = [each for each in values if isinstance(each, str) and each and one_line(each) == each]
+    is_whole = len(said) == len(values) and (len(said) > 1 or not isinstance(value, list))
+    return said if is_whole else []
 
 
 def _short(name: str, value: str) -> str:

@@ -20,8 +20,11 @@ _DESCRIPTION_CHARS: Final = 60
 
 
 def behaviour_of(agent: str, major: int | None) -> str:
-    """The behaviour file of an agent: `researcher_analyst`, 2 is `.claude/agents/researcher-analyst-v2.md` (C11)."""
-    version = "" if major is None else f"-v{major}"
+    """The behaviour file of an agent: `researcher_analyst`, 2 is `.claude/agents/researcher-analyst-v2.md` (C11).
+
+    A major version that no name can hold is left out.
+    """
+    version = f"-v{major}" if major is not None and major < 10**9 else ""
     return f"{_FOLDER}/{to_kebab(agent)}{version}.md"
 
 

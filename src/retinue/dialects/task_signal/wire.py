@@ -36,7 +36,6 @@ __all__ = [
     "Signal",
     "Status",
     "Table",
-    "category_of",
     "code_of",
 ]
 
@@ -111,11 +110,6 @@ THINKING: Final[dict[str, Thinking]] = {
 
 COLUMNS: Final = ("Topic", "Status", "Path", "Summary")
 """The columns of the table form (H15)."""
-
-
-def category_of(code: FaultCode) -> str:
-    """The error category that says `code`, or comes nearest to it."""
-    return CATEGORIES[code]
 
 
 def code_of(category: str) -> FaultCode | None:

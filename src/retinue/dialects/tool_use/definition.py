@@ -194,11 +194,14 @@ def _written(definition: Definition) -> tuple[list[JsonMapping], list[Loss]]:
     major = None if definition.major == 1 else definition.major
     own: object = definition.extras.get("tool_use")
     riders = cast("JsonMapping", own) if isinstance(own, dict) else {}
+    called = definition.wire_names.get("tool_use", "")
     tools = list[JsonMapping]()
     for skill in definition.skills:
         described = definition.description if len(definition.skills) == 1 else skill.description
         description, takes = write_deprecation(described, skill.input_schema, definition.deprecated)
         name = write_tool_name(definition.name, major=major, skill=skill.name)
+        if read_tool_name(called) is not None:
+            name = called + name.removeprefix(definition.name)
         mine: object = riders.get(skill.name)
         rest = cast("JsonMapping", mine) if isinstance(mine, dict) else {}
         tools.append({**rest, "name": name, "description": description, "input_schema": takes})

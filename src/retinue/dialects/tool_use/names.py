@@ -13,6 +13,8 @@ __all__ = ["ToolName", "read_tool_name", "write_tool_name"]
 
 _BETWEEN = "__"
 _LONGEST = 64
+_MOST = 400
+"""Letters in which a name is looked for at all."""
 
 
 class ToolName(NamedTuple):
@@ -41,6 +43,8 @@ def write_tool_name(agent: str, *, major: int | None = None, skill: str | None =
 
 def read_tool_name(name: str) -> ToolName | None:
     """Whom `name` means, its spelling folded; None when it is nobody's name."""
+    if len(name) > _MOST:
+        return None
     agent, _, skill = name.strip().partition(_BETWEEN)
     said, major = split_versioned_name(fold(agent))
     folded = fold(skill) if skill else None

@@ -3,9 +3,9 @@
 Keys that the spec does not show are refused here. Below strict the reader takes them out first and keeps them.
 """
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from retinue.contract.result import Outcome
@@ -133,6 +133,13 @@ class Metadata(_Wire):
     model_used: str | None = None
 
 
+def _structured(value: object) -> object:
+    """C8: an object, or an array of them; never free text."""
+    if not isinstance(value, dict | list):
+        raise PydanticCustomError("structured", "Send an object or an array, not free text")
+    return cast("object", value)
+
+
 class Envelope(_Wire):
     """What every agent returns (A11), with the keys of the error object beside the others where it failed (A12).
 
@@ -140,7 +147,7 @@ class Envelope(_Wire):
     """
 
     status: Status
-    result: dict[str, Any] | list[Any] | None = None
+    result: Annotated[Any, AfterValidator(_structured)] = None
     metadata: Metadata
     reasoning_log: str | None = None
     error_type: ErrorType | None = None

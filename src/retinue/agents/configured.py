@@ -6,6 +6,7 @@ is asked by `agents.code_files` too, so that a change of one is a change of trus
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.load import NEEDS_MODEL, Loaded
 from retinue.agents.port import Agent
 from retinue.contract.definition import Definition
@@ -29,9 +30,11 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
 
     Args:
         loaded: What a definition file came to.
-        file: What findings call it.
+        file: The file, relative to the project's folder; only JSON in `.retinue/agents` can name a program.
         trusted: Whether the folder may bring code of its own; if not, such agents are left out, with a finding.
     """
+    if not file.startswith(f"{AGENTS_FOLDER}/") or not file.endswith(".json"):
+        return loaded
     agents = list[Agent]()
     findings = [finding for finding in loaded.findings if not _is_ours(finding)]
     for agent in loaded.agents:
@@ -51,7 +54,7 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
 
 
 def _commanded(definition: Definition) -> Agent:
-    from .command import CommandAgent  # noqa: PLC0415 - most projects name no program
+    from retinue.agents.wrapped import CommandAgent  # noqa: PLC0415 - most projects name no program
 
     extras: JsonMapping = dict(definition.extras)
     argv, environment = extras.pop(_COMMAND), extras.pop(_ENVIRONMENT, [])

@@ -1,0 +1,116 @@
+"""Definitions in the words of a dialect: tools of spec 000, cards of spec 004.
+
+The dialect reads them; here they become agents of a file, with places for every finding.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from retinue.agents.instruction import instruction_field
+from retinue.contract.definition import Definition, Skill, Source
+from retinue.contract.finding import Finding
+from retinue.contract.json import JsonValue, pointer
+from retinue.dialects import agent_http, tool_use
+from retinue.dialects.port import Parsed
+from retinue.errors import InvalidInput, ParseError
+
+from .described import ELSEWHERE, Described
+from .document import Document, decode, finding_of
+from .fields import CODE_KEYS, snake
+from .json import read_json
+from .loaded import Loaded
+from .prompted import NEEDS_MODEL, Prompted
+
+__all__ = ["load_agent_json", "load_tool_use"]
+
+_Parse: TypeAlias = Callable[[str], Parsed[tuple[Definition, ...]]]
+
+
+def load_tool_use(data: bytes, *, file: str) -> Loaded:
+    """Read tools: `agent__skill` and `agent__other` are two skills of one agent (A4, A6, C11).
+
+    Args:
+        data: The content of the file.
+        file: What findings and the definitions' `source` call it.
+    """
+    return _load(data, tool_use.parse_definitions, file=file, here=True)
+
+
+def load_agent_json(data: bytes, *, file: str) -> Loaded:
+    """Read a card of spec 004, or a list of them (P5, C28).
+
+    Args:
+        data: The content of the file.
+        file: What findings and the definitions' `source` call it.
+    """
+    return _load(data, agent_http.parse_card, file=file, here=False)
+
+
+def _load(data: bytes, parse: _Parse, *, file: str, here: bool) -> Loaded:
+    """Read definitions by a dialect.
+
+    Args:
+        data: The content of the file.
+        parse: Reads the text.
+        file: What findings call it.
+        here: Whether the agents are to be run here, or run elsewhere.
+    """
+    try:
+        document = read_json(data, file=file)
+    except ParseError as error:
+        return Loaded(findings=(finding_of(error, file=file),))
+    refused = tuple(_naming_code(document))
+    try:
+        parsed = parse(decode(data))
+    except ParseError as error:
+        return Loaded(findings=(finding_of(error, file=file),))
+    except InvalidInput as error:
+        found = [Finding.model_validate(each) for each in error.detail["findings"]]
+        return Loaded(findings=tuple(_placed(document, each) for each in found))
+    findings = (*refused, *(_placed(document, each) for each in parsed.findings))
+    if refused:
+        return Loaded(findings=findings)
+    definitions = [_of_file(each, document, unavailable=NEEDS_MODEL if here else ELSEWHERE) for each in parsed.value]
+    agents = tuple(Prompted(each) if here else Described(each) for each in definitions)
+    return Loaded(agents=agents, findings=findings)
+
+
+def _naming_code(document: Document) -> Iterator[Finding]:
+    """What no data file may do."""
+    for path, value in _objects(document.value):
+        for key in value if isinstance(value, dict) else ():
+            if snake(key) in CODE_KEYS:
+                message = f"The key {key!r} names code to run, which a data file may not."
+                fix = "Remove it, and write an agent that runs code in Python, with `@agent`."
+                yield document.finding("load/names-code", message, path=path + pointer([key]), fix=fix)
+
+
+def _objects(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """The definitions in a file, and the skills in them."""
+    tops = [(pointer([at]), each) for at, each in enumerate(value)] if isinstance(value, list) else [("", value)]
+    for path, top in tops:
+        yield path, top
+        for key in ("agents", "capabilities", "skills"):
+            inner = top.get(key) if isinstance(top, dict) else None
+            yield from (
+                (path + pointer([key, at]), each) for at, each in enumerate(inner if isinstance(inner, list) else [])
+            )
+
+
+def _placed(document: Document, finding: Finding) -> Finding:
+    return document.finding(
+        finding.rule, finding.message, path=finding.path, severity=finding.severity, fix=finding.fix
+    )
+
+
+def _of_file(definition: Definition, document: Document, *, unavailable: str) -> Definition:
+    """The definition as one that came from a file, and cannot be called without more."""
+    skills: list[Skill] = []
+    for skill in definition.skills:
+        takes = skill.input_schema or {"type": "object"}
+        free = skill.instruction_field or instruction_field(takes)
+        more = {"input_schema": takes, "instruction_field": free, "unavailable": unavailable}
+        skills.append(Skill.model_validate({**dict(skill), **more}))
+    line, column = document.place("")
+    source = Source(file=document.file, line=line, column=column)
+    return Definition.model_validate({**dict(definition), "skills": tuple(skills), "source": source})

@@ -1,0 +1,46 @@
+"""Agents in the words of a dialect: tools of spec 000 (A4), cards of spec 004 (P5)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
+from retinue.agents.load.loaded import Loaded
+from retinue.contract import json
+from retinue.contract.definition import Definition
+from retinue.dialects import agent_http, tool_use
+from retinue.dialects.port import Rendered
+
+from .keys import file_stem
+from .written import Written, json_text, written
+
+__all__ = ["write_agent_json", "write_tool_use"]
+
+
+def write_tool_use(definition: Definition) -> Written:
+    """Write an agent as a tool, or as an array of one a skill.
+
+    Raises:
+        InvalidInput: No such file can hold it.
+    """
+    rendered = tool_use.render_definition(definition)
+    return _written(definition, rendered, file=f"{file_stem(definition)}.json", load=load_tool_use)
+
+
+def write_agent_json(definition: Definition, *, url: str | None = None) -> Written:
+    """Write an agent as a card of spec 004.
+
+    Args:
+        definition: What to write.
+        url: What stands before every path: scheme, host and prefix; nothing when absent.
+
+    Raises:
+        InvalidInput: No card can hold it.
+    """
+    rendered = agent_http.render_card((definition,), base=(url or "").rstrip("/"))
+    return _written(definition, rendered, file=f"{file_stem(definition)}.agent.json", load=load_agent_json)
+
+
+def _written(definition: Definition, rendered: Rendered, *, file: str, load: Callable[..., Loaded]) -> Written:
+    why = {loss.field: loss.why for loss in rendered.losses}
+    text = json_text(json.loads(rendered.text))
+    return written(definition, text, file=file, load=partial(load, file=file), why=why)

@@ -1,0 +1,204 @@
+"""Something in a module as a subject, in a process of its own: one that ends it, crashes it or holds it harms nobody.
+
+The process serves all requests, several at a time, so that what they share is shared; a new one takes over from one
+that ended. What it does with a request is `calling`'s matter, over there.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from retinue.conformance.port import Exchange, Probe
+from retinue.conformance.subjects.named import Named
+from retinue.contract.definition import Definition
+from retinue.contract.fault import Fault
+from retinue.engine.blocking import in_thread
+from retinue.errors import DeadlineExceeded, InvalidDefinition
+
+__all__ = ["ModuleSubject", "module_apart"]
+
+_WORKER: Final = "retinue.conformance.subjects.worker"
+_IMPORTING_S: Final = 120.0
+_GRACE_S: Final = 5.0
+"""How much longer than the subject's own time is waited for word from its process."""
+
+
+async def module_apart(words: str, *, dialect: str | None = None, cwd: Path | None = None) -> Named:
+    """What `words` names in a module, imported in a process of its own; otherwise as `module_named`.
+
+    Raises:
+        RetinueError: As `module_named`; or importing it ended the process, or took too long.
+    """
+    subject = ModuleSubject(words, dialect=dialect, cwd=cwd)
+    try:
+        said = await in_thread(subject.started)
+    except BaseException:
+        subject.close()
+        raise
+    definition = None if said["definition"] is None else Definition.model_validate_json(json.dumps(said["definition"]))
+    return Named(subject, said["name"], said["dialect"], definition)
+
+
+class ModuleSubject:
+    """Judges what a module holds, in a process of its own.
+
+    Args:
+        words: What is asked, as `module_named` reads it.
+        dialect: What an agent of Retinue is to speak.
+        cwd: Where the process runs.
+    """
+
+    apart = False
+
+    def __init__(self, words: str, *, dialect: str | None = None, cwd: Path | None = None) -> None:
+        self._words = words
+        self._argv = [sys.executable, "-P", "-m", _WORKER, words, dialect or ""]
+        self._cwd = cwd
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+
+    @property
+    def name(self) -> str:
+        """What is asked, as it was named."""
+        return self._words
+
+    def started(self) -> Mapping[str, Any]:
+        """Start the process, and give what it says of the subject.
+
+        Raises:
+            RetinueError: There is no such subject.
+            InvalidDefinition: Importing it ended the process.
+            DeadlineExceeded: Importing it took too long.
+        """
+        with self._lock:
+            if self._process is None or self._process.ended:
+                self._process = _Process(self._argv, self._cwd)
+            process = self._process
+        try:
+            said = process.greeting.result(timeout=_IMPORTING_S)
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"Importing {self._words!r} took longer than {_IMPORTING_S:g} s.",
+                hint="See what it does when imported.",
+            ) from None
+        except _EndedError as error:
+            raise InvalidDefinition(
+                f"Importing {self._words!r} ended its process: {error}", hint="Run it with Python by itself."
+            ) from None
+        if "fault" in said:
+            raise Fault.model_validate_json(json.dumps(said["fault"])).to_error()
+        return said
+
+    async def put(self, probe: Probe, sent: str, *, timeout_s: float) -> Exchange:
+        """Put `sent` to the subject over there, and bring back what it returned, or why it did not."""
+        exchange = Exchange(probe, sent)
+        try:
+            async with asyncio.timeout(timeout_s + _GRACE_S):
+                await in_thread(self.started)
+                said = await self._asked(sent, timeout_s)
+        except TimeoutError:
+            self.close()  # the process itself is held: the next request gets a new one
+            return replace(exchange, error=f"There was no answer within {timeout_s:g} s.", late=True)
+        except Exception as error:  # noqa: BLE001 - whatever ended the process is what the subject is judged by
+            return replace(exchange, error=f"It ended its process: {error}")
+        return replace(exchange, **said)
+
+    async def _asked(self, sent: str, timeout_s: float) -> dict[str, Any]:
+        process = cast("_Process", self._process)
+        future = await in_thread(process.ask, {"sent": sent, "timeout_s": timeout_s})
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """End the process, with all that it has started."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+class _EndedError(Exception):
+    """The process ended before it had answered."""
+
+
+class _Process:
+    """One process, and the thread that hears it."""
+
+    def __init__(self, argv: list[str], cwd: Path | None) -> None:
+        self.greeting: Future[dict[str, Any]] = Future()
+        self.ended = False
+        self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and no shell
+            argv, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._thread = threading.Thread(target=self._hear, name="retinue-subject", daemon=True)
+        self._thread.start()
+
+    def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Send a request. The future brings what came of it."""
+        future: Future[dict[str, Any]] = Future()
+        with self._lock:
+            if self.ended:
+                raise _EndedError(self._how())
+            self._count += 1
+            self._waiting[self._count] = future
+            line = json.dumps({"id": self._count, **request}).encode() + b"\n"
+            with suppress(BrokenPipeError):  # then its end is heard as well
+                pipe = cast("IO[bytes]", self._process.stdin)
+                pipe.write(line)
+                pipe.flush()
+        return future
+
+    def end(self) -> None:
+        """Kill it, and everything in its session."""
+        with suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._thread.join(timeout=_GRACE_S)
+
+    def _hear(self) -> None:
+        pipe = cast("IO[bytes]", self._process.stdout)
+        for line in pipe:
+            said = json.loads(line)
+            future = self._waiting.pop(said.pop("id"), None) if "id" in said else self.greeting
+            if future is not None:
+                _settle(future, said)
+        self._process.wait()
+        self._forsake()
+
+    def _forsake(self) -> None:
+        """It has ended: whoever still waits is told so."""
+        with self._lock:
+            self.ended = True
+            waiting = [self.greeting, *self._waiting.values()]
+            self._waiting.clear()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with suppress(OSError):
+                    cast("IO[bytes]", pipe).close()
+        for future in waiting:
+            _settle(future, _EndedError(self._how()))
+
+    def _how(self) -> str:
+        code = self._process.returncode
+        return f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
+
+
+def _settle(future: Future[dict[str, Any]], outcome: dict[str, Any] | Exception) -> None:
+    with suppress(InvalidStateError):  # nobody waits any more
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

@@ -1,0 +1,93 @@
+"""The requests that an agent of spec 000 is asked: tool-use calls, hand-offs, and what is wrong with either.
+
+`valid` is a call where somebody said the parameters, and a hand-off where not. What carries a mark is a hand-off,
+because only its instruction is free.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from retinue.conformance.port import Ask, Asking, Probe
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
+from retinue.contract.correction import Correction
+from retinue.contract.task import Context, Limits, OutputWish, Task
+from retinue.dialects import tool_use
+
+__all__ = ["PROBES", "UNHEARD_OF"]
+
+UNHEARD_OF: Final = "unheard_of"
+"""A parameter that no agent has."""
+
+_INSTRUCTION: Final = "Say in one sentence what you can do."
+
+
+def _saying_something(ask: Ask, *, handed: bool = False) -> Ask:
+    """There is always an instruction; with `handed` it is all there is."""
+
+    def ask_something(asking: Asking) -> Probe:
+        parameters = {} if handed else asking.parameters
+        return ask(replace(asking, instruction=asking.instruction or _INSTRUCTION, parameters=parameters))
+
+    return ask_something
+
+
+def _handed_on(asking: Asking) -> Probe:
+    task = asking.task(
+        "handed_on",
+        context=_CONTEXT,
+        limits=Limits(timeout_s=120),
+        output=OutputWish(transport="json_table"),
+        source_agent="orchestrator",
+    )
+    return Probe("handed_on", task, "It is a hand-off with all that a hand-off has.", text=_written(task, "handoff"))
+
+
+_CONTEXT: Final = Context(
+    what="Somebody wants to know whom to ask.", why="The work is to be shared out.", constraints=("read_only",)
+)
+
+
+def _unknown_parameter(asking: Asking) -> Probe:
+    task = asking.task("unknown_parameter", parameters={**asking.parameters, UNHEARD_OF: "nobody asked for this"})
+    return Probe("unknown_parameter", task, "It is a call with one parameter too many.", text=_written(task, "call"))
+
+
+def _last_attempt(asking: Asking) -> Probe:
+    task = asking.task("last_attempt", parameters={**asking.parameters, UNHEARD_OF: "still there"})
+    correction = Correction(
+        code="invalid_input",
+        message=f"There is no parameter {UNHEARD_OF!r}.",
+        hint=f"Leave {UNHEARD_OF!r} out.",
+        retry_count=2,
+        max_retries=2,
+    )
+    about = "It is the last of the retries, and no better than before."
+    return Probe("last_attempt", task, about, correction=correction)
+
+
+def _no_type(asking: Asking) -> Probe:
+    task = asking.task("no_type")
+    text = _written(task, "handoff").replace("task_delegation", "unheard_of")
+    return Probe("no_type", task, "It is a message of a type that nobody knows.", text=text)
+
+
+def _written(task: Task, form: str) -> str:
+    return tool_use.render_task(task, form=form).text
+
+
+PROBES: Final[Mapping[str, Ask]] = {
+    **{
+        name: _saying_something(ask, handed=name in {*TOGETHER, "not_ascii"})
+        for name, ask in {
+            **GOOD,
+            "not_ascii": ODD["not_ascii"],
+            "unknown_skill": ODD["unknown_skill"],
+            "handed_on": _handed_on,
+            "unknown_parameter": _unknown_parameter,
+            "last_attempt": _last_attempt,
+            "no_type": _no_type,
+        }.items()
+    },
+    **HOSTILE,
+}

@@ -1,0 +1,356 @@
+"""`.well-known/agent.json`: a definition as the card of spec 004, and back (P2 to P7).
+
+An agent's route is `/agents/<category>/<agent>/<skill>`, in kebab-case (P6); the name of a skill may be another (C10).
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from retinue.contract import json
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.finding import Level
+from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import fold, to_kebab
+from retinue.contract.refused import findings_of
+from retinue.contract.version import Version
+from retinue.dialects.port import Parsed, Rendered
+from retinue.dialects.reading import Notes, object_in, refuse
+from retinue.dialects.writing import Losses
+from retinue.errors import InvalidInput
+
+from .rest import NAME
+from .wire import Capability, Card
+
+__all__ = ["parse_card", "render_card", "route"]
+
+_CARD: Final = frozenset(Card.model_fields)
+_CAPABILITY: Final = frozenset(Capability.model_fields)
+_ROUTE: Final = re.compile(r"/agents/([^/?#]+)/[^/?#]+/[^/?#]+/?$")
+_SAID: Final = frozenset({"name", "description", "version", "category", "skills", "wire_names", "extras"})
+_SKILL_SAID: Final = frozenset({"name", "description", "input_schema", "output_schema", "method", "path"})
+_NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_NO_CATEGORY: Final = "general"
+_DEMANDED: Final = "the format demands one"
+_GENERIC: Final[JsonMapping] = {
+    "type": "object",
+    "properties": {"task": {"type": "string", "description": "What is to be done, in plain words."}},
+    "required": ["task"],
+}
+
+
+def route(category: str | None, agent: str, last: str, *, base: str = "") -> str:
+    """The path of one of an agent's endpoints (P6)."""
+    place = to_kebab(category or "") or _NO_CATEGORY
+    return f"{base}/agents/{place}/{to_kebab(agent)}/{to_kebab(last)}"
+
+
+# Writing
+
+
+def render_card(definitions: Iterable[Definition], *, base: str = "") -> Rendered:
+    """Write the card of one agent, or of several as a list of cards.
+
+    Args:
+        definitions: At least one.
+        base: What stands before every path: nothing, or scheme, host and prefix.
+
+    Raises:
+        InvalidInput: There is no definition, or a schema is no JSON.
+    """
+    listed = tuple(definitions)
+    if not listed:
+        raise InvalidInput("There is no definition to write.", hint="Give at least one.")
+    losses = Losses(NAME)
+    single = len(listed) == 1
+    cards = [_card(each, base, "" if single else f"/{at}", losses) for at, each in enumerate(listed)]
+    return Rendered(json.dumps(cards[0] if single else {"agents": cards}), "agent.json", tuple(losses.found))
+
+
+def _card(definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
+    inner = Losses(NAME)
+    wire = definition.wire_names.get(NAME)
+    name = wire if wire is not None and wire != definition.name and _name(wire) == definition.name else definition.name
+    if definition.wire_names != ({} if name == definition.name else {NAME: name}):
+        inner.add("/wire_names", "it belongs to another format")
+    card: JsonMapping = {"name": name, "description": definition.description, "version": definition.version}
+    card["endpoints"] = {"tasks": route(definition.category, definition.name, "tasks", base=base)}
+    card["capabilities"] = [
+        _capability(skill, definition, base, f"/skills/{at}", inner) for at, skill in enumerate(definition.skills)
+    ]
+    kept = _put_back(definition, card, inner)
+    if _category(card) != definition.category:
+        inner.add("/category", _DEMANDED)
+    inner.unsaid(definition, *sorted(set(Definition.model_fields) - _SAID))
+    if card["endpoints"] != _usual(card, definition.name) and "endpoints" not in kept:
+        inner.add(f"/extras/{NAME}{'/endpoints' if kept else ''}", "the endpoints are read back there")
+    for each in inner.found:
+        losses.add(path + each.field, each.why)
+    return card
+
+
+def _capability(skill: Skill, definition: Definition, base: str, path: str, losses: Losses) -> JsonMapping:
+    endpoint = skill.path if skill.path is not None and _is_endpoint(skill.path) else None
+    said: JsonMapping = {
+        "name": skill.name,
+        "description": skill.description if skill.description.strip() else skill.name,
+        "endpoint": endpoint or route(definition.category, definition.name, skill.name, base=base),
+        "method": skill.method or "POST",
+    }
+    for name in ("description", "method"):
+        if said[name] != getattr(skill, name):
+            losses.add(f"{path}/{name}", _DEMANDED)
+    if said["endpoint"] != skill.path:
+        losses.add(f"{path}/path", _DEMANDED)
+    if skill.input_schema:
+        said["input_schema"] = skill.input_schema
+    if skill.output_schema is not None:
+        said["output_schema"] = skill.output_schema
+    losses.unsaid(skill, *sorted(set(Skill.model_fields) - _SKILL_SAID), path=path)
+    return said
+
+
+def _put_back(definition: Definition, card: JsonMapping, losses: Losses) -> frozenset[str]:
+    """Write what an earlier reading kept; gives the names of it."""
+    losses.foreign(definition.extras)
+    if NAME not in definition.extras:
+        return frozenset()
+    own = definition.extras[NAME]
+    members = cast("JsonMapping", own) if isinstance(own, dict) else {}
+    fits = {name: value for name, value in members.items() if name not in _CARD}
+    endpoints = members.get("endpoints")
+    if _are_endpoints(endpoints) and endpoints != _usual({**card, "endpoints": endpoints}, definition.name):
+        fits["endpoints"] = endpoints
+    for name in [""] if not fits else [pointer([name]) for name in members if name not in fits]:
+        losses.add(f"/extras/{NAME}{name}", "the format has its own there")
+    card |= fits
+    return frozenset(fits)
+
+
+def _are_endpoints(said: object) -> bool:
+    return isinstance(said, dict) and all(isinstance(each, str) for each in cast("JsonMapping", said).values())
+
+
+def _usual(card: JsonMapping, name: str) -> JsonMapping:
+    """The endpoints of an agent that keeps to the form (P6)."""
+    return {"tasks": route(_category(card), name, "tasks")}
+
+
+_ENDPOINT: Final = re.compile(r"(?:/|https?://)\S*")
+
+
+def _is_endpoint(path: str) -> bool:
+    return _ENDPOINT.fullmatch(path) is not None
+
+
+def _name(said: str) -> str:
+    return fold(said)
+
+
+# Reading
+
+
+def parse_card(text: str | bytes, *, level: Level = "standard") -> Parsed[tuple[Definition, ...]]:
+    """Read the card of one agent, or a list of cards under `agents`.
+
+    A skill's route that no capability advertises is a finding (P4), and so is a card without `/tasks` (P2).
+
+    Raises:
+        ParseError: It is no JSON object.
+        InvalidInput: It is no card; `detail["findings"]` lists every reason.
+    """
+    notes = Notes(NAME, level)
+    value = object_in(text, notes)
+    several = value.get("agents")
+    listed = several if isinstance(several, list) and "capabilities" not in value else None
+    cards = [("", value)] if listed is None else [(f"/agents/{at}", each) for at, each in enumerate(listed)]
+    if not cards:
+        notes.add("agents", "The list of agents is empty.", path="/agents", fix="Send a card.", severity="error")
+    definitions = [_definition(card, path, notes) for path, card in cards]
+    if notes.wrong:
+        refuse(notes, InvalidInput)
+    return Parsed(tuple(each for each in definitions if each is not None), "agent.json", tuple(notes.findings))
+
+
+def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
+    """One card, understood; None when it is none, which has been noted."""
+    if not isinstance(value, dict):
+        notes.add("card", "A card is an object.", path=path, fix="Send an object.", severity="error")
+        return None
+    kept: JsonMapping = {}
+    if notes.level != "strict":
+        _mend(value, path, notes, kept)
+    try:
+        card = Card.model_validate(value)
+    except ValidationError as error:
+        _note(error, path, notes)
+        return None
+    _advertised(card, path, notes)
+    name = _name(card.name)
+    for said, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
+        if not _NAME.fullmatch(_name(said)):
+            fix = "Use letters, digits and `_`, a letter first, at most 64."
+            notes.add("name", f"{said[:80]!r} is no name.", path=f"{path}{where}/name", fix=fix, severity="error")
+    if notes.wrong:
+        return None
+    fields: dict[str, Any] = {
+        "name": name,
+        "description": card.description,
+        "version": _version(card, path, notes),
+        "category": _category(value),
+        "skills": tuple(_skill(each, f"{path}/capabilities/{at}", notes) for at, each in enumerate(card.capabilities)),
+        "wire_names": {} if card.name == name else {NAME: card.name},
+    }
+    if card.endpoints != _usual(value, name):
+        kept["endpoints"] = card.endpoints
+    fields["extras"] = {NAME: kept} if kept else {}
+    fields["skills"] = fields["skills"] or (_generic(card, path, notes),)
+    try:
+        return Definition(**fields)
+    except ValidationError as error:
+        _note(error, path, notes)
+        return None
+
+
+def _note(error: ValidationError, path: str, notes: Notes) -> None:
+    for each in findings_of(error, rule=""):
+        notes.add("shape", each.message, path=path + each.path, severity="error")
+
+
+def _mend(value: JsonObject, path: str, notes: Notes, kept: JsonMapping) -> None:
+    """Mend a card where it has one meaning."""
+    for name in [name for name in value if name not in _CARD]:
+        notes.add("unknown", f"A card has no {name[:80]!r}; it was kept.", path=path + pointer([name]))
+        kept[name] = value.pop(name)
+    fills: JsonObject = {"description": "", "endpoints": {}, "capabilities": []}
+    for name, fill in fills.items():
+        if value.get(name) is None:
+            notes.add(name, f"The card does not say `{name}`.", path=f"{path}/{name}", fix=f"Say `{name}`.")
+            value[name] = fill
+    if value.get("version") is None:
+        value.pop("version", None)
+    endpoints = value["endpoints"]
+    if isinstance(endpoints, list):
+        notes.add("endpoints", "`endpoints` is a list.", path=f"{path}/endpoints", fix="Name each endpoint.")
+        value["endpoints"] = {_endpoint_name(each): _endpoint_path(each) for each in endpoints}
+    elif isinstance(endpoints, dict):
+        value["endpoints"] = {name: _endpoint_path(each) for name, each in endpoints.items()}
+    capabilities = value["capabilities"]
+    for at, each in enumerate(capabilities if isinstance(capabilities, list) else ()):
+        if isinstance(each, dict):
+            _mend_capability(each, f"{path}/capabilities/{at}", notes)
+
+
+def _endpoint_path(said: JsonValue) -> JsonValue:
+    """The path of an endpoint, which some write as an object."""
+    if isinstance(said, dict):
+        return next((said[name] for name in ("path", "url", "endpoint") if isinstance(said.get(name), str)), said)
+    return said
+
+
+def _endpoint_name(said: JsonValue) -> str:
+    if isinstance(said, dict) and isinstance(name := said.get("name"), str):
+        return name
+    path = _endpoint_path(said)
+    return path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else str(path)
+
+
+def _mend_capability(value: JsonObject, path: str, notes: Notes) -> None:
+    for name in [name for name in value if name not in _CAPABILITY]:
+        notes.add("unknown", f"A capability has no {name[:80]!r}; it was left out.", path=path + pointer([name]))
+        del value[name]
+    for name in ("input_schema", "output_schema"):
+        if name in value and value[name] is None:
+            notes.add("null", f"`{name}` is null.", path=f"{path}/{name}", fix=f"Leave `{name}` out.")
+            del value[name]
+    method = value.get("method")
+    if method is None:
+        notes.add("method", "No method is given; POST was taken.", path=f"{path}/method", fix="Say `method`.")
+        value["method"] = "POST"
+    elif isinstance(method, str) and method != method.upper():
+        notes.add("method", f"{method[:20]!r} is not in capitals.", path=f"{path}/method", fix="Use capitals.")
+        value["method"] = method.upper()
+    if value.get("description") is None and isinstance(value.get("name"), str):
+        path = f"{path}/description"
+        notes.add("description", "A capability is not described.", path=path, fix="Say what it does.")
+        value["description"] = value["name"]
+
+
+def _advertised(card: Card, path: str, notes: Notes) -> None:
+    """See that what there is is advertised, and once (P2, P4)."""
+    severity = notes.severity("standard")
+    if "tasks" not in card.endpoints:
+        where, fix = f"{path}/endpoints", "List `tasks` there."
+        notes.add("tasks", "The card does not list the generic endpoint.", path=where, fix=fix, severity=severity)
+    advertised = {each.endpoint.rstrip("/") for each in card.capabilities}
+    for name, endpoint in card.endpoints.items():
+        if name != "tasks" and endpoint.rstrip("/") not in advertised and _ROUTE.search(endpoint):
+            where, fix = f"{path}/endpoints{pointer([name])}", "Add it to `capabilities`."
+            what = f"The route {endpoint[:200]!r} is in no capability."
+            notes.add("unadvertised", what, path=where, fix=fix, severity=severity)
+    seen: set[str] = set()
+    for at, each in enumerate(card.capabilities):
+        name = fold(each.name)
+        if name in seen:
+            where = f"{path}/capabilities/{at}/name"
+            what = f"{each.name[:80]!r} is advertised twice."
+            notes.add("twice", what, path=where, fix="Give each skill its own name.", severity="error")
+        seen.add(name)
+
+
+def _skill(said: Capability, path: str, notes: Notes) -> JsonMapping:
+    name = fold(said.name)
+    if said.input_schema is None:
+        fix = "Say what it takes."
+        notes.add("input_schema", "It is not said what the skill takes.", path=path, fix=fix, severity="info")
+    if fold(said.endpoint.partition("?")[0]) != name:
+        what = f"The skill {said.name[:80]!r} lies at {said.endpoint[:200]!r}."
+        notes.add("spelling", what, path=f"{path}/endpoint", severity="info")
+    return {
+        "name": name,
+        "description": said.description,
+        "input_schema": said.input_schema or {},
+        "output_schema": said.output_schema,
+        "method": said.method,
+        "path": said.endpoint,
+    }
+
+
+def _generic(card: Card, path: str, notes: Notes) -> JsonMapping:
+    """What an agent without skills of its own does: it takes any task (P1)."""
+    what = "The agent advertises no skill: it takes tasks in words."
+    notes.add("generic", what, path=f"{path}/capabilities", severity="info")
+    return {
+        "name": "tasks",
+        "description": card.description or "Takes any task or question in plain words.",
+        "input_schema": _GENERIC,
+        "instruction_field": "task",
+        "method": "POST",
+        "path": card.endpoints.get("tasks"),
+    }
+
+
+def _version(card: Card, path: str, notes: Notes) -> str:
+    """The version of the card; what is none counts as the first one."""
+    if card.version is None:
+        return "1.0"
+    try:
+        return str(Version.parse(card.version))
+    except InvalidInput as error:
+        severity = notes.severity("standard")
+        notes.add("version", error.message, path=f"{path}/version", fix=error.hint, severity=severity)
+        return "1.0"
+
+
+def _category(card: JsonMapping) -> str | None:
+    """The category that the routes name (P6)."""
+    endpoints: Iterable[object] = card["endpoints"].values()
+    capabilities: Iterable[object] = (each.get("endpoint") for each in card["capabilities"])
+    for said in (*endpoints, *capabilities):
+        found = _ROUTE.search(said) if isinstance(said, str) else None
+        if found is not None:
+            return found[1]
+    return None

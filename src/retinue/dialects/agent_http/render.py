@@ -1,0 +1,284 @@
+"""From contract to text: a body for `/tasks` or a skill's route, and what is answered on either."""
+
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from retinue.contract import json
+from retinue.contract.correction import Correction
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Outcome, Result
+from retinue.contract.task import Task
+from retinue.dialects.moments import moment_ns, moment_text
+from retinue.dialects.port import UNNAMED, Rendered
+from retinue.dialects.reading import Notes
+from retinue.dialects.writing import Losses, form_of
+from retinue.errors import InvalidInput
+
+from .bodies import error_in, error_json
+from .messages import asked_again, message
+from .record import as_artifact, is_record
+from .rest import NAME, RESULT_SAID, TASK_SAID, put_back, rest_of
+from .wire import OUTCOMES, REST, STATES, Message, State
+
+__all__ = ["RESULT_FORMS", "TASK_FORMS", "render_result", "render_retry", "render_task"]
+
+TASK_FORMS: Final = ("task", "skill")
+RESULT_FORMS: Final = ("task", "skill")
+"""Over the generic endpoint, and over a skill's own route."""
+
+_ROUTE: Final = "the route says it"
+_BARE: Final = "a skill's route takes its parameters only"
+_OUTPUT: Final = "a skill's route answers its output only"
+_WORKING: Final = ("submitted", "working", "input_required")
+
+
+# Requests
+
+
+def render_task(task: Task, *, form: str | None = None) -> Rendered:
+    """Write a request: a message for `/tasks` (P1), or the parameters for a skill's route (P3).
+
+    Raises:
+        InvalidInput: There is no such form, or a value is no JSON.
+    """
+    losses = Losses(NAME)
+    if form_of(form, TASK_FORMS, NAME) == "skill":
+        return _call(task, losses)
+    return _posted(task, None, losses)
+
+
+def render_retry(task: Task, correction: Correction) -> Rendered:
+    """Write the request again, with the correction in its metadata and as a further text (P14)."""
+    return _posted(task, correction, Losses(NAME))
+
+
+def _posted(task: Task, correction: Correction | None, losses: Losses) -> Rendered:
+    data = [task.parameters] if task.parameters else []
+    text = None if data and not task.instruction else task.instruction
+    said = message("user", text, data)
+    rest = rest_of(task, TASK_SAID)
+    if task.agent == UNNAMED:
+        del rest["agent"]
+    metadata: JsonMapping = {REST: rest} if rest else {}
+    if correction is not None:
+        said["parts"].append({"type": "text", "text": asked_again(correction)})
+        metadata["correction"] = correction.model_dump(mode="json", exclude_defaults=True)
+    body: JsonMapping = {"message": said}
+    if task.id:
+        body = {"id": task.id, **body}
+    if metadata:
+        body["metadata"] = metadata
+    put_back(
+        task.extras, body, {"id": _never, "session_id": _is_text, "task": _never, "request_message": _never}, losses
+    )
+    return Rendered(json.dumps(body), "task", tuple(losses.found))
+
+
+def _call(task: Task, losses: Losses) -> Rendered:
+    if isinstance(inner := task.parameters.get("message", task.parameters.get("request_message")), dict) and isinstance(
+        cast("JsonMapping", inner).get("parts"), list
+    ):
+        raise InvalidInput(
+            "These parameters would be read as a message for `/tasks`.",
+            hint="Write the request in the form `task`.",
+            path="/parameters",
+        )
+    if task.agent != UNNAMED:
+        losses.add("/agent", _ROUTE)
+    losses.unsaid(task, "skill", "major", why=_ROUTE)
+    if task.id:
+        losses.add("/id", _BARE)
+    beside = set(Task.model_fields) - {"id", "agent", "skill", "major", "parameters"}
+    losses.unsaid(task, *sorted(beside), why=_BARE)
+    return Rendered(json.dumps(task.parameters), "skill", tuple(losses.found))
+
+
+# Answers
+
+
+def render_result(result: Result, *, form: str | None = None) -> Rendered:
+    """Write an answer: the record of a task (P17), or what a skill's route answers (P3).
+
+    A skill that is not done answers the record.
+
+    Raises:
+        InvalidInput: There is no such form, or a value is no JSON.
+    """
+    losses = Losses(NAME)
+    if form_of(form, RESULT_FORMS, NAME) == "skill" and result.lifecycle == "ended":
+        return _output(result, losses)
+    return _record(result, losses)
+
+
+def _record(result: Result, losses: Losses) -> Rendered:
+    state = _state(result)
+    record: JsonMapping = {"id": result.task_id, "status": {"state": state}}
+    data = [] if result.data is None else [result.data]
+    if result.content or data:
+        record["response_message"] = message("agent", result.content or None, data)
+    if result.artifacts:
+        record["artifacts"] = [each.model_dump(mode="json", exclude_defaults=True) for each in result.artifacts]
+    metadata = _metadata(result, state, losses)
+    _explain(result, record, metadata, losses)
+    if metadata:
+        record["metadata"] = metadata
+    losses.unsaid(result, "native", "reasoning", why="it is never handed on")
+    _along(result, record, losses)
+    return Rendered(json.dumps(record), "task", tuple(losses.found))
+
+
+def _state(result: Result) -> State:
+    match result.lifecycle:
+        case "submitted":
+            return "pending"
+        case "working" | "input_required":
+            return "working"
+        case "ended" if result.outcome is None:
+            return "completed" if result.fault is None else "failed"
+        case "ended":
+            return OUTCOMES[cast("Outcome", result.outcome)]
+
+
+def _metadata(result: Result, state: State, losses: Losses) -> JsonMapping:
+    metadata: JsonMapping = {}
+    if STATES[state][1] != result.outcome:
+        if result.outcome is None:
+            losses.add("/outcome", f"{state!r} is the nearest word")
+        else:
+            metadata["outcome"] = result.outcome
+    rest = rest_of(result, RESULT_SAID)
+    if result.agent == UNNAMED:
+        del rest["agent"]
+    if result.lifecycle == "input_required":
+        metadata["questions"] = rest.pop("questions", [])
+    if rest:
+        metadata[REST] = rest
+    return metadata
+
+
+def _explain(result: Result, record: JsonMapping, metadata: JsonMapping, losses: Losses) -> None:
+    """What the status says beside the state: the failure, or the question."""
+    status, fault = record["status"], result.fault
+    outcome = metadata.get("outcome", STATES[status["state"]][1])
+    if fault is not None:
+        metadata["error"] = error_json(fault)
+        if fault.message:
+            status["message"] = fault.message
+    elif outcome in {"error", "failed", "rejected"}:
+        losses.add("/fault", "the format demands one")
+    elif result.lifecycle == "input_required" and result.questions:
+        status["message"] = "\n".join(each.text for each in result.questions)
+    moment = None if fault is None or fault.timestamp_ns is None else moment_text(fault.timestamp_ns)
+    if moment is not None:
+        status["timestamp"] = moment
+
+
+def _along(result: Result, record: JsonMapping, losses: Losses) -> None:
+    """What came along, back in its place."""
+    status = record["status"]
+    own = result.extras.get(NAME)
+    if isinstance(own, dict):
+        held = cast("JsonMapping", own)
+        moment = held.get("timestamp")
+        fits = isinstance(moment, str) and "timestamp" not in status
+        if fits and (result.fault is None or moment_ns(cast("str", moment)) is None):
+            status["timestamp"] = moment
+            held = {name: value for name, value in held.items() if name != "timestamp"}
+        if held or own == {}:
+            put_back({**result.extras, NAME: held}, record, _FITS, losses)
+        else:
+            losses.foreign(result.extras)
+    else:
+        put_back(result.extras, record, _FITS, losses)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _is_message(value: object) -> bool:
+    try:
+        return Message.model_validate(value).to_json() == value
+    except ValidationError:
+        return False
+
+
+def _are_strange(value: object) -> bool:
+    """Artifacts of another shape than ours, as they were kept."""
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(listed) and all(
+        isinstance(each, dict) and as_artifact(cast("JsonMapping", each)) is None for each in listed
+    )
+
+
+def _never(value: object) -> bool:
+    del value
+    return False
+
+
+_FITS: Final = {
+    "request_message": _is_message,
+    "response_message": _never,
+    "history": _is_list,
+    "artifacts": _are_strange,
+    "session_id": _is_text,
+    "created_at": _is_text,
+    "updated_at": _is_text,
+    "timestamp": _never,
+}
+
+
+def _output(result: Result, losses: Losses) -> Rendered:
+    """What a skill's route answers."""
+    fault = result.fault
+    failed = result.outcome not in {"success", "partial", None} or (result.outcome is None and fault is not None)
+    if failed:
+        body = _error_body(result, fault, losses)
+        kept = {"fault", "outcome"}
+    else:
+        body = _output_body(result, losses)
+        if result.outcome != "success":
+            losses.add("/outcome", _OUTPUT)
+        kept = {"data", "outcome", "content"}
+    if result.agent != UNNAMED:
+        losses.add("/agent", _ROUTE)
+    if result.task_id:
+        losses.add("/task_id", _OUTPUT)
+    beside = set(Result.model_fields) - {"agent", "task_id", "lifecycle", *kept}
+    losses.unsaid(result, *sorted(beside), why=_OUTPUT)
+    return Rendered(json.dumps(body), "skill", tuple(losses.found))
+
+
+def _error_body(result: Result, fault: Fault | None, losses: Losses) -> JsonMapping:
+    if fault is None:
+        losses.add("/fault", "the format demands one")
+        fault = Fault(code="internal_error", message="The skill failed and did not say why.")
+    meant = "canceled" if fault.code == "canceled" else "error"
+    if result.outcome != meant:
+        losses.add("/outcome", f"{meant!r} is what the error says")
+    return {"error": error_json(fault)}
+
+
+def _output_body(result: Result, losses: Losses) -> JsonMapping:
+    said: object = result.data
+    if result.content:
+        losses.add("/content", "it is inside the output" if said is None else _OUTPUT)
+    if isinstance(said, dict):
+        output = cast("JsonMapping", said)
+    else:
+        losses.add("/data", "an output is an object")
+        content: JsonMapping = {"content": result.content} if result.content else {}
+        output = content if said is None else {"value": result.data}
+    if is_record(output) or error_in(output, Notes(NAME, "standard")) is not None:
+        raise InvalidInput(
+            "This output would be read as something else: it looks like an error or the record of a task.",
+            hint="Write the answer in the form `task`.",
+            path="/data",
+        )
+    return output

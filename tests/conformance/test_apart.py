@@ -1,0 +1,171 @@
+"""A module in a process of its own: one that ends it, crashes it or holds it is judged by that, and harms nobody."""
+
+import asyncio
+import json
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from retinue.conformance.port import Asking, Exchange, Probe
+from retinue.conformance.subjects import Named, apart, module_apart
+from retinue.errors import DeadlineExceeded, InvalidDefinition, InvalidInput, UnknownName
+
+PROBE = Probe("valid", Asking().task("valid"), "A request as it should be.")
+CODE = """
+import os, re, signal, sys, threading, time
+
+count = 0
+print("a word on stdout")
+
+def answer(text):
+    global count
+    count += 1
+    return f"{text} {count}"
+
+def says_nothing(text): return None
+def ends(text): os._exit(0)
+def crashes(text): os.kill(os.getpid(), signal.SIGSEGV)
+def ends_once(text):
+    if text == "end":
+        os._exit(3)
+    return text
+def holds(text): re.match(r"(a+)+$", "a" * 60 + "b")
+def hangs(text): time.sleep(60)
+def reads(text): return sys.stdin.read() + "!"
+def needs_a_sibling(text):
+    import sibling
+    return sibling.WORD
+async def waits(text):
+    import asyncio
+    await asyncio.sleep(0.05)
+    return text.upper()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.py").write_text(textwrap.dedent(CODE), encoding="utf-8")
+    (tmp_path / "agents" / "sibling.py").write_text("WORD = 'found'\n", encoding="utf-8")
+    (tmp_path / "json.py").write_text("raise ValueError('not the real one')\n", encoding="utf-8")
+    return tmp_path
+
+
+def here(words: str, *, dialect: str | None = None) -> Named:
+    return asyncio.run(module_apart(words, dialect=dialect))
+
+
+def put(name: str, *sent: str, timeout_s: float = 20.0) -> list[Exchange]:
+    subject = here(f"agents/mine.py:{name}").subject
+
+    async def conduct() -> list[Exchange]:
+        return [await subject.put(PROBE, text, timeout_s=timeout_s) for text in sent]
+
+    try:
+        return asyncio.run(conduct())
+    finally:
+        subject.close()
+        subject.close()
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_one_process_answers_all(folder: Path) -> None:
+    assert [each.text for each in put("answer", "Größe \ud800", "b")] == ["Größe \ud800 1", "b 2"]
+    assert put("waits", "x")[0].text == "X"
+    assert put("says_nothing", "x")[0].error == "It returned `None`, and no answer."
+
+
+def test_requests_are_out_at_the_same_time(folder: Path) -> None:
+    subject = here("agents/mine.py:waits").subject
+
+    async def conduct() -> list[str | None]:
+        exchanges = await asyncio.gather(*(subject.put(PROBE, word, timeout_s=20) for word in "abc"))
+        return [each.text for each in exchanges]
+
+    assert asyncio.run(conduct()) == ["A", "B", "C"]
+    subject.close()
+
+
+def test_what_it_shares_with_us_is_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert put("reads", "x")[0].text == "!"
+    assert put("needs_a_sibling", "x")[0].text == "found"
+    said = capfd.readouterr()
+    assert (said.out, "a word on stdout" in said.err) == ("", True)
+
+
+def test_one_that_ends_its_process_is_told_and_started_anew(folder: Path) -> None:
+    assert put("ends", "x")[0].error == "It ended its process: exit code 0"
+    assert put("crashes", "x")[0].error == "It ended its process: signal 11"
+    ended, answered = put("ends_once", "end", "go on")
+    assert (ended.text, ended.error) == (None, "It ended its process: exit code 3")
+    assert answered.text == "go on"
+
+
+@pytest.mark.parametrize("name", ["hangs", "holds"])
+def test_one_that_holds_its_process_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(apart, "_GRACE_S", 1.0)
+    (exchange,) = put(name, "x", timeout_s=1.5)
+    assert (exchange.text, exchange.late) == (None, True)
+    assert exchange.error == "There was no answer within 1.5 s."
+
+
+def test_what_it_is_comes_over(folder: Path) -> None:
+    (folder / "run.py").write_text("def run_agent(prompt, chat_history, memory, config): return {'content': prompt}")
+    named = here("run.py")
+    assert (named.name, named.dialect, named.definition, named.subject.name) == ("run", "run_agent", None, "run.py")
+    exchange = asyncio.run(named.subject.put(PROBE, json.dumps({"prompt": "hello"}), timeout_s=20))
+    named.subject.close()
+    assert exchange.text == '{"content": "hello"}'
+
+
+def test_an_agent_of_retinue_brings_its_definition(folder: Path) -> None:
+    code = "from retinue.catalogue.data_analyst import DataAnalyst\nanalyst = DataAnalyst()\n"
+    (folder / "ours.py").write_text(code, encoding="utf-8")
+    named = here("ours.py:analyst", dialect="markdown_json")
+    named.subject.close()
+    assert named.definition is not None
+    assert (named.name, named.dialect, named.definition.name) == ("data_analyst", "markdown_json", "data_analyst")
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "error", "told"),
+    [
+        ("x = 1", "bad.py:answer", UnknownName, "has no 'answer'"),
+        ("raise ValueError('no')", "bad.py", InvalidDefinition, "`ValueError`"),
+        ("import os; os._exit(0)", "bad.py", InvalidDefinition, "ended its process: exit code 0"),
+        ("", "no_module_of_anybody", InvalidInput, "There is no module"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(folder: Path, code: str, words: str, error: type[Exception], told: str) -> None:
+    (folder / "bad.py").write_text(code, encoding="utf-8")
+    with pytest.raises(error, match=told):
+        here(words)
+
+
+def test_whoever_stops_waiting_leaves_no_process_behind(folder: Path) -> None:
+    code = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
+    (folder / "slow.py").write_text(code, encoding="utf-8")
+
+    async def conduct() -> None:
+        waiting = asyncio.create_task(module_apart("slow.py"))
+        while not Path("pid").exists() or not Path("pid").read_text():
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(conduct())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("pid").read_text()), 0)
+
+
+def test_importing_may_not_take_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_IMPORTING_S", 0.2)
+    (folder / "slow.py").write_text("import time; time.sleep(60)", encoding="utf-8")
+    with pytest.raises(DeadlineExceeded, match="took longer"):
+        here("slow.py")

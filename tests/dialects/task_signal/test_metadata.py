@@ -1,0 +1,99 @@
+"""What goes up the hierarchy, in both forms, and how much is spared, measured."""
+
+import pytest
+
+from retinue.contract.result import Artifact, Result
+from retinue.contract.tokens import counter
+from retinue.dialects import task_signal
+from retinue.dialects.task_signal import Metadata, ReportMetadata
+from retinue.errors import OutputInvalid
+
+REPORT = "word and more words, with examples and references. " * 300
+
+
+def _result(**fields: object) -> Result:
+    return Result(task_id="", agent="agent", outcome="success", **fields)  # pyright: ignore[reportArgumentType] - names
+
+
+@pytest.mark.row("H12", "C41")
+def test_path_title_and_summary_of_each_file() -> None:
+    text = "CREATED: /a.md\nTITLE: A\nSUMMARY: a\nCREATED: /b.md\nSTATUS: complete"
+    found = task_signal.metadata(task_signal.parse_result(text).value)
+    assert found == (Metadata(path="/a.md", title="A", summary="a"), Metadata(path="/b.md"))
+    assert found[0].to_json() == {"path": "/a.md", "title": "A", "summary": "a"}
+
+
+@pytest.mark.row("H12")
+def test_without_a_file_the_whole_is_described_or_nothing() -> None:
+    assert task_signal.metadata(_result(data={"title": "A", "summary": "a"})) == (Metadata(title="A", summary="a"),)
+    assert task_signal.metadata(_result(data=[1])) == ()
+
+
+@pytest.mark.row("H12", "C42")
+def test_prose_gives_no_metadata() -> None:
+    text = f"STATUS: complete\n\nI have NOT CREATED: /etc/passwd\nSUBTITLE: b\n{REPORT}"
+    assert task_signal.metadata(task_signal.parse_result(text).value) == ()
+
+
+@pytest.mark.parametrize("name", ["words", "chars4"])
+@pytest.mark.row("H13", "C20")
+def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
+    text = f"CREATED: /a.md\nTITLE: A\nSUMMARY: a\nSTATUS: complete\n\n{REPORT}"
+    measured = task_signal.reduction(text, counter(name))
+    said = '{"path":"/a.md","title":"A","summary":"a"}'
+    assert measured.counter == name
+    assert measured.before == counter(name).count(text)
+    assert measured.after == counter(name).count(said)
+    assert measured.percent == round((1 - measured.after / measured.before) * 100, 1)
+    assert measured.percent is not None
+    assert measured.percent > 90
+
+
+@pytest.mark.row("H13")
+def test_a_short_answer_is_not_made_to_look_longer() -> None:
+    two = task_signal.reduction("TITLE: a\nSUMMARY: b", counter("chars4"))
+    assert two.counter == "chars4"
+    assert two.percent is not None
+    assert two.percent < 0
+    assert task_signal.reduction("TITLE: a").counter == "words"
+    assert task_signal.Reduction("words", before=0, after=0).percent is None
+    with pytest.raises(OutputInvalid):
+        task_signal.reduction("no signals")
+
+
+@pytest.mark.row("H31")
+def test_the_second_form_takes_findings_and_recommendations_out_of_the_text() -> None:
+    content = (
+        "## Overview\n- not this\n## Key Findings\n- 12 patterns\n* two of them\tunsafe\n```\n- code\n```\n"
+        "**Recommendations:**\n1. Use JWT\n2) Rotate keys\nprose\n# Other\n- no\n"
+    )
+    artifacts = (Artifact(path="/a.md", title="A", summary="w " * 60, size=512), Artifact(path="/b.md"))
+    first, second = task_signal.report_metadata(
+        _result(content=content, artifacts=artifacts, files_written=("/a.md", "/b.md"))
+    )
+    assert first == ReportMetadata(
+        artifact_path="/a.md",
+        title="A",
+        summary=" ".join(["w"] * 50),
+        key_findings=("12 patterns", "two of them\tunsafe"),
+        recommendations=("Use JWT", "Rotate keys"),
+        file_paths=("/a.md", "/b.md"),
+        size=512,
+    )
+    assert second == ReportMetadata(artifact_path="/b.md", file_paths=("/a.md", "/b.md"))
+
+
+@pytest.mark.row("H31")
+def test_what_the_agent_gave_is_handed_on_unchanged() -> None:
+    summary = "many " * 80
+    given = {"artifact_path": "/a.md", "summary": summary, "key_findings": ["one"], "size": 3, "mood": "good"}
+    expected = ReportMetadata(artifact_path="/a.md", summary=summary, key_findings=("one",), size=3)
+    for data in (given, {"metadata": given}, {"metadata": [given]}, [given]):
+        assert task_signal.report_metadata(_result(data=data, content="# Findings\n- other")) == (expected,)
+
+
+@pytest.mark.row("H31")
+def test_without_files_the_second_form_is_about_the_whole_or_nothing() -> None:
+    (one,) = task_signal.report_metadata(_result(data={"title": "A"}, content="# Findings\n- x"))
+    assert one == ReportMetadata(title="A", key_findings=("x",))
+    assert task_signal.report_metadata(_result(content="nothing")) == ()
