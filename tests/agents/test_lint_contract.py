@@ -218,3 +218,21 @@ def test_a_version_that_is_none_is_cited_by_nobody(tmp_path: Path) -> None:
     put(tmp_path / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version="01.1"))
     put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL.replace('"1.0"', '"01.0"'))))
     assert lint(tmp_path, only=["contract/version"]) == []
+
+
+@pytest.mark.row("K27", "K9")
+def test_a_key_that_is_missing_is_found_at_the_example(tmp_path: Path) -> None:
+    wrong = {key: value for key, value in envelope("success").items() if key not in {"operation", "result"}}
+    file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL, block(wrong))))
+    found = lint(file, only=["contract/example"])
+    lines = file.read_text(encoding="utf-8").split("\n")
+    assert {each.severity for each in found if each.path == "/result"} == {"error"}
+    assert {lines[(each.line or 0) - 1] for each in found} == {"{"}
+
+
+def test_what_the_specs_disagree_about_is_a_warning_and_more_than_is_asked_for_is_fine(tmp_path: Path) -> None:
+    wrong = envelope("success", metadata={"execution_time_ms": 5, "git_commands_run": ["git log"]})
+    del wrong["operation"]
+    file = put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL, block(wrong))))
+    found = lint(file, only=["contract"])
+    assert [(each.rule, each.severity, each.path) for each in found] == [("contract/example", "warning", "/operation")]

@@ -407,3 +407,21 @@ def test_a_front_matter_that_breaks_off_is_found_once(tmp_path: Path) -> None:
 def test_a_registry_that_is_no_python_lists_nothing(tmp_path: Path) -> None:
     put(tmp_path / "agents" / "a.md", markdown("a", INPUT + "\n```python\nA_OPERATIONS = {'a': ['x'\n```\n"))
     assert lint(tmp_path, only=["operation"]) == []
+
+
+def test_what_is_missing_in_an_example_is_found_at_its_start(tmp_path: Path) -> None:
+    schema = json.dumps({"type": "object", "properties": {"q": {}, "n": {}}, "required": ["q", "n"]})
+    text = f'## Input\n\n```json\n{schema}\n```\n\nExample:\n\n```json\n{{\n}}\n```\n\n```json\n{{"q": 1}}\n```\n'
+    found = lint(put(tmp_path / "agents" / "a.md", markdown("a", text)), only=["sample"])
+    assert [(each.line, each.column) for each in found] == []
+    text = text.replace("{\n}", '{\n"q": 1}')
+    found = lint(put(tmp_path / "agents" / "a.md", markdown("a", text)), only=["sample"])
+    assert [(each.line, each.column) for each in found] == [(15, 1)]
+
+
+def test_types_and_headings_without_operations_tell_none(tmp_path: Path) -> None:
+    text = "## Analysis types\n\n### Deep analysis\n\n## Operations\n\n### How they work\n"
+    put(tmp_path / "agents" / "a.md", markdown("a", text))
+    put(tmp_path / "README.md", "# Elsewhere\n\n**Operation:** {x | y}\n\n**Agent:** a\n**Operation:** {x | y}\n")
+    put(tmp_path / "commands" / "go.md", "**Agent:** a\n**Operation:** anything\n")
+    assert lint(tmp_path, only=["call", "operation"]) == []

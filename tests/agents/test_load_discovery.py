@@ -8,6 +8,7 @@ from retinue.agents.discover import discover, load_file
 from retinue.agents.load import NEEDS_MODEL
 from retinue.agents.load.gather import gather
 from retinue.agents.load.kinds import Kind, kind_of
+from retinue.agents.places import files_beside
 from retinue.agents.registry import Registry
 from retinue.errors import InvalidInput
 
@@ -106,6 +107,26 @@ def test_a_skill_file_that_leads_out_of_the_project_is_not_read(tmp_path: Path) 
 )
 def test_name_place_and_content_say_what_a_file_is(file: str, data: bytes, kind: Kind | None) -> None:
     assert kind_of(file, data) == kind
+
+
+def test_folders_and_files_that_are_too_many_too_deep_or_closed_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retinue.agents.places._MAX_FILES", 1)
+    monkeypatch.setattr("retinue.agents.places._MAX_BESIDE", 2)
+    monkeypatch.setattr("retinue.agents.places._MAX_DEPTH", 2)
+    put(tmp_path, ".claude/commands/a.md")
+    put(tmp_path, ".claude/commands/b.md")
+    put(tmp_path, ".claude/agents/a/b/deep.md")
+    skill = put(tmp_path, "skills/x/SKILL.md", AGENT.format("x"))
+    for name in ("1", "2", "3", "a/b/c/4"):
+        put(skill.parent, name)
+    reasons = passed_over(discover(tmp_path, trusted=False))
+    assert "more than 1 definitions" in reasons[".claude/commands/b.md"]
+    assert reasons[".claude/agents/a/b"] == "The folder is too deep to be searched."
+    assert files_beside(skill) == ("1", "2")
+    monkeypatch.setattr("retinue.agents.places._MAX_BESIDE", 9)
+    assert files_beside(skill) == ("1", "2", "3")
 
 
 def test_a_file_can_be_read_as_what_somebody_says_it_is(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def placeless(definition: Definition) -> Definition:
 
 @pytest.mark.slow
 @pytest.mark.row("A26", "C46")
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(definition=definitions())
 def test_what_is_written_reads_back_but_for_what_the_report_names(definition: Definition) -> None:
     for form in FORMATS:
@@ -238,6 +238,31 @@ def test_a_card_that_was_read_is_written_with_all_it_said() -> None:
     written = write(agent.definition, "a2a")
     assert json.loads(written.text) == card
     assert written.losses == ()
+
+
+def test_what_a_format_had_no_word_for_goes_back_to_its_place() -> None:
+    text = (
+        '{"name": "sky", "description": "Knows.", "runner": {"skills": ["pdf"], "mood": 1}, "color": "blue", "skills": ['
+        '{"name": "now", "description": "x", "input_schema": {"type": "object"}, "icon": "sun"}]}'
+    )
+    (agent,) = load(text.encode(), file="sky.json", kind="json").agents
+    assert agent.definition.extras == {"/runner/mood": 1, "/skills/0/icon": "sun", "color": "blue"}
+    written = write(agent.definition, "json")
+    assert written.losses == ()
+    assert json.loads(written.text)["skills"][0]["icon"] == "sun"
+    assert json.loads(written.text)["runner"] == {"skills": ["pdf"], "mood": 1}
+
+
+def test_an_extra_that_would_be_read_as_something_else_is_a_loss() -> None:
+    extras = {"Max-Turns": 3, "handler": "x", "a b": 1, "a-b": 2, "nothing": None, "/tags/0/x": 1, "/": 2}
+    definition = AGENT.model_copy(update={"extras": extras})
+    written = write(definition, "json")
+    assert [loss.field for loss in written.losses] == [
+        "/extras/Max-Turns",
+        "/extras/handler",
+        "/extras/a-b",
+        "/extras/nothing",
+    ]
 
 
 def test_a_signature_of_a_card_is_not_kept() -> None:

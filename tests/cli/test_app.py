@@ -138,4 +138,4 @@ def test_colour_is_refused_by_the_environment(monkeypatch: pytest.MonkeyPatch, v
 
 def test_modules_of_verbs_are_named_like_them() -> None:
     folder = Path(app.__file__).parent
-    assert [verb for verb in VERBS if not (folder / f"{verb}.py").is_file()] == []
+    assert [verb for verb in VERBS if not (folder / f"{verb.replace('-', '_')}.py").is_file()] == []

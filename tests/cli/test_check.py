@@ -136,8 +136,8 @@ def test_a_definition_says_how_it_is_asked(retinue: Give, agent: Path) -> None:
     }
     Path("definition.json").write_text(json.dumps(definition), encoding="utf-8")
     said = retinue("check", "my_agent.py:answer", "--definition", "definition.json", "--partial-target=STORY-1.2.4")
-    assert said.out.splitlines()[1] == "asked: agent ticket_analyzer, operation story_deep, target STORY-0001.2.3"
-    assert said.code == 0
+    how = "asked: agent ticket_analyzer, operation story_deep, target STORY-0001.2.3, parameters story"
+    assert (said.code, said.out.splitlines()[1]) == (0, how)
 
 
 def test_every_form_of_the_report(retinue: Give, agent: Path) -> None:

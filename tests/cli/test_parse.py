@@ -116,6 +116,38 @@ def test_what_the_message_does_not_say_can_be_said(retinue: Give, folder: Path) 
     assert (noun["agent"], noun["skill"], noun["task_id"]) == ("story_analyzer", "look_deep", "t7")
 
 
+def test_what_is_only_said_to_be_a_message_is_shown_as_said(retinue: Give, folder: Path) -> None:
+    prompt = "Look into the parser, please."
+    said = retinue(
+        "parse", "-d", "task_signal", "--kind", "task", "--level", "lenient", "--agent", "researcher", stdin=prompt
+    )
+    assert said.code == 0
+    assert said.err.startswith("task_signal: a request in the form `prompt`")
+    assert f"instruction: {prompt}\n" in said.out
+    machine = retinue("parse", "-d", "task_signal", "--kind", "task", "--level", "lenient", "--json", stdin=prompt)
+    assert machine.data["findings"]
+
+
+def test_a_request_that_is_made_again_is_shown_with_its_correction(retinue: Give, folder: Path) -> None:
+    from retinue.dialects import dialect
+    from tests.dialects.samples import CORRECTION, REQUESTS
+
+    again = dialect("tool_use").render_retry(REQUESTS["bare"], CORRECTION).text
+    said = retinue("parse", stdin=again)
+    assert "instruction: Judge the story.\n" in said.out
+    assert f"  message: {CORRECTION.message}\n" in said.out.partition("\ncorrection:\n")[2]
+
+
+def test_the_shell_offers_the_dialects() -> None:
+    from click import Context
+
+    from retinue.cli.message import dialect_names
+    from retinue.cli.parse import command
+
+    context, parameter = Context(command), command.params[0]
+    assert [item.value for item in dialect_names(context, parameter, "t")] == ["tool_use", "task_signal"]
+
+
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [

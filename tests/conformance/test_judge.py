@@ -214,7 +214,7 @@ def test_a_boolean_is_no_time_although_python_calls_it_an_integer() -> None:
     assert verdict(report, "success-test").outcome == "failed"
 
 
-@pytest.mark.row("C46", "K9")
+@pytest.mark.row("C46", "K9", "K25")
 def test_a_name_in_another_convention_is_the_same_name_but_not_to_the_specs_validator() -> None:
     report = judged(changed(lambda said: said.update(agent="ticket_analyzer")), "markdown_json")
     assert verdict(report, "agent").outcome == "passed"

@@ -93,6 +93,10 @@ def test_a_command_is_unknown_only_where_it_plainly_is_one() -> None:
         call(name, form="command") for name in ("/plan-story", "/team:plan-story", "/compact", "/health", "/pl")
     ]
     assert list(judge_calls([], strangers, commands=commands)) == []
+    many = [call(f"/stranger-{number}", form="command") for number in range(210)]
+    assert list(judge_calls([], many, commands=commands)) == []
+    slip = list(judge_calls([], [call("/plan-stroy", form="command")] * 2, commands=commands))
+    assert len(slip) == 2
     slip = list(judge_calls([], [call("/plan-stroy", form="command")], commands=commands))
     assert said(slip) == [("call/agent", "warning", "Did you mean `/team:plan-story`?")]
     sure = list(judge_calls([], [call("/write-next", form="command")], commands=commands, sure=[at(7)]))

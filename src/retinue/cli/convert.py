@@ -129,8 +129,9 @@ def _lossy(rendered: "Rendered", writer: "Dialect") -> "InvalidInput":
 def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: Path | None, *, as_json: bool) -> None:
     """The message where it was asked for, and what there is to say about it."""
     from retinue.cli.delivery import deliver
-    from retinue.cli.message import tell_findings, tell_reading
+    from retinue.cli.message import tell_reading
     from retinue.cli.output import echo_json, plain
+    from retinue.cli.placed import tell_findings
 
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
     if as_json:

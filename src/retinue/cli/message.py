@@ -13,10 +13,9 @@ import click
 
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
+from retinue.cli.placed import findings_in, placed, tell_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from click.shell_completion import CompletionItem
 
     from retinue.contract.finding import Finding, Level
@@ -33,7 +32,6 @@ __all__ = [
     "dialect_of",
     "message_options",
     "read_message",
-    "tell_findings",
     "tell_reading",
 ]
 
@@ -179,7 +177,7 @@ def read_message(asked: Asked) -> Message | Refused:
             raise _unknown(data, asked)
         return _read_unseen(reader, data, asked, known)
     except RetinueError as error:
-        findings = _placed(_findings_in(error), data, asked.file)
+        findings = placed(findings_in(error), data, asked.file)
         error.detail["findings"] = [finding.to_json() for finding in findings]
         return Refused(error, findings)
 
@@ -230,7 +228,7 @@ def _read_as(signs: "Sequence[Sign]", data: bytes, asked: Asked, known: "Known")
     sign, *others = signs
     reader = dialect(sign.dialect)
     parsed = parse(reader, sign.kind, data, known=known, level=asked.level)
-    return Message(reader, sign.kind, parsed, sign, tuple(others), _placed(parsed.findings, data, asked.file))
+    return Message(reader, sign.kind, parsed, sign, tuple(others), placed(parsed.findings, data, asked.file))
 
 
 def _read_unseen(reader: "Dialect", data: bytes, asked: Asked, known: "Known") -> Message:
@@ -246,7 +244,7 @@ def _read_unseen(reader: "Dialect", data: bytes, asked: Asked, known: "Known") -
         except RetinueError as error:
             errors.append(error)
         else:
-            return Message(reader, kind, parsed, None, (), _placed(parsed.findings, data, asked.file))
+            return Message(reader, kind, parsed, None, (), placed(parsed.findings, data, asked.file))
     raise errors[0]
 
 
@@ -296,48 +294,6 @@ def _see_it_is_not_too_large(data: bytes) -> None:
         hint = "Hand large content over as a file, and name it in the message."
         detail = {"reason": "too_large"}
         raise ParseError(f"The message has more than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
-
-
-# Findings, and what is told of them.
-
-
-def _findings_in(error: "RetinueError") -> "tuple[Finding, ...]":
-    """All that an error says, the error itself when that is all."""
-    from retinue.contract.finding import Finding
-
-    told: list[dict[str, Any]] = error.detail.get("findings") or []
-    if told:
-        return tuple(Finding(**each) for each in told)
-    line, column = error.detail.get("line"), error.detail.get("column")
-    rule = f"message/{error.detail.get('reason') or error.code}"
-    said = Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint)
-    return (said,)
-
-
-def _placed(findings: "Iterable[Finding]", data: bytes, file: str) -> "tuple[Finding, ...]":
-    """`findings` with the file, and with line and column where a JSON Pointer leads to one."""
-    from retinue.contract.json import places
-
-    found = tuple(findings)
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    where = places(text) if any(each.line is None and each.path for each in found) else {}
-    return tuple(_at(each, where, "stdin" if file == "-" else file) for each in found)
-
-
-def _at(finding: "Finding", where: dict[str, tuple[int, int]], file: str) -> "Finding":
-    path = finding.path
-    while path and path not in where:
-        path = path.rpartition("/")[0]
-    line, column = where.get(path, (None, None)) if finding.line is None and where else (finding.line, finding.column)
-    return finding.model_copy(update={"file": file, "line": line, "column": column})
-
-
-def tell_findings(findings: "Sequence[Finding]") -> None:
-    """Say what is wrong with a message, one finding a paragraph."""
-    from retinue.cli.output import findings_text, tell
-
-    if findings:
-        tell(findings_text(findings))
 
 
 def tell_reading(message: Message) -> None:

@@ -43,9 +43,10 @@ def command(
       my-agent "count the tests" | retinue parse
       retinue parse answer.json --dialect markdown_json --level strict --json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.message import read_message, tell_findings, tell_reading
+    from retinue.cli.message import read_message, tell_reading
     from retinue.cli.outline import outline
     from retinue.cli.output import echo, echo_json
+    from retinue.cli.placed import tell_findings
     from retinue.dialects.messages import to_json
 
     message = read_message(Asked(file, level, dialect, kind, agent, skill, task_id))

@@ -81,7 +81,7 @@ def test_bytes_that_are_no_text_are_refused_with_their_place():
     assert markdown_json.parse_task("**Agent:** ä\n".encode()).value.agent == "a"
 
 
-ENVELOPE = {"status": "success", "agent": "a", "version": "1.0", "operation": "b", "result": {}}
+ENVELOPE: dict[str, object] = {"status": "success", "agent": "a", "version": "1.0", "operation": "b", "result": {}}
 
 
 @pytest.mark.parametrize(

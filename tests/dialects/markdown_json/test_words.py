@@ -115,7 +115,13 @@ def test_each_fault_has_its_type_and_keeps_its_finer_cause(code: FaultCode, word
 @pytest.mark.row("C2", "K7")
 @pytest.mark.parametrize("word", sorted(FAULT_CODES))
 def test_each_type_is_read_as_its_code(word: str) -> None:
-    said = {"status": "error", "agent": "a", "version": "1.0", "error_type": word, "message": "It broke in two."}
+    said: dict[str, Any] = {
+        "status": "error",
+        "agent": "a",
+        "version": "1.0",
+        "error_type": word,
+        "message": "It broke in two.",
+    }
     said |= {"recovery_suggestions": ["Mend both halves"], "context": {}, "metadata": {"execution_time_ms": 1}}
     fault = markdown_json.parse_result(json.dumps(said), level="strict").value.fault
     assert fault is not None

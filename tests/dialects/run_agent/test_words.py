@@ -177,6 +177,16 @@ def test_what_a_call_has_no_argument_for_is_a_loss() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.row("B13")
+def test_the_config_of_the_parameters_goes_before_the_one_that_came_along() -> None:
+    task = Task(id="", agent="agent", parameters={"config": {"x": 1}}, extras={"run_agent": {"config": {"x": 2}}})
+    written = run_agent.render_task(task)
+    assert json.loads(written.text)["config"] == {"x": 1}
+    assert fields(written.losses) == {"/parameters", "/extras/run_agent/config"}
+    alone = run_agent.render_task(Task(id="", agent="agent", parameters={"config": {"x": 1}}))
+    assert fields(alone.losses) == {"/parameters", "/extras/run_agent"}
+
+
 @pytest.mark.row("B2")
 @pytest.mark.parametrize(
     ("turns", "text", "kept"),

@@ -4,7 +4,9 @@ from typing import get_args
 
 import pytest
 
+from retinue.agents.load.behaviour import inject
 from retinue.contract.correction import Correction
+from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.event import Checkpoint, Message, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.question import Question
@@ -261,7 +263,7 @@ def test_a_budget_is_written_with_its_units() -> None:
 
 @pytest.mark.row("C12", "H3")
 def test_a_relative_and_an_absolute_output_path_are_both_written_and_read() -> None:
-    for path, rules in (("reports/001.md", ["task_signal/path"]), ("/work/001.md", [])):
+    for path, rules in (("reports/001.md", ["task_signal/path"]), ("/project/001.md", [])):
         written = task_signal.render_task(Task(id="", agent="a", output=OutputWish(path=path)))
         assert f"- Output Path: {path}\n" in written.text
         assert "Return: CREATED: [path of the file]" in written.text
@@ -318,6 +320,15 @@ def test_the_status_of_a_file_stands_in_its_row() -> None:
     artifacts = (Artifact(path="/a", status="failed"), Artifact(path="/b", status="done"))
     written = task_signal.render_result(_result(outcome="partial", artifacts=artifacts), form="table")
     assert written.losses == ()
+
+
+@pytest.mark.row("H9", "C40")
+def test_an_injected_prompt_is_read_back() -> None:
+    skill = Skill(name="look", description="Looks.", input_schema={})
+    source = Source(file=".claude/agents/researcher.md")
+    definition = Definition(name="researcher", description="Looks.", skills=(skill,), source=source)
+    task = Task(id="", agent="researcher", instruction="Look", target="src", output=OutputWish(path="/a.md"))
+    assert task_signal.parse_task(inject(definition, task), level="strict").value == task
 
 
 def test_a_form_that_there_is_not_is_refused() -> None:

@@ -26,7 +26,7 @@ MAX_FILES: Final = 10_000
 
 _OPENED: Final = frozenset({".claude", ".retinue"})
 """Hidden folders in which people keep definitions."""
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+_SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
 _HOMES: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
 _BY_ENDING: Final[dict[str, Kind]] = {".json": "json", ".md": "agent", ".py": "python"}
 _SKILL: Final = "skill.md"
@@ -111,7 +111,10 @@ def kind_of(parts: Sequence[str], data: bytes) -> Kind | None:
     kind = _kind_by_place(parts)
     if kind == "json" and _is_other_json(data):
         return None
-    return kind or _kind_by_content(os.path.splitext(parts[-1])[1].lower(), data)  # noqa: PTH122 - a name, no path
+    ending = os.path.splitext(parts[-1])[1].lower()  # noqa: PTH122 - a name, no path
+    if ending == ".py" and ("tests" in parts or parts[-1].startswith("test_")):
+        return None  # agents that a test makes for itself are nobody else's
+    return kind or _kind_by_content(ending, data)
 
 
 def _kind_by_place(parts: Sequence[str]) -> Kind | None:
@@ -124,11 +127,11 @@ def _kind_by_place(parts: Sequence[str]) -> Kind | None:
         return None
     if name.lower() == _SKILL:
         return "skill"
+    is_prose = not any(character.islower() for character in stem)
     if home == "command":
-        return "command"
+        return None if is_prose or "docs" in inside else "command"
     # Beside the agents lie a README, their contract, prompts that they share, and in the folder of a skill prompts too:
     # of those, front matter makes an agent.
-    is_prose = not any(character.islower() for character in stem)
     return "agent" if inside and inside[-1] == "agents" and not is_prose and "skills" not in inside else None
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
@@ -142,20 +142,32 @@ def _judge_example(text: Text, envelope: Envelope) -> Iterator[Finding]:
         fix = "Write it out, or say in prose what is left out."
         yield _at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
         return
+    places = json.places(envelope.fence.text)
+    for wrong in _against_contract(envelope, text.agent or ""):
+        line, column = places.get(wrong.path) or _nearest_place(places, wrong.path)
+        message = f"The example of `{envelope.status}` breaks the contract: {wrong.message}"
+        yield found(
+            "contract/example",
+            wrong.path,
+            message,
+            wrong.fix,
+            severity=wrong.severity,
+            file=text.name,
+            line=envelope.fence.line + line - 1,
+            column=envelope.fence.column + column - 1,
+        )
+
+
+def _against_contract(envelope: Envelope, agent: str) -> Iterator[Finding]:
+    """What the dialect says; what the specs themselves disagree about is a warning there, and so it is here."""
     try:
-        parse_result(envelope.fence.text, known=Known(agent=text.agent or ""), level="standard")
+        wrong = parse_result(envelope.fence.text, known=Known(agent=agent)).findings
     except OutputInvalid as error:
-        places = json.places(envelope.fence.text)
-        for each in cast("list[dict[str, Any]]", error.detail.get("findings", [])):
-            wrong = Finding.model_validate(each)
-            if wrong.severity != "error" or wrong.rule.endswith("/version"):
-                continue  # which version is the right one, the tree says
-            line, column = places.get(wrong.path) or _nearest_place(places, wrong.path)
-            place = envelope.fence.line + line - 1, envelope.fence.column + column - 1
-            message = f"The example of `{envelope.status}` breaks the contract: {wrong.message}"
-            yield found(
-                "contract/example", wrong.path, message, wrong.fix, file=text.name, line=place[0], column=place[1]
-            )
+        wrong = [Finding.model_validate(each) for each in error.detail.get("findings", [])]
+    for each in wrong:
+        # Which version is the right one, the tree says; and agents may well tell more than the contract asks for.
+        if not each.rule.endswith(("/version", "/unknown")):
+            yield each
 
 
 def _nearest_place(places: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int]:

@@ -23,7 +23,6 @@ from .naming import read_model, read_name, read_version, wire_names
 
 __all__ = ["EXTENSION", "MODES", "card_version", "load_a2a_card"]
 
-_NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 EXTENSION: Final = "urn:retinue:definition:1"
 """The extension of the card that says what the card itself has no word for."""
 
@@ -50,6 +49,7 @@ _SAYS_NOTHING: Final[JsonObject] = {
     "defaultInputModes": [*MODES],
     "defaultOutputModes": [*MODES],
 }
+_NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _KEPT_OF_SKILLS: Final = ("input_modes", "output_modes", "security_requirements", "security")
 
 

@@ -36,6 +36,9 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _LONGEST_NUMBER: Final = 308
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_TOO_DEEP = re.compile(rf"[\[{{](?:[^\[\]{{}}\n]{{0,40}}[\[{{]){{{2 * MAX_DEPTH},}}")
+"""Brackets that open one after the other: the scanner would look far ahead at each of them."""
+
 _HINT: Final = "Write it as strict YAML 1.2."
 _COLON_HINT: Final = "Put the value in quotes, or write it as a block after `|`: a colon and a space end a key."
 
@@ -58,6 +61,15 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, P
             f"The YAML has {len(text)} characters; {MAX_LENGTH} are allowed.",
             line=first_line,
             hint="Move long text into the body.",
+        )
+    if deep := _TOO_DEEP.search(text):
+        line = first_line + text.count("\n", 0, deep.start())
+        column = deep.start() - text.rfind("\n", 0, deep.start())
+        raise refusal(
+            f"More than {MAX_DEPTH} levels are nested (line {line}, column {column}).",
+            line=line,
+            column=column,
+            hint="Flatten it.",
         )
     reader = _Reader(_events(text, first_line))
     return reader.document(), reader.places

@@ -29,6 +29,7 @@ __all__ = ["ModuleSubject", "module_apart"]
 
 _WORKER: Final = "retinue.conformance.subjects.worker"
 _IMPORTING_S: Final = 120.0
+_STDERR: Final = 4_000
 _GRACE_S: Final = 5.0
 """How much longer than the subject's own time is waited for word from its process."""
 
@@ -111,7 +112,8 @@ class ModuleSubject:
             return replace(exchange, error=f"There was no answer within {timeout_s:g} s.", late=True)
         except Exception as error:  # noqa: BLE001 - whatever ended the process is what the subject is judged by
             return replace(exchange, error=f"It ended its process: {error}")
-        return replace(exchange, **said)
+        process = self._process
+        return replace(exchange, **said, stderr="" if process is None else process.heard())
 
     async def _asked(self, sent: str, timeout_s: float) -> dict[str, Any]:
         process = cast("_Process", self._process)
@@ -140,8 +142,16 @@ class _Process:
         self._count = 0
         self._lock = threading.Lock()
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and no shell
-            argv, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            argv,
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
+        self._stderr = bytearray()
+        self._stderr_thread = threading.Thread(target=self._hear_stderr, name="retinue-subject-stderr", daemon=True)
+        self._stderr_thread.start()
         self._thread = threading.Thread(target=self._hear, name="retinue-subject", daemon=True)
         self._thread.start()
 
@@ -160,6 +170,13 @@ class _Process:
                 pipe.flush()
         return future
 
+    def heard(self) -> str:
+        """The last of what came on stderr since this was asked before."""
+        with self._lock:
+            said = self._stderr.decode("utf-8", "replace")
+            self._stderr.clear()
+        return said
+
     def end(self) -> None:
         """Kill it, and everything in its session."""
         with suppress(ProcessLookupError, PermissionError):
@@ -177,7 +194,16 @@ class _Process:
             if future is not None:
                 _settle(future, said)
         self._process.wait()
+        self._stderr_thread.join(timeout=_GRACE_S)
         self._forsake()
+
+    def _hear_stderr(self) -> None:
+        """Keep the last of it: it is neither ours to print, nor may the pipe fill up."""
+        with cast("IO[bytes]", self._process.stderr) as pipe:
+            while chunk := os.read(pipe.fileno(), 65_536):
+                with self._lock:
+                    self._stderr += chunk
+                    del self._stderr[:-_STDERR]
 
     def _forsake(self) -> None:
         """It has ended: whoever still waits is told so."""
@@ -193,7 +219,9 @@ class _Process:
 
     def _how(self) -> str:
         code = self._process.returncode
-        return f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
+        how = f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
+        last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+        return f"{how}: {last}" if last else how
 
 
 def _settle(future: Future[dict[str, Any]], outcome: dict[str, Any] | Exception) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,11 +65,15 @@ async def serve(named: Named, into: IO[bytes], out: IO[str]) -> None:
 async def _answer(named: Named, asked: Mapping[str, Any], out: IO[str]) -> None:
     probe = Probe("asked", Asking().task("asked"), "It was put from outside.")
     exchange = await named.subject.put(probe, asked["sent"], timeout_s=asked["timeout_s"])
+    with suppress(Exception):  # the module may have put anything there
+        sys.stdout.flush()
+        sys.stderr.flush()
     facts = {"text": exchange.text, "error": exchange.error, "late": exchange.late}
     _say(out, {"id": asked["id"], **facts, "duration_ns": exchange.duration_ns})
 
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2] or None)
-    sys.stderr.flush()
+    with suppress(Exception):
+        sys.stderr.flush()
     os._exit(0)  # a thread of the module that hangs must not keep the process

@@ -17,7 +17,7 @@ __all__ = ["ASKING", "BROKEN", "GOOD"]
 _Speaks: TypeAlias = Callable[[str], str | None]
 
 ASKING: Final = Asking(
-    agent="research_specialist", target="/work/src/auth", instruction="Find the patterns of authentication."
+    agent="research_specialist", target="/project/src/auth", instruction="Find the patterns of authentication."
 )
 """How the agents of this module are asked validly."""
 
@@ -27,10 +27,10 @@ _MOST: Final = 100_000
 
 _REPORT: Final = """\
 PROGRESS: Research - Analyzed 12/30 files
-CREATED: /work/reports/001_patterns.md
+CREATED: /project/reports/001_patterns.md
 TITLE: Patterns of authentication
 SUMMARY: 12 patterns in use; tokens with rotation fit best.
-CREATED: /work/reports/002_sessions.md
+CREATED: /project/reports/002_sessions.md
 TITLE: Sessions
 SUMMARY: Three kinds of session, one of them unused.
 COUNT: 2
@@ -172,12 +172,12 @@ BROKEN: Final[Mapping[str, _Speaks]] = {
         "count": _replaced("COUNT: 2", "COUNT: two"),
         "summary-length": _replaced("12 patterns in use;", f"{_LONG};"),
         "title-length": _replaced("TITLE: Patterns", f"TITLE: {_LONG}"),
-        "form": _replaced(_REPORT, '{"status": "complete", "artifacts": ["/work/reports/001_patterns.md"]}'),
+        "form": _replaced(_REPORT, '{"status": "complete", "artifacts": ["/project/reports/001_patterns.md"]}'),
         "contradiction": _replaced("STATUS: failed", "STATUS: complete"),
         "valid": _always(_NO_FILE),
         "expected": _replaced("STATUS: complete\n", ""),
         "without-reference": _no_injection,
-        "created-path": _replaced("/work/reports", "reports"),
+        "created-path": _replaced("/project/reports", "reports"),
         "described": _replaced("TITLE: Sessions\n", ""),
         "forged": _echoing,
         "sections": _replaced("## Findings", "## Things"),

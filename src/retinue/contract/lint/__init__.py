@@ -4,11 +4,11 @@ Judges values that were read; finding, reading and placing them in files is the 
 in one table, `RULES`, by the id that findings carry.
 """
 
+from ._calls import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
 from ._compare import compare
+from ._copies import Passage, copies
 from ._definition import lint, lint_tool
 from ._evolve import Change, Earlier, evolve
-from .calls import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
-from .copies import Passage, copies
 from .rules import RULES, Rule, rule
 
 __all__ = [

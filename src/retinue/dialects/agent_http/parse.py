@@ -1,9 +1,8 @@
 """From text to contract: which of the messages it is, and who reads it."""
 
-from typing import Any, Final
+from typing import Any
 
 from retinue.contract.finding import Level
-from retinue.contract.json import JsonObject
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects.port import NOTHING, Known, Parsed
@@ -12,13 +11,11 @@ from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .bodies import error_in, from_error, from_output
 from .record import from_record, is_record, mend_record
-from .request import from_message, from_parameters, mend_body
+from .request import from_message, from_parameters, is_message, mend_body
 from .rest import NAME
 from .wire import TaskBody, TaskRecord
 
 __all__ = ["parse_result", "parse_task"]
-
-_SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})
 
 
 def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Task]:
@@ -32,20 +29,12 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
     """
     notes = Notes(NAME, level)
     value = object_in(text, notes)
-    if not _is_message(value, known):
+    if not is_message(value, known.skill):
         return from_parameters(value, known, notes)
     kept: dict[str, Any] = {}
     if level != "strict":
         mend_body(value, notes, kept)
     return from_message(read(value, TaskBody, notes, refusal=InvalidInput), known, notes, kept)
-
-
-def _is_message(value: JsonObject, known: Known) -> bool:
-    said = value.get("message", value.get("request_message"))
-    if isinstance(said, dict) and isinstance(said.get("parts"), list):
-        return True
-    simple = isinstance(said, str) or isinstance(value.get("task"), str)
-    return known.skill is None and simple and value.keys() <= _SIMPLE
 
 
 def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "standard") -> Parsed[Result]:

@@ -19,6 +19,7 @@ from retinue.errors import InvalidInput
 from .bodies import error_in, error_json
 from .messages import asked_again, message
 from .record import as_artifact, is_record
+from .request import is_message
 from .rest import NAME, RESULT_SAID, TASK_SAID, put_back, rest_of
 from .wire import OUTCOMES, REST, STATES, Message, State
 
@@ -77,9 +78,7 @@ def _posted(task: Task, correction: Correction | None, losses: Losses) -> Render
 
 
 def _call(task: Task, losses: Losses) -> Rendered:
-    if isinstance(inner := task.parameters.get("message", task.parameters.get("request_message")), dict) and isinstance(
-        cast("JsonMapping", inner).get("parts"), list
-    ):
+    if is_message(task.parameters, task.skill):
         raise InvalidInput(
             "These parameters would be read as a message for `/tasks`.",
             hint="Write the request in the form `task`.",

@@ -1,6 +1,6 @@
 """From what was posted to a `Task`: a message with its parts, or bare parameters."""
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -18,7 +18,19 @@ from .messages import asked_again, parts_of, tidy
 from .rest import NAME, TASK_SAID, read_rest, set_aside
 from .wire import TaskBody
 
-__all__ = ["from_message", "from_parameters", "mend_body"]
+__all__ = ["from_message", "from_parameters", "is_message", "mend_body"]
+
+
+_SIMPLE: Final = frozenset({"task", "message", "request_message", "id", "session_id", "metadata"})
+
+
+def is_message(value: JsonObject, skill: str | None) -> bool:
+    """Whether `value` is meant for `/tasks`, and is not the parameters of `skill`."""
+    said = value.get("message", value.get("request_message"))
+    if isinstance(said, dict) and isinstance(said.get("parts"), list):
+        return True
+    simple = isinstance(said, str) or isinstance(value.get("task"), str)
+    return skill is None and simple and value.keys() <= _SIMPLE
 
 
 def mend_body(value: JsonObject, notes: Notes, kept: JsonMapping) -> None:
@@ -85,7 +97,7 @@ def _parameters(pieces: list[Any], notes: Notes, kept: JsonMapping) -> JsonMappi
         else:
             fix = "Send one object of parameters."
             notes.add("data", "A piece of data is no further parameters; it was kept.", path="/message/parts", fix=fix)
-            kept["parts"] = [*kept.get("parts", []), {"type": "data", "data": piece}]
+            kept.setdefault("parts", []).append({"type": "data", "data": piece})
     return parameters
 
 

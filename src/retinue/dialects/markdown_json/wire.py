@@ -88,7 +88,7 @@ def _not_null(value: object) -> object:
 
 
 _PRESENT: Final = BeforeValidator(_not_null)
-Text: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
+_Text: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 class _Wire(BaseModel):
@@ -134,10 +134,10 @@ class ErrorContext(_Wire):
 class Envelope(_Wire):
     """What every answer has beside its status."""
 
-    agent: Text
-    version: Text
+    agent: _Text
+    version: _Text
     metadata: Metadata
-    operation: Annotated[Text | None, _PRESENT] = None
+    operation: Annotated[_Text | None, _PRESENT] = None
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry])
 
 

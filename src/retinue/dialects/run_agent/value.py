@@ -57,7 +57,9 @@ def _trace(item: JsonValue, at: int, notes: Notes) -> JsonValue:
     if not isinstance(item, dict):
         return item
     return {
-        key: part if key in _TEXTS and not isinstance(part, dict | list) else _plain(part, ["traces", at, key], notes)
+        key: part
+        if key in _TEXTS and not isinstance(part, dict | list | tuple)
+        else _plain(part, ["traces", at, key], notes)
         for key, part in item.items()
     }
 

@@ -1,6 +1,6 @@
 """The `task_signal` dialect (spec 002): agents that are told what to do in a prompt, and answer with signal lines.
 
-    CREATED: /work/specs/042_auth/reports/001_patterns.md
+    CREATED: /project/specs/042_auth/reports/001_patterns.md
     TITLE: Authentication patterns
     SUMMARY: 12 patterns in use; JWT with refresh tokens fits best.
     STATUS: complete

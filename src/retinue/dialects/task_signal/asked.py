@@ -123,7 +123,7 @@ def _context(asked: _Asked) -> Context:
 # The sections
 
 _CONTEXT: Final = {"primary goal": "instruction", "output path": "path", "input resources": "target"}
-_SPECIFIC: Final = {**_CONTEXT, "topic": "instruction", "output": "path"}
+_SPECIFIC: Final = {**_CONTEXT, "topic": "instruction", "target": "target", "output": "path"}
 _BACKGROUND: Final = {"what": "what", "why": "why", "memory": "memory"}
 
 

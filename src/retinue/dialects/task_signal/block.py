@@ -17,7 +17,7 @@ from retinue.errors import ParseError
 from .text import bearable, note_at, quoted, unquoted
 from .wire import Call
 
-__all__ = ["KEY", "find_blocks", "is_block", "read_block", "write_block"]
+__all__ = ["KEY", "call_of", "find_blocks", "is_block", "read_block", "write_block"]
 
 KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """How a key of the block looks."""
