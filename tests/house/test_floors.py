@@ -32,6 +32,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pydantic_core": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
     "pygit2": ("tools",),
     "pygments": ("cli",),
+    "pytest": ("conformance",),
     "rich": ("cli",),
     "ruamel": ("agents",),
     "sse_starlette": ("servers",),
