@@ -177,7 +177,7 @@ def test_an_answer_in_words_alone_is_not_lost() -> None:
 @pytest.mark.row("K9")
 @pytest.mark.parametrize("name", ["ticket-analyzer", "ticket_analyzer", "TicketAnalyzer", "Ticket Analyzer"])
 def test_any_spelling_of_the_asked_agent_will_do(name: str) -> None:
-    said = {"status": "success", "agent": name, "version": "1.0", "operation": "b", "result": {}}
+    said: dict[str, Any] = {"status": "success", "agent": name, "version": "1.0", "operation": "b", "result": {}}
     text = json.dumps({**said, "metadata": {"execution_time_ms": 1}})
     read = markdown_json.parse_result(text, known=Known(agent="ticket_analyzer"), level="strict")
     assert (read.value.agent, read.findings) == ("ticket_analyzer", ())

@@ -118,11 +118,12 @@ def _results(draw: st.DrawFn) -> Result:
     return result.model_copy(update=changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", task_signal.TASK_FORMS)
 @pytest.mark.row("H1", "H2", "H3", "H4", "H5")
 def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
     @given(_tasks())
-    @settings(max_examples=150)
+    @settings(max_examples=60)
     def law(task: Task) -> None:
         written = task_signal.render_task(task, form=form)
         read = task_signal.parse_task(written.text)
@@ -133,11 +134,12 @@ def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
     law()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", task_signal.RESULT_FORMS)
 @pytest.mark.row("H6", "H7", "H14", "H15", "H16")
 def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
     @given(_results())
-    @settings(max_examples=200)
+    @settings(max_examples=80)
     def law(result: Result) -> None:
         written = task_signal.render_result(result, form=form)
         read = task_signal.parse_result(written.text)
@@ -147,8 +149,9 @@ def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
     law()
 
 
+@pytest.mark.slow
 @given(_tasks(), values_of(Correction))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_correction_comes_back_whole(task: Task, correction: Correction) -> None:
     written = task_signal.render_retry(task, correction)
     read = task_signal.parse_task(written.text)

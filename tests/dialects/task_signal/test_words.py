@@ -331,6 +331,17 @@ def test_an_injected_prompt_is_read_back() -> None:
     assert task_signal.parse_task(inject(definition, task), level="strict").value == task
 
 
+@pytest.mark.row("C5", "H14")
+def test_the_time_it_took_is_text_with_a_unit_and_exact_both_ways() -> None:
+    for duration_ns, said in ((2_300_000_000, "2.3s"), (1, "0.000000001s"), (5_000_000_000, "5s")):
+        written = task_signal.render_result(_result(outcome="success", duration_ns=duration_ns), form="json")
+        assert f'"time_elapsed":"{said}"' in written.text
+        assert task_signal.parse_result(written.text).value.duration_ns == duration_ns
+    for value in (None, "2s", 3):
+        result = _result(outcome="success", data={"time_elapsed": value, "files": 1}, duration_ns=7)
+        assert _lost(task_signal.render_result(result, form="json")).keys() == {"/data/time_elapsed"}
+
+
 def test_a_form_that_there_is_not_is_refused() -> None:
     with pytest.raises(InvalidInput, match="`task_signal` writes no 'xml' here"):
         task_signal.render_task(Task(id="", agent="a"), form="xml")

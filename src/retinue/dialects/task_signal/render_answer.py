@@ -260,7 +260,9 @@ def _metrics(result: Result, losses: Losses) -> JsonMapping | None:
         return None if result.duration_ns is None else {"time_elapsed": write_elapsed(result.duration_ns)}
     metrics = dict(cast("JsonMapping", data or {}))
     timed = result.duration_ns is not None or read_elapsed(metrics.get("time_elapsed")) is not None
-    lost = timed and metrics.pop("time_elapsed", None) is not None
+    lost = timed and "time_elapsed" in metrics
+    if lost:
+        del metrics["time_elapsed"]
     if data is not None and not metrics and result.duration_ns is not None:
         losses.add("/data", "the time alone is no data there")
     elif lost:
