@@ -4,6 +4,7 @@ Only in `.retinue/agents`, and only in a folder that its user trusts: naming a p
 is asked by `agents.code_files` too, so that a change of one is a change of trust.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.agents.code_files import AGENTS_FOLDER
@@ -50,7 +51,7 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
             except RetinueError as error:
                 message = f"`{definition.name}` names no program: {error.message}"
                 findings.append(_finding("bad-command", message, definition, file, error.hint))
-    return Loaded(agents=tuple(agents), findings=tuple(findings))
+    return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
 def _commanded(definition: Definition) -> Agent:

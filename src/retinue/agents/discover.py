@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from retinue.agents.configured import with_commands
 from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded
 from retinue.agents.load.document import read_bytes
@@ -72,7 +73,7 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
     if not lies_inside(path, root):
         return _problem(LEADS_OUT, file)
     if path.suffix.lower() != ".py":
-        return load_file(path, file=file)
+        return with_commands(load_file(path, file=file), file=file, trusted=trusted)
     if not trusted:
         fix = "Look at it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
