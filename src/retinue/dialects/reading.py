@@ -3,7 +3,7 @@
 Shared by the dialects that speak JSON. What a message means is each dialect's own business.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
 
@@ -23,32 +23,45 @@ Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]
 """What a message is refused with that breaks its format: `InvalidInput` a request, `OutputInvalid` an answer."""
 
 
+_MOST: Final = 1_000
+"""Findings of one message that are told; a sender who needs more mends these first."""
+
+
 @dataclass(slots=True)
 class Notes:
     """What is found while one message is read.
 
     Attributes:
         dialect: Begins every rule: `markdown_json/version`.
+        wrong: Whether an error was noted.
     """
 
     dialect: str
     level: Level
     findings: list[Finding] = field(default_factory=list[Finding])
+    wrong: bool = False
 
     def add(self, rule: str, message: str, *, path: str = "", fix: str = "", severity: Severity = "warning") -> None:
         """Note something. An error refuses the message in the end."""
-        self.findings.append(
-            Finding(rule=f"{self.dialect}/{rule}", message=message, path=path, fix=fix, severity=severity)
-        )
+        rule = f"{self.dialect}/{rule}"
+        self.take((Finding(rule=rule, message=message, path=path, fix=fix, severity=severity),))
+
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Note what somebody else found. Beyond the first thousand only that there is more, and the first error."""
+        for finding in findings:
+            if len(self.findings) < _MOST:
+                self.findings.append(finding)
+            elif len(self.findings) == _MOST:
+                message = f"More is wrong than the first {_MOST:,} findings say."
+                more = Finding(rule=f"{self.dialect}/more", message=message, severity="info", fix="Mend these first.")
+                self.findings.append(more)
+            if finding.severity == "error" and not self.wrong:
+                self.wrong = True
+                self.findings[-1 if len(self.findings) <= _MOST else _MOST - 1] = finding
 
     def severity(self, borne: Level) -> Severity:
         """Of what the level `borne` and every milder one bear: a warning there, else an error."""
         return "warning" if _MILDER.index(self.level) >= _MILDER.index(borne) else "error"
-
-    @property
-    def wrong(self) -> bool:
-        """Whether an error was noted."""
-        return any(finding.severity == "error" for finding in self.findings)
 
 
 Mend: TypeAlias = Callable[[JsonObject, Notes], None]
@@ -96,7 +109,7 @@ def read(value: JsonObject, wire: type[Wire], notes: Notes, *, refusal: Refusal,
     try:
         message = wire.model_validate(value)
     except ValidationError as error:
-        notes.findings += findings_of(error, rule=f"{notes.dialect}/shape")
+        notes.take(findings_of(error, rule=f"{notes.dialect}/shape"))
         refuse(notes, refusal)
     if notes.wrong:
         refuse(notes, refusal)
@@ -129,16 +142,8 @@ def refuse_text(error: ParseError, notes: Notes) -> NoReturn:
         OutputInvalid: Always; `detail` is that of `error`, and the finding that says the same.
     """
     line, column = error.detail.get("line"), error.detail.get("column")
-    notes.findings.append(
-        Finding(
-            rule=f"{notes.dialect}/text",
-            message=error.message,
-            path=error.path,
-            line=line,
-            column=column,
-            fix=error.hint,
-        )
-    )
+    rule = f"{notes.dialect}/text"
+    notes.take((Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint),))
     raise OutputInvalid(
         f"The message cannot be read: {error.message[:1].lower()}{error.message[1:]}",
         hint=error.hint,

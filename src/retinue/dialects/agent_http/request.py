@@ -82,7 +82,7 @@ def _task(fields: JsonMapping, notes: Notes) -> Task:
     try:
         task = Task(**fields)
     except ValidationError as error:
-        notes.findings += findings_of(error, rule=f"{NAME}/shape")
+        notes.take(findings_of(error, rule=f"{NAME}/shape"))
     if task is None or notes.wrong:
         refuse(notes, InvalidInput)
     return task

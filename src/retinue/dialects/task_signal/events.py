@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from retinue.contract.event import Body, Checkpoint, Progress
-from retinue.contract.finding import Finding, Level, Loss
+from retinue.contract.finding import Level, Loss
 from retinue.contract.model import DialectName
 from retinue.dialects.port import Parsed, Rendered
 from retinue.dialects.reading import Notes, refuse
@@ -97,13 +97,8 @@ def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tupl
     notes = Notes(_NAME, level)
     found = read_events(decoded(text, notes))
     if not found:
-        notes.findings.append(
-            Finding(
-                rule=f"{_NAME}/events",
-                message="No line starts with `PROGRESS:` or `CHECKPOINT:`.",
-                fix="Write `PROGRESS: Phase - Status` on a line of its own, outside code fences.",
-            )
-        )
+        fix = "Write `PROGRESS: Phase - Status` on a line of its own, outside code fences."
+        notes.add("events", "No line starts with `PROGRESS:` or `CHECKPOINT:`.", fix=fix, severity="error")
         refuse(notes, InvalidInput)
     return Parsed(found, form="events", findings=tuple(notes.findings))
 

@@ -80,11 +80,8 @@ def note_at(
     notes: Notes, rule: str, message: str, *, line: int, fix: str = "", path: str = "", severity: Severity = "warning"
 ) -> None:
     """Note something about a line of the text."""
-    notes.findings.append(
-        Finding(
-            rule=f"{notes.dialect}/{rule}", message=message, line=line, column=1, fix=fix, path=path, severity=severity
-        )
-    )
+    rule = f"{notes.dialect}/{rule}"
+    notes.take((Finding(rule=rule, message=message, line=line, column=1, fix=fix, path=path, severity=severity),))
 
 
 def one_line(value: str) -> str:

@@ -106,7 +106,7 @@ def _understood(item: JsonValue, path: str, notes: Notes) -> _Said | None:
         tool = Tool.model_validate(item)
     except ValidationError as error:
         found = findings_of(error, rule="tool_use/shape")
-        notes.findings += [Finding(rule=one.rule, message=one.message, path=path + one.path) for one in found]
+        notes.take(Finding(rule=one.rule, message=one.message, path=path + one.path) for one in found)
         return None
     _judge_schema(tool.input_schema, f"{path}/input_schema", notes)
     name = read_tool_name(tool.name)
