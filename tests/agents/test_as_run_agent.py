@@ -101,10 +101,11 @@ def test_config_beats_the_environment_for_that_call() -> None:
 
 
 @pytest.mark.row("B14", "C7")
-def test_unknown_settings_are_ignored_and_listed_and_wrong_ones_are_warnings() -> None:
-    answer = answered(teller, "x", config={"only_domain": ["a"], "domain_timeout_secs": "soon"}, tool_root="t", odd=1)
-    assert answer["ignored"] == ["/odd", "/only_domain"]
-    assert answer["results"]["config"] == {"tool_root": "t"}
+def test_unknown_settings_are_listed_and_reach_the_agent_and_wrong_ones_are_warnings() -> None:
+    config = {"only_domain": ["a"], "domain_timeout_secs": "soon", "broken": object()}
+    answer = answered(teller, "x", config=config, tool_root="t", odd=1)
+    assert answer["ignored"] == ["/odd", "/only_domain", "/broken"]
+    assert answer["results"]["config"] == {"odd": 1, "only_domain": ["a"], "tool_root": "t"}
     assert [each["message"] for each in answer["warnings"]] == [
         "config/domain_timeout_secs: Input should be a valid number."
     ]

@@ -10,7 +10,8 @@ from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
-from retinue.contract.event import Decision, Finished, Started
+from retinue.contract.correction import Correction
+from retinue.contract.event import Decision, Finished, Message, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Limits, OutputWish, Task
@@ -120,7 +121,7 @@ def test_an_agent_that_cannot_even_say_what_it_is_gives_a_result() -> None:
 # Parameters.
 
 
-@pytest.mark.row("C26", "K30")
+@pytest.mark.row("C26", "K30", "K14")
 def test_every_wrong_parameter_is_found_at_once_with_its_place() -> None:
     agent = Scripted()
     fault = fault_of(called(agent, task({"text": 5, "limit": "3", "txet": "x"})), "invalid_input")
@@ -174,6 +175,57 @@ def test_untyped_parameters_are_decoded_and_every_decoding_is_recorded() -> None
     assert {"path": "/limit", "said": "7", "value": 7, "how": "integer"} in decoded
     (told,) = [body for body in bodies(run) if isinstance(body, Decision)]
     assert (told.move, told.facts) == ("decode", {"decoded": decoded})
+
+
+@pytest.mark.row("C7", "C44")
+def test_text_that_a_closed_schema_does_not_know_is_passed_over_and_told_with_what_was_meant() -> None:
+    agent, run = Scripted(), context()
+    said = {"text": "a b", "Limits": "3", "Focus areas": "all of them"}
+    result = asyncio.run(ask(agent, task({**said}, untyped=True), run))
+    assert result.outcome == "success"
+    assert agent.seen[0][0].parameters == {"text": "a b", "limit": 5}
+    assert result.extras["boundary"]["ignored"] == {"Limits": ["limit"], "Focus areas": []}
+    (warned,) = result.warnings
+    assert warned.message == "Not known here, and passed over: 'Limits' (did you mean 'limit'?), 'Focus areas'."
+    assert warned.synthetic
+    assert warned.message in [body.text for body in bodies(run) if isinstance(body, Message)]
+
+
+@pytest.mark.row("C7")
+def test_what_a_typed_caller_says_too_much_is_refused_by_a_closed_schema() -> None:
+    fault_of(called(Scripted(), task({"text": "a b", "Limits": 3})), "invalid_input")
+
+
+def test_a_flood_of_unknown_text_is_one_warning() -> None:
+    said = {"text": "a", **{f"key {number}": "x" for number in range(5_000)}}
+    result = called(Scripted(), task(said, untyped=True))
+    (warned,) = result.warnings
+    assert warned.message.endswith(" and 4990 more.")
+    assert len(result.extras["boundary"]["ignored"]) == 5_000
+
+
+def test_the_one_skill_of_an_agent_goes_by_the_agents_own_name_too() -> None:
+    agent = Scripted()
+    assert called(agent, task({"text": "a b"}, skill=agent.definition.name)).skill == "count"
+
+
+@pytest.mark.row("C6")
+def test_a_correction_of_the_caller_reaches_the_first_attempt_and_no_later_call() -> None:
+    seen: list[object] = []
+
+    async def note(_: Task, run: RunContext) -> Reply:
+        seen.append(run.correction)
+        return GOOD
+
+    async def twice() -> None:
+        agent, run = Scripted(note), context()
+        boundary = Boundary(Registry())
+        await boundary.call_agent(agent, task({"text": "a"}), run, correction=correction)
+        await boundary.call_agent(agent, task({"text": "a"}), run)
+
+    correction = Correction(message="Say more.")
+    asyncio.run(twice())
+    assert seen == [correction, None]
 
 
 def test_what_the_agent_does_to_its_task_does_not_reach_the_caller() -> None:

@@ -131,6 +131,14 @@ def test_error_handling_of_its_own_is_found_and_a_reference_is_not(tmp_path: Pat
         assert lint(file, only=["contract"]) == []
 
 
+@pytest.mark.row("K27")
+def test_what_an_example_says_beside_its_result_is_told(tmp_path: Path) -> None:
+    text = body(ALL, block(envelope("success", findings=["one"])))
+    (found,) = lint(put(tmp_path / "agents" / "scanner.md", markdown("scanner", text)), only=["contract"])
+    assert (found.rule, found.severity, found.path) == ("contract/example", "info", "/findings")
+    assert found.fix == "Put what is the agent's own into `result`."
+
+
 @pytest.mark.row("K28", "C35")
 def test_a_new_version_of_the_contract_must_reach_every_agent_and_caller(tmp_path: Path) -> None:
     put(tmp_path / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version="1.1"))

@@ -128,7 +128,8 @@ def test_the_file_name_is_a_name_of_the_agent_too() -> None:
     ("front", "line", "column", "part"),
     [
         ("name: x\nname: y", 3, 1, "twice"),
-        ("name: x\ndescription: Use it so: always", 3, 23, "mapping values"),
+        ("name: x\ndescription: Use it so: always\nuser: hi", 3, 23, "`description` holds a colon"),
+        ("name: x\n  description: y", 3, 14, "mapping values"),
         ("name: &a x\ndescription: *a", 2, 7, "anchor"),
         ("name: x\ndescription: *a", 3, 14, "alias"),
         ("name: !!python/object/apply:os.system [ls]", 2, 7, "tag"),
@@ -154,7 +155,8 @@ def test_what_strict_yaml_refuses_is_found_with_its_place(front: str, line: int,
 
 
 def test_a_colon_in_a_description_gets_the_hint_that_helps() -> None:
-    assert "quotes" in only_error(load("name: x\ndescription: Examples: <example>user: hi</example>")).fix
+    front = "name: x\ndescription: Examples: <example>\nuser: hi\n</example>"
+    assert "`description: |`" in only_error(load(front)).fix
 
 
 def test_a_front_matter_that_is_no_object_is_refused() -> None:

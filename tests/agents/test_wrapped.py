@@ -164,6 +164,7 @@ def test_an_agent_that_was_named_must_answer_in_that_name(tmp_path: Path) -> Non
     assert result.extras["spoken"]["said"]["agent"] == "ticket_analyzer"
 
 
+@pytest.mark.row("C46")
 def test_an_agent_s_name_on_the_wire_is_the_one_it_is_asked_by() -> None:
     definition = counter("markdown_json").model_copy(update={"wire_names": {"markdown_json": "word-counter"}})
     answer = ANSWERS["markdown_json"].replace('"agent": "counter"', '"agent": "word-counter"')

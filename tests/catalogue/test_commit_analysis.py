@@ -340,7 +340,7 @@ def test_a_bare_repository_has_a_history_too(busy: Repository, tmp_path: Path, a
     assert "bare" in lead(ask.history("is the tree clean?"))
 
 
-@pytest.mark.row("K5")
+@pytest.mark.row("K5", "K13")
 def test_a_shallow_clone_counts_its_part_and_says_so(busy: Repository, tmp_path: Path, ask_in: AskIn) -> None:
     busy.git("clone", "--quiet", "--depth", "1", f"file://{busy.root}", str(tmp_path / "shallow"))
     result = ask_in(tmp_path / "shallow").history("how many commits are there?")

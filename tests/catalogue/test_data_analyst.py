@@ -385,6 +385,7 @@ def test_which_file_is_found_out_or_asked(tmp_path: Path, ask_in: AskIn) -> None
     assert result.questions[0].options == ("people.csv", "sales.csv")
 
 
+@pytest.mark.row("K14")
 def test_a_file_that_is_not_there_is_a_fault_with_near_names(ask: Ask) -> None:
     result = ask("data_analyst", "aggregate", question="how many rows are in sale.csv")
     assert result.fault is not None

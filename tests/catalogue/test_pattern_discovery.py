@@ -272,7 +272,7 @@ def test_a_survey_is_limited_to_a_folder(ask: Ask) -> None:
     assert data["counts"]["tests"] == 1
 
 
-@pytest.mark.row("G5")
+@pytest.mark.row("G5", "K14")
 def test_an_empty_project_is_rejected(tmp_path: Path, ask_in: AskIn) -> None:
     result = survey(ask_in(plant(tmp_path, {"a.py": "x = 1\n"})), "which fixtures are there")
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
@@ -335,6 +335,7 @@ def test_a_domain_that_has_nothing_is_rejected(tmp_path: Path, ask_in: AskIn) ->
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
 
 
+@pytest.mark.row("K14")
 @pytest.mark.parametrize(
     ("target", "code"), [("nowhere", "missing_file"), ("/etc", "access_denied"), ("../..", "access_denied")]
 )
@@ -468,7 +469,7 @@ def test_a_project_without_tests_says_so(tmp_path: Path, ask_in: AskIn) -> None:
 # --- files that are trouble -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("G5")
+@pytest.mark.row("G5", "K13")
 def test_files_that_do_not_parse_are_listed_and_the_rest_is_answered(shop: Path, ask_in: AskIn) -> None:
     (shop / "src/broken.py").write_text("x = 1\ndef (:\n")
     (shop / "src/deep.py").write_bytes(b"x" + b".a" * 100_000)
@@ -608,6 +609,7 @@ def test_when_time_is_up_what_was_read_is_answered_and_the_rest_named(shop: Path
     assert "Time was up before" in result.warnings[0].message
 
 
+@pytest.mark.row("K13")
 def test_a_file_that_vanishes_is_named(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = gather_module.list_files
 

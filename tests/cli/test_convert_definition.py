@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from retinue.errors import AccessDenied
 from tests.cli.conftest import Give
 
 AGENT = """---
@@ -50,7 +51,6 @@ def test_one_definition_goes_to_stdout_and_its_losses_to_stderr(retinue: Give, h
     assert said.err.endswith("done: 1 definition converted, 1 with losses\n")
 
 
-@pytest.mark.row("A26")
 def test_a_whole_folder_is_migrated_at_once(retinue: Give, house: Path) -> None:
     said = retinue("convert-definition", ".", "--to", "json", "--output", "agents/")
     assert (said.code, said.out) == (0, "")
@@ -172,7 +172,62 @@ def test_a_file_without_a_definition_is_said_to_have_none(retinue: Give, folder:
     assert said.code == 6
     assert "Files that end with '.txt' are no definitions." in said.err
     assert json.loads(retinue("convert-definition", "notes.txt", "--from", "command", "--to", "json").out)["command"]
-    assert retinue("convert-definition", ".", "--to", "json").err == "failed: 0 definitions converted\n"
+
+
+def test_a_folder_without_a_definition_is_said_to_have_none(retinue: Give, folder: Path) -> None:
+    said = retinue("convert-definition", ".", "--to", "json")
+    assert (said.code, said.out) == (6, "")
+    assert ".: error convert/none No definition was found here." in said.err
+    assert "fix: Definitions end with .json or .md" in said.err
+    machine = retinue("convert-definition", ".", "--to", "json", "--json")
+    assert (machine.code, machine.err) == (6, "")
+    assert [each["rule"] for each in machine.data["findings"]] == ["convert/none"]
+
+
+def test_of_many_definitions_the_losses_are_told_together(retinue: Give, folder: Path) -> None:
+    for number in range(40):
+        put(folder, f".claude/agents/a{number}.md", AGENT.format(name=f"agent-{number}"))
+    said = retinue("convert-definition", ".claude/agents", "--to", "tool_use", "--output", "out")
+    assert said.code == 0
+    assert "/instructions in 40" in said.err
+    assert said.err.endswith("done: 40 definitions converted, 40 with losses\n")
+    assert len(said.err.splitlines()) < 10
+
+
+def test_files_beside_a_skill_are_said_to_stay(retinue: Give, folder: Path) -> None:
+    put(
+        folder,
+        "skills/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: Reads PDF. Use it for PDF. Returns text.\n---\nRead.",
+    )
+    put(folder, "skills/pdf/scripts/read.py", "print()")
+    said = retinue("convert-definition", "skills", "--to", "markdown", "--output", "out/")
+    assert "left pdf: 1 file beside it, not copied" in said.err
+    machine = retinue("convert-definition", "skills", "--to", "markdown", "--json")
+    assert machine.data["definitions"][0]["not_copied"] == ["scripts/read.py"]
+
+
+def test_a_full_disk_says_how_many_were_written(retinue: Give, house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(house, ".claude/agents/other.md", AGENT.format(name="other"))
+    written: list[Path] = []
+
+    def deliver(text: str, output: Path | None) -> None:
+        if written:
+            raise AccessDenied(f"{str(output)!r} cannot be written: No space left on device.", hint="Look.")
+        assert output is not None
+        written.append(output)
+
+    monkeypatch.setattr("retinue.cli.delivery.deliver", deliver)
+    said = retinue("convert-definition", ".claude/agents", "--to", "markdown", "--output", "out")
+    assert said.code == 2
+    assert "No space left on device. 1 of " in said.err
+    assert "`--force`" in said.err
+
+
+def test_a_name_that_cannot_be_printed_is_escaped(retinue: Give, folder: Path) -> None:
+    put(folder, ".claude/agents/\x1b[31mred\n.md", AGENT.format(name="red"))
+    said = retinue("convert-definition", ".claude/agents", "--to", "json", "--output", "out/")
+    assert ".claude/agents/\\x1b[31mred\\n.md → out/red.json" in said.err
 
 
 @pytest.mark.parametrize(

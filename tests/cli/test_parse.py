@@ -89,7 +89,27 @@ def test_what_speaks_no_dialect_is_refused(retinue: Give, folder: Path) -> None:
     said = retinue("parse", "--kind", "result", stdin="Nothing that anybody would say.")
     assert said.code == 6
     assert "Name the dialect with `--dialect`" in said.err
-    assert "It is empty" in retinue("parse", stdin="").err
+
+
+def test_an_empty_message_is_said_to_be_empty(retinue: Give, folder: Path) -> None:
+    said = retinue("parse", stdin="")
+    assert (said.code, said.out) == (6, "")
+    assert "It is empty" in said.err
+    assert "fix: See whether the agent printed anything" in said.err
+
+
+@pytest.mark.parametrize("data", [bytes(range(128, 256)), '{"status": "success"}'.encode("utf-16")])
+def test_what_is_no_text_is_said_to_be_none(retinue: Give, folder: Path, data: bytes) -> None:
+    (folder / "answer.bin").write_bytes(data)
+    said = retinue("parse", "answer.bin")
+    assert (said.code, said.out) == (6, "")
+    assert "not UTF-8" in said.err
+
+
+def test_one_finding_is_told_once(retinue: Give, folder: Path) -> None:
+    said = retinue("parse", "--dialect", "task_signal", stdin="All went well.\n")
+    assert said.err.count("No signal stands") == 1
+    assert len(said.err.splitlines()) == 2
 
 
 def test_what_could_be_several_things_is_said_to_be(retinue: Give, folder: Path) -> None:

@@ -11,15 +11,23 @@ from retinue.conformance.answers import (
     alike,
     each,
     each_object,
+    garbled,
     known_of,
-    object_in,
-    shown,
     unmixed,
-    values_in,
 )
 from retinue.conformance.kit import kit
 from retinue.conformance.markdown_json import content
 from retinue.conformance.markdown_json.broken import ASKING
+from retinue.conformance.members import (
+    is_amount,
+    is_count,
+    is_words,
+    object_at,
+    object_in,
+    says_nothing,
+    shown,
+    values_in,
+)
 from retinue.conformance.port import Exchange, Probe
 from retinue.conformance.requests import TOGETHER, marked
 from tests.conformance.kits import JUDGED, broken
@@ -38,7 +46,7 @@ def test_a_look_is_told_with_its_probe() -> None:
 
 
 def test_an_answer_without_an_object_has_no_members() -> None:
-    check = each_object(lambda body, _: [] if "a" in body else ["no `a`"])
+    check = each_object(lambda body: [] if "a" in body else ["no `a`"])
     exchanges = {"valid": said("words"), "again": said('{"b": 1}'), "fenced": said('```json\n{"a": 1}\n```')}
     assert list(check(exchanges)) == ["valid: there is no JSON object in it", "again: no `a`"]
 
@@ -83,6 +91,47 @@ def test_words_of_another_request_are_noticed() -> None:
     assert list(unmixed(exchanges)) == [
         "together_2: the answer has words of `together_3`, which was put at the same time"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "wrong"),
+    [
+        ("Größe", "Größe", False),
+        ("GrÃ¶ÃŸe", "Größe", True),
+        ("Gr\u00c3\u00b6\u00c3\u009fe", "Größe", True),
+        ("Gr??e", "Größe", True),
+        ("Gr\ufffd\ufffde", "Größe", True),
+        ("plain words", "plain", False),
+        ("anything", "", False),
+    ],
+)
+def test_letters_that_did_not_survive_are_noticed(text: str, words: str, wrong: bool) -> None:
+    assert garbled(text, words) is wrong
+
+
+def test_a_member_is_told_apart_by_what_it_is() -> None:
+    assert [is_words(each) for each in ("a", " ", "", 1, None)] == [True, False, False, False, False]
+    assert [is_amount(each) for each in (0, 1.5, -1, True, "1", None)] == [True, True, False, False, False, False]
+    assert [is_count(each) for each in (0, 1.5, -1, True, "1", None)] == [True, False, False, False, False, False]
+    assert object_at({"a": {"b": 1}, "c": [1]}, "a") == {"b": 1}
+    assert object_at({"a": {"b": 1}, "c": [1]}, "c") == {}
+
+
+@pytest.mark.row("A13", "K11")
+@pytest.mark.parametrize(
+    ("message", "nothing"),
+    [
+        ("Please try again later.", True),
+        ("Check the input!", True),
+        ("Retry, please.", True),
+        ("", True),
+        (None, True),
+        ("Leave `depth` out.", False),
+        ("The file is not there; check the input path.", False),
+    ],
+)
+def test_what_anybody_says_of_anything_says_nothing(message: str | None, nothing: bool) -> None:
+    assert says_nothing(message) is nothing
 
 
 def test_values_are_found_with_their_place_and_name() -> None:
@@ -132,8 +181,8 @@ def inside(result: object) -> dict[str, Any]:
     ],
 )
 def test_types_are_told_by_names(look: Any, wrong: object, right: object) -> None:
-    assert list(look(inside(wrong), said("")))
-    assert not list(look(inside(right), said("")))
+    assert list(look(inside(wrong)))
+    assert not list(look(inside(right)))
 
 
 @pytest.mark.row("K11", "C12")
@@ -141,14 +190,14 @@ def test_types_are_told_by_names(look: Any, wrong: object, right: object) -> Non
     "path", ["../x.md", "a/../../x", "~/x", "~root/x", "a\nb", "a\0", "", "  ", "https://a.example/x", "..\\x"]
 )
 def test_paths_that_lead_elsewhere(path: str) -> None:
-    assert list(content.outside_path(inside({"path": path}), said("")))
-    assert list(content.outside_path(inside({"files": ["README.md", path]}), said("")))
+    assert list(content.outside_path(inside({"path": path})))
+    assert list(content.outside_path(inside({"files": ["README.md", path]})))
 
 
 @pytest.mark.row("K11", "C13")
 @pytest.mark.parametrize("path", ["src/a.py", "/abs/x.md", "foo..bar.py", ".claude/agents/x.md", "C:/x/y.md"])
 def test_paths_that_are_in_order(path: str) -> None:
-    assert not list(content.outside_path(inside({"path": path, "text": "../x"}), said("")))
+    assert not list(content.outside_path(inside({"path": path, "text": "../x"})))
 
 
 @pytest.mark.row("K11")
@@ -158,8 +207,8 @@ def test_what_says_nothing_is_told() -> None:
         "message": "Something went wrong!",
         "recovery_suggestions": ["Try again.", 3, "story-deep"],
     }
-    assert list(content.generic_message(error, said(""))) == ['`message` is `"Something went wrong!"`']
-    assert list(content.generic_suggestion(error, said(""))) == [
+    assert list(content.generic_message(error)) == ['`message` is `"Something went wrong!"`']
+    assert list(content.generic_suggestion(error)) == [
         '`recovery_suggestions[0]` is `"Try again."`',
         "`recovery_suggestions[1]` is `3`",
     ]
@@ -167,8 +216,8 @@ def test_what_says_nothing_is_told() -> None:
         "status": "partial",
         "warnings": [{"message": "Failed", "recovery": "retry"}, "x", {"message": None}],
     }
-    assert len(list(content.generic_message(warned, said("")))) == 2
-    assert list(content.generic_suggestion(warned, said(""))) == ['`warnings[0].recovery` is `"retry"`']
+    assert len(list(content.generic_message(warned))) == 2
+    assert list(content.generic_suggestion(warned)) == ['`warnings[0].recovery` is `"retry"`']
 
 
 # Whatever an agent says.

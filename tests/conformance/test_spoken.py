@@ -12,9 +12,11 @@ import retinue
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.conformance.subjects import CallableSubject, Named, spoken
 from retinue.conformance.subjects.worker import serve
+from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task
-from retinue.errors import UnknownName
+from retinue.dialects import dialect
+from retinue.errors import InvalidInput, UnknownName
 
 
 @retinue.agent
@@ -107,6 +109,43 @@ def test_words_say_which_skill_is_meant_and_the_rest_is_read_or_filled_in(prompt
 def test_words_that_fit_nothing_are_refused_with_what_there_is() -> None:
     said = asked(Baker(), "run_agent", json.dumps({"prompt": "xyzzy plugh"}))
     assert said["error"]["suggestions"] == ["bake", "sell"]
+
+
+FALL = Skill(name="fall", description="Falls.", input_schema={"type": "object"})
+
+
+class Clumsy:
+    """An agent that fails, and says which retry it was asked for."""
+
+    definition = Definition(name="clumsy", description="Fails.", skills=(FALL,))
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        del task
+        again = "" if run.correction is None else f" again: {run.correction.message}"
+        raise InvalidInput(f"It fell{again}", hint="Hold it.")
+
+
+@pytest.mark.row("A13", "A14")
+@pytest.mark.parametrize(("retry", "status"), [(1, "error"), (2, "failed")])
+def test_a_correction_reaches_the_agent_and_a_failure_after_the_last_retry_is_final(retry: int, status: str) -> None:
+    correction = Correction(message="Do not fall.", retry_count=retry, max_retries=2)
+    request = Task(id="t", agent="clumsy", skill="fall", parameters={"from": "a tree"})
+    said = asked(Clumsy(), "tool_use", dialect("tool_use").render_retry(request, correction).text)
+    assert (said["status"], said["retry_count"]) == (status, retry)
+    assert said["message"] == "It fell again: Do not fall."
+
+
+@pytest.mark.row("C7")
+def test_a_free_parameter_that_a_skill_does_not_know_is_no_reason_to_refuse() -> None:
+    text = "**Agent:** greet\n**Operation:** greet\n\n**Optional Parameters:**\n- name: Ada\n- Focus: warmth\n"
+    said = asked(greet, "markdown_json", text)
+    assert (said["status"], said["result"]) == ("success", {"greeting": "Hello, Ada"})
+    assert "'Focus'" in said["warnings"][0]["message"]
+
+
+def test_the_agents_own_name_as_the_operation_means_the_skill_that_the_words_mean() -> None:
+    said = asked(Baker(), "markdown_json", "**Agent:** baker\n**Operation:** baker\n\nbake a cake in the oven\n")
+    assert said["result"]["did"] == "bake"
 
 
 def test_an_unknown_skill_is_refused_by_the_boundary() -> None:

@@ -11,6 +11,8 @@ from retinue.contract.model import DialectName
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import DIALECTS, dialect
+from retinue.dialects.port import NOTHING, Dialect, Known
+from retinue.errors import InvalidInput
 from tests.contract.nouns import values_of
 
 tasks = cast("st.SearchStrategy[Task]", values_of(Task))
@@ -18,46 +20,59 @@ results = cast("st.SearchStrategy[Result]", values_of(Result))
 corrections = cast("st.SearchStrategy[Correction]", values_of(Correction))
 
 
+def written(speaks: Dialect, noun: Task | Result, form: str) -> str | None:
+    """The text; None where no text of that form can hold the noun, which a renderer says before it writes."""
+    try:
+        if isinstance(noun, Task):
+            return speaks.render_task(noun, form=form).text
+        return speaks.render_result(noun, form=form).text
+    except InvalidInput:
+        return None
+
+
 @pytest.mark.slow
 @pytest.mark.row("C3")
-@pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=100)
-@given(data=st.data())
-def test_an_answer_is_written_so_that_a_strict_reader_takes_it(name: DialectName, data: st.DataObject) -> None:
-    speaks, result = dialect(name), data.draw(results)
-    for form in speaks.RESULT_FORMS:
-        text = speaks.render_result(result, form=form).text
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).RESULT_FORMS])
+@settings(max_examples=60)
+@given(result=results)
+def test_an_answer_is_written_so_that_a_strict_reader_takes_it(name: DialectName, form: str, result: Result) -> None:
+    speaks = dialect(name)
+    text = written(speaks, result, form)
+    if text is not None:
         assert speaks.parse_result(text, level="strict").value == speaks.parse_result(text).value
 
 
 @pytest.mark.slow
 @pytest.mark.row("C3")
-@pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=100)
-@given(data=st.data())
-def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName, data: st.DataObject) -> None:
-    speaks, task = dialect(name), data.draw(tasks)
-    for form in speaks.TASK_FORMS:
-        text = speaks.render_task(task, form=form).text
-        assert speaks.parse_task(text, level="strict").value == speaks.parse_task(text).value
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).TASK_FORMS])
+@settings(max_examples=60)
+@given(task=tasks)
+def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName, form: str, task: Task) -> None:
+    """Whoever reads bare parameters knows the skill: their route names it."""
+    speaks = dialect(name)
+    known = Known(agent=task.agent, skill=task.skill or "any") if form == "skill" else NOTHING
+    text = written(speaks, task, form)
+    if text is not None:
+        strict, standard = (speaks.parse_task(text, known=known, level=level) for level in ("strict", "standard"))
+        assert strict.value == standard.value
 
 
 @pytest.mark.slow
-@pytest.mark.row("C3")
+@pytest.mark.row("C3", "C6")
 @pytest.mark.parametrize("name", DIALECTS)
 @settings(max_examples=60)
-@given(data=st.data())
-def test_a_request_made_again_is_written_so_too(name: DialectName, data: st.DataObject) -> None:
-    speaks, task = dialect(name), data.draw(tasks)
-    text = speaks.render_retry(task, data.draw(corrections)).text
-    assert speaks.parse_task(text, level="strict").correction is not None
+@given(task=tasks, correction=corrections)
+def test_a_request_made_again_is_written_so_too(name: DialectName, task: Task, correction: Correction) -> None:
+    speaks = dialect(name)
+    read = speaks.parse_task(speaks.render_retry(task, correction).text, level="strict")
+    assert read.correction is not None
 
 
 @pytest.mark.slow
-@pytest.mark.row("K25", "C3")
+@pytest.mark.row("C3", "K25")
 @settings(max_examples=100)
 @given(results)
-def test_an_envelope_passes_the_validator_of_spec_003_itself(result: Result) -> None:
+def test_an_envelope_passes_the_validator_that_spec_003_prints(result: Result) -> None:
     envelope = json.loads(dialect("markdown_json").render_result(result).text)
     assert isinstance(envelope, dict)
     spec_exact.agent_contract(envelope, str(envelope["agent"]))

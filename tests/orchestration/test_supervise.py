@@ -135,7 +135,7 @@ def walked(folder: Path, *topics: str, **options: Any) -> Result:
     return orchestrated(worker, editor, work=lambda o: o.run_plan(made), workspace=workspace)
 
 
-@pytest.mark.row("H22", "H24", "H25")
+@pytest.mark.row("H22", "H24", "H25", "K13")
 @pytest.mark.parametrize(
     ("topics", "quorum", "outcome", "says"),
     [

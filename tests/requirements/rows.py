@@ -1,11 +1,13 @@
 """The requirement rows of this folder, and the tests that carry their ids.
 
 Rows are the TOML files beside this module. Tests name rows with `@pytest.mark.row("K17", "C15")`, on a function, on a
-class, or for a whole module in `pytestmark`; the ids are read from the source, so a partial test run sees them all.
+class, or for a whole module in `pytestmark`; a case file under `cases/` names them by `rows`. The ids are read from the
+source, so a partial test run sees them all.
 It is deliberately not part of the package: nothing in `src` knows the rows.
 """
 
 import ast
+import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -65,13 +67,17 @@ def read_rows(folder: Path = FOLDER) -> tuple[Row, ...]:
 
 
 def read_tests(folder: Path = TESTS) -> dict[str, tuple[str, ...]]:
-    """Say for each row id which tests under `folder` carry it, as `path::name`."""
+    """Say for each row id which tests under `folder` carry it, as `path::name`; a case as `path: name`."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(folder.rglob("test_*.py")):
         where = path.relative_to(folder).as_posix()
         for name, ids in _marked(ast.parse(path.read_text(encoding="utf-8"))):
             for row_id in ids:
                 found[row_id].append(f"{where}::{name}")
+    for path in sorted(folder.rglob("cases/*.json")):
+        for case in json.loads(path.read_text(encoding="utf-8")):
+            for row_id in case.get("rows", ()):
+                found[row_id].append(f"{path.relative_to(folder).as_posix()}: {case['name']}")
     return {row_id: tuple(tests) for row_id, tests in sorted(found.items())}
 
 

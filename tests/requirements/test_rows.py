@@ -53,6 +53,12 @@ def test_marks_are_found_on_functions_classes_modules_and_parameters(tmp_path: P
     }
 
 
+def test_cases_carry_the_rows_they_name(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "answers.json").write_text('[{"name": "one", "rows": ["Z1", "Z2"]}, {"name": "two"}]')
+    assert read_tests(tmp_path) == {"Z1": ("cases/answers.json: one",), "Z2": ("cases/answers.json: one",)}
+
+
 def test_each_way_of_disagreeing_is_caught() -> None:
     rows = (
         Row(id="Z1", file="z", title="proved", status="built"),

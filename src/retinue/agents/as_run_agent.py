@@ -57,8 +57,9 @@ def as_run_agent(
 
     Every call passes the boundary, so what comes out is checked. `response_time_secs` is the wall clock of the call.
     In `config`, `domain_timeout_secs` bounds the call and `model_overrides.domain` names its model; `tool_root`,
-    `only_domains` and `execution_mode` reach the agent in `task.extras["run_agent"]["config"]`. Keys that nobody knows
-    are listed in the answer's `ignored` (B14), and what is wrong with a known one in its `warnings`.
+    `only_domains` and `execution_mode` reach the agent in `task.extras["run_agent"]["config"]`. Keys that the spec does
+    not know reach it there too, as they may be the agent's own; they are listed in the answer's `ignored` (B14), and
+    what is wrong with a known one in its `warnings`.
 
     Args:
         agent: Who answers.
@@ -126,10 +127,16 @@ def _asked(
     from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
 
     # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
-    read = read_config({**extra, **(said["config"] or {})}, environment)
+    configured = {**extra, **(said["config"] or {})}
+    read = read_config(configured, environment)
     config = read.config
     overrides = config.model_overrides
-    kept = config.model_dump(exclude_none=True)
+    own = {
+        key: value
+        for key, value in configured.items()
+        if key not in type(config).model_fields and _is_json({key: value})
+    }
+    kept = {**own, **config.model_dump(exclude_none=True)}
     return (
         Task(
             id="run_agent",
@@ -143,6 +150,14 @@ def _asked(
         ),
         read,
     )
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except RetinueError:
+        return False
+    return True
 
 
 def _answer(result: Result, read: "ConfigRead | None") -> dict[str, Any]:

@@ -16,11 +16,12 @@ from retinue.cli.exits import Exit, for_asked, for_result
 from retinue.cli.options import Form
 from retinue.cli.output import counted, duration, json_line, json_text, plain, safe, tell, tell_warning
 from retinue.errors import RetinueError
+from retinue.orchestration.present.numbers import spent
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
     from retinue.cli.session import Ended
-    from retinue.contract.result import Outcome, Result, Usage
+    from retinue.contract.result import Outcome, Result
 
 __all__ = [
     "FailOn",
@@ -199,21 +200,12 @@ def _parts(result: "Result") -> Iterator[str]:
     if result.duration_ns is not None:
         yield duration(result.duration_ns)
     if result.usage is not None:
-        yield from _spent(result.usage)
+        yield from spent(result.usage)
     tokens: object = _data(result).get("tokens")
     if isinstance(tokens, dict):
         yield _handed_on(cast("dict[str, Any]", tokens))
     if result.warnings:
         yield counted(len(result.warnings), "warning")
-
-
-def _spent(usage: "Usage") -> Iterator[str]:
-    counts = {"in": usage.tokens_in, "out": usage.tokens_out}
-    known = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
-    if known:
-        yield f"{', '.join(known)} tokens"
-    if usage.cost is not None:
-        yield f"${usage.cost.usd:.4f}"
 
 
 def _handed_on(tokens: dict[str, Any]) -> str:

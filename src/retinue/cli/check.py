@@ -11,10 +11,10 @@ from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from retinue.conformance.order import Order
-    from retinue.conformance.port import Exchange, Probe, Report
+    from retinue.conformance.port import Exchange, Probe, Report, Verdict
     from retinue.conformance.report import Told
 
 __all__ = ["command"]
@@ -133,6 +133,7 @@ def _judged(said: dict[str, Any]) -> "Report":
     """
     import asyncio
 
+    from retinue.cli.termination import termination_as_interrupt
     from retinue.conformance.order import prepare
 
     async def conduct(order: "Order") -> "Report":
@@ -143,7 +144,8 @@ def _judged(said: dict[str, Any]) -> "Report":
         finally:
             ready.close()
 
-    return asyncio.run(conduct(_order(said)))
+    with termination_as_interrupt():
+        return asyncio.run(conduct(_order(said)))
 
 
 def _order(said: dict[str, Any]) -> "Order":
@@ -205,19 +207,34 @@ def _today() -> str:
 def _page(report: "Report") -> "Iterator[str]":
     """The report as a person reads it on a terminal."""
     from retinue.cli.output import safe
-    from retinue.conformance.report import told
+    from retinue.conformance.report import followers, told
 
     yield f"{click.style(safe(report.subject), bold=True)} by {report.dialect}, requirements {report.version}"
     yield from (click.style(f"{name}: {safe(value)}", dim=True) for name, value in report.facts.items())
+    broken = told(report)
+    following = followers(broken)
     known: set[str] = set()
-    for each in told(report):
+    for each in broken:
+        if _id(each.verdict) in following:
+            continue
         yield ""
         yield from _broken(each, known)
         known.update(exchange.probe.name for exchange in each.exchanges)
-    passed = [each.requirement.id.partition("/")[2] for each in report.verdicts if each.outcome == "passed"]
-    if passed:
-        yield ""
-        yield f"{click.style('passed', fg='green', bold=True)} {', '.join(passed)}"
+    yield from _listed("for the same reasons", [each.verdict for each in broken if _id(each.verdict) in following])
+    yield from _listed("", [each for each in report.verdicts if each.outcome == "passed"])
+
+
+def _id(verdict: "Verdict") -> str:
+    return verdict.requirement.id
+
+
+def _listed(why: str, verdicts: "Sequence[Verdict]") -> "Iterator[str]":
+    """The names of requirements that there is nothing more to say of, one line for each outcome."""
+    for outcome, look in _LOOKS.items():
+        names = [_id(each).partition("/")[2] for each in verdicts if each.outcome == outcome]
+        if names:
+            yield ""
+            yield f"{click.style(outcome, fg=look, bold=True)} {f'{why}: ' if why else ''}{', '.join(names)}"
 
 
 def _broken(broken: "Told", known: set[str]) -> "Iterator[str]":

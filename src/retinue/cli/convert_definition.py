@@ -1,26 +1,26 @@
 """`retinue convert-definition`: agent definitions from one format into another, one file or a whole folder at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from retinue.cli.converted import Converted, tell_person, tell_program
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
 if TYPE_CHECKING:
     from retinue.agents.load.kinds import Kind
-    from retinue.agents.write import Format, Written
+    from retinue.agents.write import Format
+    from retinue.contract.definition import Definition
     from retinue.contract.finding import Finding
 
 __all__ = ["command"]
 
 _FROM: Final = ("markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a")
 _TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
-_MOST_SAID: Final = 8
-"""Losses of one definition that a person is told."""
 
 
 class _Name(click.ParamType[str]):
@@ -41,24 +41,6 @@ class _Name(click.ParamType[str]):
             meant = f" Did you mean {near[0]!r}?" if near else ""
             self.fail(f"{str(value)[:80]!r} is none of {', '.join(self._names)}.{meant}", param, ctx)
         return folded
-
-
-@dataclass(frozen=True)
-class _Converted:
-    """One definition on its way.
-
-    Attributes:
-        source: The file it was read from.
-        name: What the agent is called.
-        folder: Where that lies below the folder that was named.
-        target: The file it goes into; None for stdout.
-    """
-
-    source: str
-    folder: Path
-    name: str
-    written: "Written"
-    target: Path | None = None
 
 
 @click.command("convert-definition")
@@ -87,20 +69,30 @@ def command(
 
     What the other format cannot say is told on stderr, field by field. Nothing is replaced without --force. Exits 6
     when a file held no definition, or with --strict when something would be lost.
-    """
+
+    \b
+      retinue convert-definition .claude/agents --to skill --output skills/
+      retinue convert-definition skills/pdf/SKILL.md --to a2a --url https://example.org/pdf > pdf.agent-card.json
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.output import counted
+    from retinue.cli.waiting import waiting
+
     form = form or _form_of(output)
     files = {file: path for path in reversed(paths) for file in _files(path)}
-    converted, findings = _convert(files, form, kind=kind, url=url)
+    with waiting(f"converting {counted(len(files), 'file')}"):
+        converted, findings = _convert(files, form, kind=kind, url=url)
     converted = _placed(converted, output, keep_folders=keep_folders)
+    if not files:
+        findings.append(_nothing(paths))
     lost = any(each.written.losses for each in converted)
     failed = any(finding.severity == "error" for finding in findings)
     refused = strict and lost
     if not refused:
         _write(converted, force=force)
     if as_json:
-        _tell_program(converted, findings, form=form, refused=refused)
+        tell_program(converted, findings, form=form, refused=refused)
     else:
-        _tell_person(converted, findings, refused=refused)
+        tell_person(converted, findings, refused=refused)
     return Exit.INVALID if failed or refused or not converted else Exit.OK
 
 
@@ -135,12 +127,20 @@ def _files(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
+def _nothing(paths: Sequence[Path]) -> "Finding":
+    from retinue.agents.load.kinds import ENDINGS
+    from retinue.contract.finding import Finding
+
+    fix = f"Definitions end with {' or '.join(ENDINGS)}; name the file itself where it is not taken for one."
+    return Finding(rule="convert/none", message="No definition was found here.", file=str(paths[0]), fix=fix)
+
+
 # Converting.
 
 
 def _convert(
     files: Mapping[Path, Path], form: "Format", *, kind: "Kind | None", url: str | None
-) -> tuple[list[_Converted], list["Finding"]]:
+) -> tuple[list[Converted], list["Finding"]]:
     """Read and write every definition; what is wrong with one does not keep the others from it.
 
     Args:
@@ -154,7 +154,7 @@ def _convert(
     from retinue.contract.finding import Finding
     from retinue.errors import RetinueError
 
-    converted: list[_Converted] = []
+    converted: list[Converted] = []
     findings: list[Finding] = []
     for file, path in sorted(files.items()):
         folder = file.parent.relative_to(path) if file != path else Path()
@@ -163,7 +163,9 @@ def _convert(
         for agent in loaded.agents:
             definition = agent.definition
             try:
-                converted.append(_Converted(str(file), folder, definition.name, write(definition, form, url=url)))
+                written = write(definition, form, url=url)
+                beside = _beside(definition)
+                converted.append(Converted(str(file), folder, definition.name, written, beside=beside))
             except RetinueError as error:
                 line = definition.source.line if definition.source else None
                 findings.append(
@@ -172,10 +174,19 @@ def _convert(
     return converted, findings
 
 
+def _beside(definition: "Definition") -> tuple[str, ...]:
+    """The files beside a skill; those that a command refers to are no part of it."""
+    from retinue.agents.load.command import COMMAND
+    from retinue.agents.load.skill import FILES
+
+    files = definition.extras.get(FILES)
+    return tuple(map(str, files)) if isinstance(files, list) and COMMAND not in definition.extras else ()
+
+
 # Writing.
 
 
-def _placed(converted: list[_Converted], output: str | None, *, keep_folders: bool) -> list[_Converted]:
+def _placed(converted: list[Converted], output: str | None, *, keep_folders: bool) -> list[Converted]:
     """The definitions, each with the file it goes into.
 
     Raises:
@@ -195,28 +206,34 @@ def _placed(converted: list[_Converted], output: str | None, *, keep_folders: bo
     return [replace(each, target=folder) for each in converted]
 
 
-def _write(converted: Sequence[_Converted], *, force: bool) -> None:
+def _write(converted: Sequence[Converted], *, force: bool) -> None:
     """Write all files, or none when one of them is in the way.
 
     Raises:
         InvalidInput: A file is there already, or two definitions go into one.
-        AccessDenied: A file cannot be written.
+        AccessDenied: A file cannot be written; the message says how many were.
     """
     from retinue.cli.delivery import check_output, deliver
+    from retinue.errors import AccessDenied
 
     targets = [(each.target, each) for each in converted if each.target is not None]
     _see_free(targets, force=force)
     for target, _ in targets:
         _make_folder(target.parent)
         check_output(target)
-    for target, each in targets:
-        deliver(each.written.text, target)
+    for count, (target, each) in enumerate(targets):
+        try:
+            deliver(each.written.text, target)
+        except AccessDenied as error:
+            message = f"{error.message} {count:,} of {len(targets):,} files were written."
+            hint = "Make room or name another place with `--output`; `--force` writes over what is there."
+            raise AccessDenied(message, hint=hint, path=str(target)) from None
 
 
-def _see_free(targets: Sequence[tuple[Path, _Converted]], *, force: bool) -> None:
+def _see_free(targets: Sequence[tuple[Path, Converted]], *, force: bool) -> None:
     from retinue.errors import InvalidInput
 
-    taken: dict[Path, _Converted] = {}
+    taken: dict[Path, Converted] = {}
     for target, each in targets:
         other = taken.setdefault(target, each)
         if other is not each:
@@ -239,62 +256,3 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         message = f"The folder {str(folder)!r} cannot be made: {error.strerror}."
         raise AccessDenied(message, hint="Name another place with `--output`.") from None
-
-
-# Telling.
-
-
-def _tell_program(converted: Sequence[_Converted], findings: Sequence["Finding"], *, form: str, refused: bool) -> None:
-    from retinue.cli.output import echo_json
-
-    echo_json(
-        {
-            "format": form,
-            "definitions": [
-                {
-                    "name": each.name,
-                    "source": each.source,
-                    **({"file": str(each.target)} if each.target and not refused else {"text": each.written.text}),
-                    "losses": [loss.to_json() for loss in each.written.losses],
-                }
-                for each in converted
-            ],
-            "findings": [finding.to_json() for finding in findings],
-        }
-    )
-
-
-def _tell_person(converted: Sequence[_Converted], findings: Sequence["Finding"], *, refused: bool) -> None:
-    from retinue.cli.delivery import deliver
-    from retinue.cli.output import counted, findings_text, safe, tell
-
-    worth = [finding for finding in findings if finding.severity != "info"]
-    if worth:
-        tell(findings_text(worth))
-    for each in converted:
-        if each.target is None and not refused:
-            deliver(each.written.text, None)
-        elif each.target and not refused:
-            tell(f"{safe(each.source)} {click.style('→', dim=True)} {safe(each.target)}")
-        for line in _losses(each):
-            tell(line)
-    lost = [each for each in converted if each.written.losses]
-    failed = len({finding.file for finding in findings if finding.severity == "error"})
-    head = "refused" if refused else "failed" if failed or not converted else "done"
-    said = [f"{counted(len(converted), 'definition')}{' not' if refused else ''} converted"]
-    said += [f"{len(lost)} with losses"] if lost else []
-    said += [f"{counted(failed, 'file')} could not be"] if failed else []
-    tell(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(said)}")
-
-
-def _losses(each: _Converted) -> Iterator[str]:
-    """What the text of a definition does not say, a line each reason."""
-    from retinue.cli.output import safe
-
-    by_reason: dict[str, list[str]] = {}
-    for loss in each.written.losses:
-        by_reason.setdefault(loss.why, []).append(loss.field)
-    for why, fields in by_reason.items():
-        more = f" and {len(fields) - _MOST_SAID} more" if len(fields) > _MOST_SAID else ""
-        head = click.style("lost", fg="yellow", bold=True)
-        yield f"  {head} {safe(each.name)}: {safe(', '.join(fields[:_MOST_SAID]))}{more} ({safe(why)})"

@@ -150,6 +150,8 @@ class Refused:
 
         if not machine:
             tell_findings(self.findings)
+            if len(self.findings) == 1:  # which has said all that the error says, and where
+                return Exit.INVALID
         return tell_error(self.error, Exit.INVALID, machine=machine)
 
 
@@ -249,19 +251,22 @@ def _read_unseen(reader: "Dialect", data: bytes, asked: Asked, known: "Known") -
 
 
 def _unknown(data: bytes, asked: Asked) -> "RetinueError":
-    """Why nothing can be made of the message: it breaks off or breaks JSON, or speaks no dialect."""
+    """Why nothing can be made of the message: it is empty, no text, breaks off or breaks JSON, or speaks no dialect."""
     from retinue.contract import json
     from retinue.errors import InvalidInput, ParseError
 
-    if data.lstrip()[:1] in {b"{", b"["}:
-        try:
-            json.loads(data)
-        except ParseError as error:
+    if not data.strip():
+        hint = "See whether the agent printed anything, and whether it did so on stdout."
+        return InvalidInput("The message cannot be read. It is empty.", hint=hint)
+    try:
+        json.loads(data)
+    except ParseError as error:
+        if error.detail.get("reason") == "encoding" or data.lstrip()[:1] in {b"{", b"["}:
             return error
-    what = "Nothing in it says which dialect it speaks" if data.strip() else "It is empty"
     kind = "" if asked.kind is None else f" as {_NAMES[asked.kind]}"
     return InvalidInput(
-        f"The message cannot be read{kind}. {what}.", hint=f"Name the dialect with `{asked.option}`: {DIALECT_WORDS}."
+        f"The message cannot be read{kind}. Nothing in it says which dialect it speaks.",
+        hint=f"Name the dialect with `{asked.option}`: {DIALECT_WORDS}.",
     )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "findings_text",
     "json_line",
     "json_text",
+    "path_text",
     "plain",
     "safe",
     "stdout_set_aside",
@@ -54,6 +55,7 @@ _STYLES: Final = {
     "markdown.h4": "bold dim",
 }
 """Quiet ones: most of an answer is quotations and places."""
+_LONGEST_POINTER: Final = 100
 _WIDEST: Final = 110
 """Longer lines of text are hard to read, however wide the terminal."""
 
@@ -66,6 +68,12 @@ def plain(text: object) -> str:
 def safe(text: object) -> str:
     """Foreign text on one line."""
     return " ".join(printable(str(text)).split())
+
+
+def path_text(path: object) -> str:
+    """The path of a file on one line; with escapes, as Python writes them, where it holds what cannot be printed."""
+    said = str(path)
+    return said if safe(said) == said else repr(said)[1:-1]
 
 
 def echo(text: str) -> None:
@@ -209,7 +217,15 @@ def findings_text(findings: Iterable["Finding"]) -> str:
 
 def _finding(finding: "Finding") -> str:
     numbers = [str(number) for number in (finding.line, finding.column) if number is not None]
-    place = ":".join([safe(finding.file or ""), *numbers]) + (f" {safe(finding.path)}" if finding.path else "")
+    place = ":".join([path_text(finding.file or ""), *numbers]) + (f" {_pointer(finding.path)}" if finding.path else "")
     severity = click.style(finding.severity, fg=_COLOURS[finding.severity])
     fix = f"\n    fix: {safe(finding.fix)}" if finding.fix else ""
     return f"{place}: {severity} {click.style(finding.rule, bold=True)} {safe(finding.message)}{fix}"
+
+
+def _pointer(path: str) -> str:
+    """A JSON Pointer, without its middle where it is too long to be read."""
+    said = safe(path)
+    return (
+        said if len(said) <= _LONGEST_POINTER else f"{said[: _LONGEST_POINTER // 2]}…{said[-_LONGEST_POINTER // 4 :]}"
+    )

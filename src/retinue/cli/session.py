@@ -6,10 +6,8 @@ stays behind: no process, no thread that anybody waits for, no open journal.
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import IO, Any, Final, TypeAlias, cast
 
 from retinue.agents.boundary.policy import POLICY
@@ -20,6 +18,7 @@ from retinue.cli.output import json_line, stdout_set_aside
 from retinue.cli.project import Project
 from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
+from retinue.cli.termination import termination_as_interrupt
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
 from retinue.contract.event import Asked, Decision, Event, Finished
@@ -148,7 +147,7 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
     screen = screen_for(form)
     watchdog = Watchdog(POLICY.timeout_s if timeout_s is None else timeout_s)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_termination_as_interrupt())
+        stack.enter_context(termination_as_interrupt())
         data = stack.enter_context(stdout_set_aside())
         journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
         stack.callback(screen.end)
@@ -216,24 +215,6 @@ async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[
     result = await ending
     await watching
     return result, interrupted
-
-
-@contextlib.contextmanager
-def _termination_as_interrupt() -> Generator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, also while an agent keeps the event loop to itself."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except (OSError, ValueError):  # not here, or not in this thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 class _Audience:

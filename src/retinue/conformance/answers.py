@@ -1,42 +1,48 @@
-"""Ways of looking at answers that the checks of several dialects share.
+"""Checks that several dialects share, and the ways in which a look at one answer becomes a check of all.
 
 A check says what is wrong as `probe: what`. Looks are made at the text itself; `accepted` asks the dialect's own strict
 reader.
 """
 
-import json as lax_json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
+from retinue.conformance.members import member, object_in, shown, values_in
 from retinue.conformance.port import Check, Exchange
 from retinue.conformance.requests import TOGETHER, marked
 from retinue.contract import json
-from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Known
 from retinue.errors import ParseError, RetinueError
 
 __all__ = [
+    "AskedLook",
     "Look",
     "ObjectLook",
     "accepted",
     "alike",
     "each",
     "each_object",
+    "each_object_asked",
+    "garbled",
+    "garbled_values",
+    "is_object",
     "known_of",
-    "object_in",
-    "shown",
+    "there",
     "unmixed",
-    "values_in",
 ]
 
 Look: TypeAlias = Callable[[Exchange], Iterable[str]]
 """Says everything that is wrong with one answer."""
-ObjectLook: TypeAlias = Callable[[JsonObject, Exchange], Iterable[str]]
+ObjectLook: TypeAlias = Callable[[JsonObject], Iterable[str]]
 """Says everything that is wrong with the JSON object of one answer."""
+AskedLook: TypeAlias = Callable[[JsonObject, Exchange], Iterable[str]]
+"""Says everything that is wrong with the JSON object of one answer, for what was asked."""
 
-_SHOWN: Final = 80
+
+# From looks to checks.
 
 
 def each(look: Look) -> Check:
@@ -51,12 +57,59 @@ def each(look: Look) -> Check:
 
 def each_object(look: ObjectLook) -> Check:
     """A check that looks at the JSON object that every answer has to be, or at least to hold."""
+    return each_object_asked(lambda body, _: look(body))
+
+
+def each_object_asked(look: AskedLook) -> Check:
+    """The same, for looks that have to know what was asked."""
 
     def look_inside(exchange: Exchange) -> Iterable[str]:
         value = object_in(exchange.text or "")
         return ("there is no JSON object in it",) if value is None else look(value, exchange)
 
     return each(look_inside)
+
+
+# Looks.
+
+
+def is_object(exchange: Exchange) -> Iterator[str]:
+    """A look that the text is one JSON object, strictly, and nothing beside it."""
+    try:
+        value = json.loads(exchange.text or "")
+    except ParseError as error:
+        yield f"{error.message} {error.hint}"
+        return
+    if not isinstance(value, dict):
+        yield f"it is JSON, and no object: {shown(value)}"
+
+
+def garbled_values(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+    """A look that no text of the object is `garbled`."""
+    words = exchange.probe.task.target or ""
+    for place, _, value in values_in(body):
+        if isinstance(value, str) and garbled(value, words):
+            yield f"`{place}` is {shown(value)}"
+
+
+def garbled(text: str, words: str) -> bool:
+    """Whether `text` holds `words`, which are not ASCII, in letters that they turn into on a wrong way."""
+    turned = (
+        words.encode().decode("latin-1"),
+        words.encode().decode("cp1252", "replace"),
+        words.encode("ascii", "replace").decode(),
+        "\ufffd",
+    )
+    return any(letters != words and letters in text for letters in turned)
+
+
+# Checks.
+
+
+def there(exchanges: Mapping[str, Exchange]) -> Iterable[str]:
+    """A check that there is an answer to each: seen before any check is asked, so nothing is left to say."""
+    del exchanges
+    return ()
 
 
 def accepted(dialect: DialectName) -> Check:
@@ -83,9 +136,9 @@ def alike(*paths: str) -> Check:
     def check(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
         found = {name: object_in(exchange.text or "") for name, exchange in exchanges.items()}
         for path in paths:
-            said = {name: shown(_member(value, path)) for name, value in found.items()}
-            if len(set(said.values())) > 1:
-                listed = ", ".join(f"{value} to `{name}`" for name, value in said.items())
+            told = {name: shown(member(value, path)) for name, value in found.items()}
+            if len(set(told.values())) > 1:
+                listed = ", ".join(f"{value} to `{name}`" for name, value in told.items())
                 yield f"`{path}` differs between answers to the same request: {listed}"
 
     return check
@@ -103,53 +156,3 @@ def known_of(exchange: Exchange) -> Known:
     """What whoever asked knows about the answer."""
     task = exchange.probe.task
     return Known(task_id=task.id, agent=task.agent, skill=task.skill)
-
-
-def object_in(text: str) -> JsonObject | None:
-    """The JSON object that `text` is or holds, however loosely it is written; None when there is none.
-
-    Checks of its members need it even where the text itself is not as it should be.
-    """
-    try:
-        value: object = json.loads(text)
-    except ParseError:
-        try:
-            value, _ = json.repair(text)
-        except ParseError:
-            value = _loosely(text)
-    return cast("JsonObject", value) if isinstance(value, dict) else None
-
-
-def _loosely(text: str) -> object:
-    try:
-        return lax_json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def values_in(value: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:
-    """Every member and item below `value`: its JSON Pointer, its name (an item has that of its list), and itself."""
-    waiting: list[tuple[tuple[str | int, ...], str, JsonValue]] = [((), "", value)]
-    while waiting:
-        path, name, current = waiting.pop()
-        if path:
-            yield pointer(path), name, current
-        if isinstance(current, dict):
-            waiting += [((*path, key), key, below) for key, below in reversed(current.items())]
-        elif isinstance(current, list):
-            waiting += [((*path, at), name, below) for at, below in reversed(list(enumerate(current)))]
-
-
-def shown(value: object) -> str:
-    """A value as a sentence quotes it: as JSON, and not all of it when it is long."""
-    try:
-        text = lax_json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(type(value))
-    return f"`{text[:_SHOWN]}…`" if len(text) > _SHOWN else f"`{text}`"
-
-
-def _member(value: JsonValue, path: str) -> JsonValue:
-    for name in path.split("/"):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value

@@ -40,9 +40,10 @@ class Judging:
         """Add a test for each requirement: first, so that `-k` and its like choose among them too."""
         try:
             self._ready = asyncio.run(prepare(self._order))
+            requirements = kit(self._ready.dialect).requirements
         except RetinueError as error:
             raise pytest.UsageError(f"--retinue-subject: {error.message} {error.hint}".strip()) from None
-        for required in kit(self._ready.dialect).requirements:
+        for required in requirements:
             item = RequirementItem.from_parent(  # pyright: ignore[reportUnknownMemberType] - pytest gives it no types
                 session, name=required.id, nodeid=f"retinue::{required.id}", judging=self, required=required
             )
@@ -88,7 +89,8 @@ class RequirementItem(pytest.Item):
         if broken.verdict.outcome == "failed":
             pytest.fail(text, pytrace=False)
         warning = NotKept(f"{self._required.id}\n{text}")
-        warnings.warn_explicit(warning, None, filename=self._judging.subject, lineno=1)
+        # No file by its name: the line there has nothing to do with it, and would be shown.
+        warnings.warn_explicit(warning, None, filename=f"<{self._judging.subject}>", lineno=1)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """How pytest heads a failure."""

@@ -1,5 +1,6 @@
 """What comes back from one task. A failing agent returns a result; it does not raise."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
@@ -77,16 +78,34 @@ class Usage(Model):
     """Tokens and money of one result. What nobody measured is absent.
 
     Attributes:
+        tokens_total: In and out together, where whoever measured says their sum; it may hold more than the other two.
         counter: The token counter that measured, when it was not the provider.
     """
 
     tokens_in: Count | None = None
     tokens_out: Count | None = None
+    tokens_total: Count | None = None
     tokens_cached: Count | None = None
     requests: Count | None = None
     cost: Cost | None = None
     model: str | None = None
     counter: str | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """All tokens: the sum that was said, else in and out together; None when nobody counted any."""
+        if self.tokens_total is not None:
+            return self.tokens_total
+        if self.tokens_in is None and self.tokens_out is None:
+            return None
+        return (self.tokens_in or 0) + (self.tokens_out or 0)
+
+    @classmethod
+    def total(cls, used: "Sequence[Usage]") -> int | None:
+        """`tokens_total` of several together: there is one as soon as one of them says no more than that."""
+        if all(usage.tokens_total is None for usage in used):
+            return None
+        return sum(usage.tokens or 0 for usage in used)
 
 
 class Versions(Model):

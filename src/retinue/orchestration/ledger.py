@@ -38,7 +38,7 @@ class Ledger:
         """Note what `result` cost."""
         if result.usage is None:
             return
-        self.tokens += (result.usage.tokens_in or 0) + (result.usage.tokens_out or 0)
+        self.tokens += result.usage.tokens or 0
         self.cost_usd += result.usage.cost.usd if result.usage.cost else 0.0
 
     def left(self) -> Budget:
@@ -80,6 +80,7 @@ def total_usage(results: list[Result]) -> Usage | None:
     return Usage(
         tokens_in=_sum(usage.tokens_in for usage in used),
         tokens_out=_sum(usage.tokens_out for usage in used),
+        tokens_total=Usage.total(used),
         tokens_cached=_sum(usage.tokens_cached for usage in used),
         requests=_sum(usage.requests for usage in used),
         cost=_costs([usage.cost for usage in used if usage.cost is not None]),

@@ -56,8 +56,8 @@ def test_it_is_the_dialect_of_its_name() -> None:
 @pytest.mark.row("C1")
 @pytest.mark.parametrize(("outcome", "status", "read"), OUTCOMES)
 def test_each_outcome_has_its_status(outcome: Outcome, status: str, read: Outcome) -> None:
-    fault = Fault(code="timeout", message="m", hint="h", operation="b")
-    warned = (Warned(type="missing_data", message="m", impact="i", recovery="r"),)
+    fault = Fault(code="timeout", message="m", hint="Do h.", operation="b")
+    warned = (Warned(type="missing_data", message="m", impact="i", recovery="Do r."),)
     more: dict[str, Any] = {"fault": fault} if status == "error" else {"data": {"x": 1}}
     result = answer(outcome=outcome, warnings=warned if status == "partial" else (), **more)
     written = markdown_json.render_result(result)
@@ -68,7 +68,7 @@ def test_each_outcome_has_its_status(outcome: Outcome, status: str, read: Outcom
 
 @pytest.mark.row("C1")
 def test_attempts_are_counted_in_the_context() -> None:
-    fault = Fault(code="timeout", message="m", hint="h", operation="b")
+    fault = Fault(code="timeout", message="m", hint="Do h.", operation="b")
     written = markdown_json.render_result(answer(outcome="failed", retries=2, fault=fault))
     assert json.loads(written.text)["context"]["attempts"] == 3
     assert markdown_json.parse_result(written.text).value.retries == 2
@@ -103,7 +103,7 @@ def test_the_tables_know_every_word() -> None:
 @pytest.mark.row("C2", "K7")
 @pytest.mark.parametrize(("code", "word"), CODES)
 def test_each_fault_has_its_type_and_keeps_its_finer_cause(code: FaultCode, word: str) -> None:
-    result = answer(outcome="error", fault=Fault(code=code, message="m", hint="h", operation="b"))
+    result = answer(outcome="error", fault=Fault(code=code, message="m", hint="Do h.", operation="b"))
     written = markdown_json.render_result(result)
     said = json.loads(written.text)
     assert said["error_type"] == word

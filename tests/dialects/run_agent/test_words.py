@@ -9,7 +9,7 @@ from retinue.contract.correction import Correction
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Loss
 from retinue.contract.question import Question
-from retinue.contract.result import Attempt, Lifecycle, Outcome, Result, Trace, Usage, Warned
+from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Result, Trace, Usage, Warned
 from retinue.contract.task import Context, Limits, Task
 from retinue.dialects import run_agent
 from retinue.dialects.run_agent import Config, ModelOverrides
@@ -303,6 +303,52 @@ def test_many_unknown_settings_are_all_listed_and_not_all_spoken_of() -> None:
     assert len(read.ignored) == 60
     assert len(read.findings) == 51
     assert read.findings[-1].message.startswith("10 more settings")
+
+
+@pytest.mark.row("B1")
+def test_a_task_without_words_is_told_by_its_skill_its_target_and_its_parameters() -> None:
+    task = Task(
+        id="",
+        agent="agent",
+        skill="story_deep",
+        target="STORY-0001.2.3",
+        context=Context(what="Before the work starts."),
+        parameters={"mode": "pre-work", "areas": ["scenarios"], "note": "two\nlines", "config": {"tool_root": "x"}},
+    )
+    written = run_agent.render_task(task)
+    prompt = (
+        "Skill: story_deep\nTarget: STORY-0001.2.3\nContext: Before the work starts.\nParameters:\n"
+        '- mode: pre-work\n- areas: ["scenarios"]\n- note: "two\\nlines"'
+    )
+    assert json.loads(written.text) == {"prompt": prompt, "config": {"tool_root": "x"}}
+    assert {"/instruction", "/skill", "/target", "/parameters", "/context/what"} <= fields(written.losses)
+    assert run_agent.parse_task(written.text, level="strict").value.instruction == prompt
+
+
+def test_words_that_are_there_are_the_prompt_and_nothing_else_is() -> None:
+    said = Task(id="", agent="agent", skill="s", instruction="Look.", target="a.md", parameters={"n": 1})
+    assert json.loads(run_agent.render_task(said).text) == {"prompt": "Look."}
+    given = Task(id="", agent="agent", skill="s", parameters={"prompt": "Look here.", "n": 1})
+    assert json.loads(run_agent.render_task(given).text) == {"prompt": "Look here."}
+    assert json.loads(run_agent.render_task(Task(id="", agent="agent")).text) == {"prompt": ""}
+
+
+def test_files_that_were_made_come_back() -> None:
+    files = (Artifact(path="reports/a.md", title="A", size=7), Artifact(path="b.csv"))
+    result = answer(outcome="success", content="c", artifacts=files)
+    written = run_agent.render_result(result)
+    assert json.loads(written.text)["artifacts"] == [{"path": "reports/a.md", "title": "A", "size": 7}, {"path": "b.csv"}]
+    assert written.losses == ()
+    assert run_agent.parse_result(written.text, level="strict").value == result
+
+
+@pytest.mark.row("C7", "B6")
+@pytest.mark.parametrize("strange", [["a.md"], [], "a.md"])
+def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -> None:
+    said = {"content": "c", "response_time_secs": 1, "traces": [], "artifacts": strange}
+    read = run_agent.parse_result(json.dumps(said)).value
+    assert (read.artifacts, read.extras) == ((), {"run_agent": {"artifacts": strange}})
+    assert json.loads(run_agent.render_result(read).text) == said
 
 
 WRONG: list[tuple[dict[str, Any], set[str]]] = [

@@ -42,7 +42,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-@pytest.mark.row("C1", "H7", "H23")
+@pytest.mark.row("C1", "H7", "H23", "H14", "H15")
 def test_every_outcome_has_its_word_both_ways(outcome: Outcome) -> None:
     word, cell, reads = WORDS[outcome]
     assert STATUSES[outcome] == word

@@ -1,7 +1,7 @@
 """The tables of words, complete and both ways; what a word does not say is a loss (C1, C2, C9, C20, C22)."""
 
 import json
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -10,7 +10,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Loss
 from retinue.contract.question import Question
-from retinue.contract.result import Outcome, Result, Usage, Warned
+from retinue.contract.result import Artifact, Outcome, Result, Usage, Warned
 from retinue.dialects import tool_use
 from retinue.dialects.port import Known
 from retinue.dialects.tool_use.wire import ERROR_TYPES, STATUSES
@@ -142,7 +142,39 @@ def test_metadata_says_what_was_measured_and_nothing_else() -> None:
         "confidence": 0.5,
         "model_used": "m",
     }
-    assert fields(written.losses) == {"/usage/tokens_in", "/usage/tokens_out"}
+    assert fields(written.losses) == {"/usage/tokens_in", "/usage/tokens_out", "/usage/tokens_total"}
+
+
+@pytest.mark.row("C5", "A11")
+def test_a_sum_of_tokens_is_read_as_a_sum_and_written_as_one() -> None:
+    said = {"status": "success", "result": {}, "metadata": {"execution_time_ms": 1, "tokens_used": 3200}}
+    read = tool_use.parse_result(json.dumps(said), level="strict").value
+    assert read.usage == Usage(tokens_total=3200)
+    written = tool_use.render_result(read)
+    assert json.loads(written.text) == said
+    assert written.losses == ()
+
+
+def test_files_that_were_made_come_back_and_leave_the_result_alone() -> None:
+    files = (Artifact(path="reports/a.md", title="A", size=7), Artifact(path="b.csv"))
+    result = Result(task_id="", agent="agent", outcome="success", data={"n": 3}, artifacts=files)
+    written = tool_use.render_result(result)
+    assert json.loads(written.text)["result"] == {"n": 3}
+    assert written.losses == ()
+    assert tool_use.parse_result(written.text, level="strict").value == result
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("strange", [["a.md"], [{"name": "a"}], "a.md", {"path": "a.md"}])
+def test_what_is_called_artifacts_and_names_no_files_is_kept_and_told(strange: Any) -> None:
+    text = json.dumps({"status": "success", "result": {}, "metadata": {"artifacts": strange}})
+    read = tool_use.parse_result(text)
+    assert read.value.artifacts == ()
+    assert read.value.extras == {"tool_use": {"metadata": {"artifacts": strange}}}
+    assert [finding.path for finding in read.findings] == ["/metadata/artifacts"]
+    assert fields(tool_use.render_result(read.value).losses) == {"/extras/tool_use"}
+    with pytest.raises(OutputInvalid):
+        tool_use.parse_result(text, level="strict")
 
 
 @pytest.mark.row("C3")

@@ -14,7 +14,7 @@ from retinue.agents.boundary.checks import Judged, Readers, broken_plan, judge
 from retinue.agents.boundary.content import render_content
 from retinue.agents.boundary.deadline import Bound, attempt_bound, call_bound
 from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
-from retinue.agents.boundary.parameters import Given, give
+from retinue.agents.boundary.parameters import Given, give, ignored_text
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepared import Agents, Prepared, prepare
 from retinue.agents.boundary.spending import overspent
@@ -73,14 +73,23 @@ class Boundary:
             return _refused(task, run, error)
         return await self.call_agent(agent, task, run)
 
-    async def call_agent(self, agent: Agent, task: Task, run: RunContext) -> Result:
-        """Call an agent that is at hand; otherwise as `call`."""
+    async def call_agent(
+        self, agent: Agent, task: Task, run: RunContext, *, correction: Correction | None = None
+    ) -> Result:
+        """Call an agent that is at hand; otherwise as `call`.
+
+        Args:
+            agent: Who is called.
+            task: What is asked.
+            run: What the agent gets beside it.
+            correction: Why the caller asks again; the agent gets it with its first attempt.
+        """
         try:
             prepared = self._ready(agent, task.skill)
             given = give(task, prepared)
         except Exception as error:  # noqa: BLE001 - `definition` is the agent's code
             return _refused(task, run, error)
-        return await _Call(prepared, given, run, self._readers).result()
+        return await _Call(prepared, given, run, self._readers, correction).result()
 
     def _ready(self, agent: Agent, skill: str | None) -> Prepared:
         key = id(agent), skill
@@ -120,12 +129,15 @@ class _Call:
     """One call of one agent, with all its attempts."""
 
     __slots__ = (
-        "_attempts", "_bound", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns", "_task", "_usage",
-        "_warnings",
+        "_attempts", "_bound", "_correction", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns", "_task",
+        "_usage", "_warnings",
     )  # fmt: skip
 
-    def __init__(self, prepared: Prepared, given: Given, run: RunContext, readers: Readers) -> None:
+    def __init__(
+        self, prepared: Prepared, given: Given, run: RunContext, readers: Readers, correction: Correction | None
+    ) -> None:
         self._prepared = prepared
+        self._correction = correction
         self._given = given
         self._task = given.task
         self._run = run
@@ -146,6 +158,8 @@ class _Call:
         if self._given.decodings:
             decoded = [decoding.to_json() for decoding in self._given.decodings]
             run.emit(Decision("decode", "The parameters came as text.", {"decoded": decoded}))
+        if ignored := self._given.notes.get("ignored"):
+            self._warn(ignored_text(ignored))
         try:
             judged = self._barred() or await self._answer()
         except CancelledError:
@@ -157,7 +171,7 @@ class _Call:
 
     async def _answer(self) -> Judged:
         """Attempt after attempt, as the policy says."""
-        correction: Correction | None = None
+        correction = self._correction
         while True:
             judged = await self._attempt(correction)
             fault = judged.fault
@@ -166,7 +180,7 @@ class _Call:
             move = self._next_move(fault)
             if isinstance(move, Stop):
                 return self._stopped(judged, fault, move)
-            correction = self._correction(fault, judged) if move.corrects else None
+            correction = self._corrected(fault, judged) if move.corrects else None
             self._run.emit(Retried(fault.code, fault.message, move.wait_s))
             if move.wait_s:
                 await self._run.sleep(move.wait_s)
@@ -273,7 +287,7 @@ class _Call:
         judged.fault = _back_to_producer(fault, self._task)
         return judged
 
-    def _correction(self, fault: Fault, judged: Judged) -> Correction:
+    def _corrected(self, fault: Fault, judged: Judged) -> Correction:
         limit = self._task.limits.retries
         known: object = fault.detail.get("findings")
         findings = cast("list[JsonMapping]", known) if isinstance(known, list) else None

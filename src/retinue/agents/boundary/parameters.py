@@ -4,7 +4,7 @@ Nothing a caller holds is shared with the agent, and nothing is filled in silent
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.policy import Policy
@@ -19,7 +19,7 @@ from retinue.errors import InvalidDefinition, InvalidInput
 if TYPE_CHECKING:
     from retinue.agents.boundary.untyped import Decoding
 
-__all__ = ["Given", "give"]
+__all__ = ["Given", "give", "ignored_text"]
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Given:
     Attributes:
         findings: Why it cannot be given; empty when it can.
         decodings: Texts that were read as something else.
-        notes: What was filled in or passed over: `filled`, `defaults`, `unknown`.
+        notes: What was filled in or passed over: `filled`, `defaults`, `unknown`, `ignored`.
         answer: Checks the answer by the schema that the caller wishes for; None when there is none.
     """
 
@@ -57,6 +57,10 @@ def give(task: Task, prepared: Prepared) -> Given:
         from retinue.agents.boundary.untyped import decode  # noqa: PLC0415 - typed callers do not need it
 
         parameters, decodings = decode(parameters, skill.input_schema)
+        ignored = _ignored(parameters, prepared)
+        if ignored:
+            notes["ignored"] = ignored
+            parameters = {name: value for name, value in parameters.items() if name not in ignored}
     filled = _filled(parameters, ((skill.instruction_field, instruction), (skill.target_field, task.target)))
     if filled:
         notes["filled"] = filled
@@ -142,6 +146,24 @@ def _below_parameters(finding: Finding) -> Finding:
     return finding.model_copy(update={"path": f"/parameters{finding.path}"})
 
 
+def _ignored(parameters: JsonMapping, prepared: Prepared) -> JsonMapping:
+    """What came as text and a closed schema does not know, with what was probably meant (C7).
+
+    Formats of text have free parameters: one too many is no reason to refuse the call, and never passed over silently.
+    """
+    schema = prepared.takes.schema
+    if schema.get("additionalProperties") is not False or "patternProperties" in schema:
+        return {}
+    known: object = schema.get("properties")
+    mine = cast("JsonMapping", known) if isinstance(known, dict) else {}
+    unknown = [name for name in parameters if name not in mine]
+    return {name: list(names.nearest(name, mine)) if at < _SPELLED else [] for at, name in enumerate(unknown)}
+
+
+_SPELLED: Final = 50
+"""Unknown names that are each compared with those there are."""
+
+
 def _unknown(parameters: JsonMapping, prepared: Prepared) -> JsonMapping:
     """Parameters that the schema lets pass without knowing them, with what they were probably meant to be (C7)."""
     known: object = prepared.takes.schema.get("properties")
@@ -149,3 +171,17 @@ def _unknown(parameters: JsonMapping, prepared: Prepared) -> JsonMapping:
         return {}
     mine = cast("JsonMapping", known)
     return {name: list(names.nearest(name, mine)) for name in parameters if name not in mine}
+
+
+def ignored_text(ignored: JsonMapping) -> str:
+    """What is said of parameters that were passed over."""
+    each = [f"{name[:80]!r}{_meant(near)}" for name, near in list(ignored.items())[:_SHOWN]]
+    more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
+    return f"Not known here, and passed over: {', '.join(each)}{more}."
+
+
+_SHOWN: Final = 10
+
+
+def _meant(near: list[str]) -> str:
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -16,7 +16,7 @@ def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
         return other if one is None else one
     counts: dict[str, Any] = {name: _sum(getattr(one, name), getattr(other, name)) for name in _COUNTS}
     words: dict[str, Any] = {name: _joined(getattr(one, name), getattr(other, name)) for name in _NAMES}
-    return Usage(**counts, **words, cost=_cost(one.cost, other.cost))
+    return Usage(**counts, **words, tokens_total=Usage.total((one, other)), cost=_cost(one.cost, other.cost))
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

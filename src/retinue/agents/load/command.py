@@ -62,7 +62,7 @@ def load_command(data: bytes, *, file: str) -> Loaded:
     if not isinstance(front.value, dict):
         message = "The front matter must be lines with `description:` and so on."
         return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
-    findings = list[Finding]()
+    findings = list[Finding](front.findings)
     fields = Fields(front.document, front.value, path="", findings=findings)
     definition = _definition(fields, front, command_name(file))
     if definition is not None and not front.body:

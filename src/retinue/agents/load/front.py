@@ -10,8 +10,10 @@ from typing import Final
 
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
+from retinue.errors import ParseError
 
 from .behaviour import read_behaviour
+from .colons import with_texts_quoted
 from .document import Document, Place, decode, refusal
 
 __all__ = ["Front", "about_behaviour", "read_front"]
@@ -29,11 +31,13 @@ class Front:
         document: The front matter and its places; an empty object when there is none.
         body: What follows it, without blank lines around.
         body_line: The line on which the body begins.
+        findings: What was wrong with the front matter and was borne.
     """
 
     document: Document
     body: str
     body_line: int
+    findings: tuple[Finding, ...] = ()
 
     @property
     def value(self) -> JsonValue:
@@ -76,12 +80,22 @@ def read_front(data: bytes, *, file: str, required: bool = True, hinted: bool = 
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() in {_FENCE, "..."}:
             text = "\n".join(lines[1:number])
-            value, places = _read_yaml(_with_hint_quoted(text) if hinted else text, required=required)
-            return _front(value, places, lines, after=number + 1, file=file)
+            if not text.strip() and required:
+                raise refusal("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
+            value, places, findings = _read_yaml(_with_hint_quoted(text) if hinted else text, file=file)
+            return _front(value, places, lines, after=number + 1, file=file, findings=findings)
     raise refusal("The front matter that starts on line 1 has no end.", hint="Close it with a line `---`.")
 
 
-def _front(value: JsonValue, places: dict[str, Place], lines: list[str], *, after: int, file: str) -> Front:
+def _front(
+    value: JsonValue,
+    places: dict[str, Place],
+    lines: list[str],
+    *,
+    after: int,
+    file: str,
+    findings: tuple[Finding, ...] = (),
+) -> Front:
     """The file whose body begins after so many lines."""
     blank = 0
     for line in lines[after:]:
@@ -89,17 +103,22 @@ def _front(value: JsonValue, places: dict[str, Place], lines: list[str], *, afte
             break
         blank += 1
     body = "\n".join(lines[after:]).strip()
-    return Front(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1)
+    return Front(Document(file=file, value=value, locate=lambda: places), body, after + blank + 1, findings)
 
 
-def _read_yaml(text: str, *, required: bool) -> tuple[JsonValue, dict[str, Place]]:
+def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, Place], tuple[Finding, ...]]:
+    """Read front matter that begins on line 2, strictly; then once more with quotes around what nobody can misread."""
     if not text.strip():
-        if required:
-            raise refusal("The front matter is empty.", line=2, hint="Add `name:` and `description:`.")
-        return {}, {}
+        return {}, {}, ()
     from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
 
-    return read_yaml(text, first_line=2)
+    try:
+        return *read_yaml(text, first_line=2), ()
+    except ParseError:
+        quoted, findings = with_texts_quoted(text, file=file, first_line=2)
+        if not findings:
+            raise
+    return *read_yaml(quoted, first_line=2), findings
 
 
 def _with_hint_quoted(text: str) -> str:

@@ -29,7 +29,7 @@ def load_markdown(data: bytes, *, file: str) -> Loaded:
         front = read_front(data, file=file)
     except ParseError as error:
         return Loaded(findings=(finding_of(error, file=file),))
-    findings = list[Finding]()
+    findings = list[Finding](front.findings)
     definition = read_definition(
         front.document,
         front.value,

@@ -54,7 +54,7 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> Loaded:
     if not isinstance(front.value, dict):
         message = "The front matter must be lines with `name:`, `description:` and so on."
         return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
-    findings = list[Finding]()
+    findings = list[Finding](front.findings)
     fields = Fields(front.document, front.value, path="", findings=findings)
     _judge(fields, folder=PurePosixPath(file).parent.name)
     definition = _definition(fields, front, files)

@@ -40,7 +40,7 @@ _TOO_DEEP = re.compile(rf"[\[{{](?:[^\[\]{{}}\n]{{0,40}}[\[{{]){{{2 * MAX_DEPTH}
 """Brackets that open one after the other: the scanner would look far ahead at each of them."""
 
 _HINT: Final = "Write it as strict YAML 1.2."
-_COLON_HINT: Final = "Put the value in quotes, or write it as a block after `|`: a colon and a space end a key."
+_KEY_OF_LINE = re.compile(r"[ \t]*(?:-[ \t]+)*(?P<key>[A-Za-z0-9_-]{1,60}):(?=[ \t])")
 
 
 def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, Place]]:
@@ -145,7 +145,7 @@ def _events(text: str, first_line: int) -> Generator[_Event]:
             if event:
                 yield event
     except MarkedYAMLError as error:
-        raise _broken(error, first_line) from None
+        raise _broken(error, text, first_line) from None
     except ReaderError as error:
         facts: Any = error
         before = text[: facts.position]
@@ -161,12 +161,17 @@ def _events(text: str, first_line: int) -> Generator[_Event]:
         raise refusal(message, line=first_line, hint=_HINT) from None
 
 
-def _broken(error: Any, first_line: int) -> ParseError:
+def _broken(error: Any, text: str, first_line: int) -> ParseError:
     problem = str(error.problem or error.context or "it is no YAML")
     mark = error.problem_mark or error.context_mark
     line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
-    hint = _COLON_HINT if "mapping values" in problem else _HINT
-    return refusal(f"The YAML breaks off: {problem}.", line=line, column=column, hint=hint)
+    if mark and "mapping values" in problem:
+        key = _KEY_OF_LINE.match(text.split("\n")[mark.line])
+        if key and key.end() < mark.column:
+            message = f"The unquoted text of `{key['key']}` holds a colon and a space."
+            hint = f"Write `{key['key']}: |` and all of the text, indented, below it; or put it in quotes."
+            return refusal(message, line=line, column=column, hint=hint)
+    return refusal(f"The YAML breaks off: {problem}.", line=line, column=column, hint=_HINT)
 
 
 # Values

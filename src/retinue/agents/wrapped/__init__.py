@@ -4,7 +4,8 @@ Each writes the request in the dialect that its agent speaks and hands back what
 asking again with a correction is the boundary's work, the same for all.
 """
 
-from .command import MAX_BYTES, CommandAgent, split_command
+from .command import MAX_BYTES, CommandAgent
+from .command_line import split_command
 from .function import TextAgent
 from .scripted import Asked, Prepared, Scripted, scripted
 

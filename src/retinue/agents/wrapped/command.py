@@ -6,27 +6,28 @@ exit status, its stderr, the signal that ended it, and that it said too much.
 
 import codecs
 import os
+import re
 import shlex
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body
-from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
 from retinue.contract.task import Task
-from retinue.errors import AccessDenied, FaultCode, InvalidInput, OutputInvalid
+from retinue.errors import AccessDenied, InvalidInput, OutputInvalid
 from retinue.tools.process import clean_environment, find_program
 
 from .asking import Form, Request, request_for
+from .command_line import split_command
 from .definition import canonical, made_definition, name_of
+from .endings import ended, exit_fault, silence
 from .process import Said, run_program
 
-__all__ = ["MAX_BYTES", "CommandAgent", "split_command"]
+__all__ = ["MAX_BYTES", "CommandAgent"]
 
 MAX_BYTES: Final = 8 * 2**20
 """What a program may say at most, unless somebody says otherwise."""
@@ -35,21 +36,6 @@ _ANYTHING: Final = ("read", "write", "network")
 _BEGINNING: Final = 500
 _TOLD: Final = 2_000
 """Characters of stderr that go into a fault or a result: the last ones."""
-
-
-def split_command(command: str) -> tuple[str, ...]:
-    """The words of a command line as a shell would split them; nothing is expanded, no variable, no pattern, no pipe.
-
-    Raises:
-        InvalidInput: It is empty, or a quotation does not end.
-    """
-    try:
-        words = tuple(shlex.split(command))
-    except ValueError as error:
-        raise InvalidInput(f"{command[:200]!r} is no command: {error}.", hint="End every quotation.") from None
-    if not words:
-        raise InvalidInput("The command is empty.", hint="Name a program and its arguments.")
-    return words
 
 
 class CommandAgent:
@@ -173,7 +159,7 @@ class CommandAgent:
     # What it gave.
 
     def _reply(self, said: Said, request: Request, task: Task) -> Reply:
-        name, text = self._name, said.stdout.decode("utf-8", "backslashreplace")
+        name, (text, odd_at) = self._name, _decoded(said.stdout)
         text = text if self._definition.dialect else text.rstrip("\r\n")
         stderr = said.stderr.decode("utf-8", "replace")[-_TOLD:]
         if said.flooded:
@@ -182,16 +168,24 @@ class CommandAgent:
                 hint="Say less, or put it into a file and name the file.",
                 detail={"class": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
+        if not said.status and not text.strip() and self._definition.dialect is not None:
+            raise silence(name, self._definition.dialect, stderr)
         readable = bool(said.status) and self._readable(text, task)
-        warnings = (*self._warnings(said, text, readable=readable), *request.warnings)
+        warnings = (*self._warnings(said, text, readable=readable, odd_at=odd_at), *request.warnings)
         extras = _extras(said.status, stderr)
         if said.status and not readable:
-            fault = _fault_of(said.status, name, stderr)
+            fault = exit_fault(said.status, name, stderr, unseen=self._unseen(stderr))
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
         return Reply(text=text, warnings=warnings, extras=extras)
 
-    def _warnings(self, said: Said, text: str, *, readable: bool) -> Iterator[Warned]:
+    def _warnings(self, said: Said, text: str, *, readable: bool, odd_at: int | None) -> Iterator[Warned]:
         name = self._name
+        if odd_at is not None:
+            yield _warned(
+                f"What `{name}` said is no UTF-8 from byte {odd_at + 1:,} on.",
+                "Such bytes stand in the answer as `\\xe9`.",
+                "Let the program write UTF-8.",
+            )
         if missing := [each for each in self._environment if each not in os.environ]:
             listed = ", ".join(f"`{each}`" for each in missing)
             yield _warned(f"{listed} of `{name}` is not set here.", "The program ran without it.", "Set it.")
@@ -203,7 +197,7 @@ class CommandAgent:
             )
         if readable:
             yield _warned(
-                f"`{name}` {_ended(said.status)} after it had answered.",
+                f"`{name}` {ended(said.status)} after it had answered.",
                 "The answer counts; what came after it did not end well.",
                 "See its stderr in `extras.command`.",
             )
@@ -218,9 +212,26 @@ class CommandAgent:
 
         return can_be_read(text, self._definition, task)
 
+    def _unseen(self, stderr: str) -> tuple[str, ...]:
+        """Variables that it speaks of on stderr, that are set here, and that it does not see."""
+        spoken_of = dict.fromkeys(_VARIABLE.findall(stderr))
+        seen = self._variables()
+        return tuple(name for name in spoken_of if name in os.environ and name not in seen)
+
     @property
     def _name(self) -> str:
         return Path(self._argv[0]).name
+
+
+_VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9_]{2,63}\b")
+
+
+def _decoded(said: bytes) -> tuple[str, int | None]:
+    """What was said as text, and where it begins to be none."""
+    try:
+        return said.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        return said.decode("utf-8", "backslashreplace"), error.start
 
 
 def _extras(status: int, stderr: str) -> JsonMapping | None:
@@ -254,40 +265,3 @@ class _Ear:
         """It has ended."""
         for body in self._reader.close():
             self._emit(body)
-
-
-# How it ended.
-
-_STATUSES: Final[Mapping[int, tuple[FaultCode, str]]] = {
-    75: ("unavailable", "It asks to be tried again later."),
-    126: ("access_denied", "Something it calls may not be run: check its permissions."),
-    127: ("missing_file", "Something it calls is not installed, or not where programs are looked for."),
-}
-"""Exit statuses that mean the same everywhere."""
-
-
-def _ended(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
-    try:
-        return f"was ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was ended by signal {-status}"
-
-
-def _fault_of(status: int, name: str, stderr: str) -> Fault:
-    """Why there is no answer, by the way the program ended."""
-    code, meant = _STATUSES.get(status, ("internal_error", ""))
-    last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
-    said = f": {last[:300]}" if last else " and gave no answer."
-    if status == -signal.SIGKILL:
-        meant = "The system ends programs like this when memory runs out."
-    hint = meant or ("See what it said in `detail.stderr`." if last else "Run it by hand and see what it says.")
-    return Fault(
-        code=code,
-        message=f"`{name}` {_ended(status)}{said}",
-        hint=hint,
-        suggestions=("Run the command by hand with the same input.",),
-        retryable=code == "unavailable",
-        detail={"class": "exit", "status": status, **({"stderr": stderr} if stderr.strip() else {})},
-    )

@@ -7,7 +7,6 @@ What its answer means is not asked here.
 
 import asyncio
 import atexit
-import errno
 import os
 import signal
 import subprocess
@@ -18,12 +17,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Final
 
 from retinue.engine.blocking import in_thread
-from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError
+from retinue.errors import NotInstalled, RetinueError
 
 from ._listening import GONE_S, Hear, Listening, signal_group
+from .refusals import refusal
+from .stragglers import end_marked, marked_environment, new_mark
 
 __all__ = ["Said", "run_program"]
 
@@ -124,12 +124,16 @@ class _Program:
             return Said(-signal.SIGTERM, b"", b"")
         with ExitStack() as stack:
             woken = self._wakeable(stack)
-            process = self._started(stdin)
-            _alive.add(process.pid)
-            stack.callback(_alive.discard, process.pid)
+            mark = new_mark()
+            process = self._started(stdin, mark)
+            _alive[process.pid] = mark
+            stack.callback(_alive.pop, process.pid)
             stack.callback(_reap, process)
             listening = stack.enter_context(Listening(process, woken, max_bytes=self._max_bytes, hear=self._hear))
             listening.to_the_end()
+            if self._stopping or listening.flooded or listening.outlived:  # a daemon that parted well may live on
+                signal_group(process.pid, signal.SIGKILL)
+                end_marked(mark)
         status = process.poll()
         return Said(
             status=-signal.SIGKILL if status is None else status,
@@ -155,7 +159,8 @@ class _Program:
             self._waker = None
             os.close(waker)
 
-    def _started(self, stdin: bytes) -> subprocess.Popen[bytes]:
+    def _started(self, stdin: bytes, mark: str) -> subprocess.Popen[bytes]:
+        environment = marked_environment(self._env, mark)
         with TemporaryFile() as source:  # a pipe would have to be fed while the outputs are drained
             source.write(stdin)
             source.seek(0)
@@ -163,7 +168,7 @@ class _Program:
                 return subprocess.Popen(  # noqa: S603 - argument vector, no shell
                     [_in_utf8(word) for word in self._argv],
                     cwd=self._cwd,
-                    env={_in_utf8(name): _in_utf8(value) for name, value in self._env.items()},
+                    env={_in_utf8(name): _in_utf8(value) for name, value in environment.items()},
                     stdin=source,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -171,7 +176,7 @@ class _Program:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise _refusal(error, self._argv[0], self._cwd) from error
+                raise refusal(error, self._argv[0], self._cwd) from error
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -189,42 +194,13 @@ def _in_utf8(text: str) -> str:
     return os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
-def _refusal(error: OSError, program: str, cwd: str) -> RetinueError:
-    """Why a program was not started, with what to do about it."""
-    name = Path(program).name
-    if not Path(cwd).is_dir():
-        return MissingFile(f"There is no folder {cwd!r} for `{name}` to run in.", hint="Name one that is there.")
-    code = "no interpreter" if error.errno == errno.ENOENT and Path(program).exists() else error.errno
-    kind, why, hint = _REFUSALS.get(code, _UNKNOWN)
-    said = why.format(program=repr(program), name=name, said=error.strerror or error)
-    return kind(said, hint=hint.format(program=program))
-
-
-_UNKNOWN: Final = (NotInstalled, "`{name}` cannot be started: {said}.", "See that it runs in a shell.")
-_REFUSALS: Final[Mapping[object, tuple[type[RetinueError], str, str]]] = {
-    errno.ENOENT: (NotInstalled, "There is no program {program}.", "Install it, or name it by its path."),
-    "no interpreter": (
-        NotInstalled,
-        "{program} cannot be started: what its first line asks for is not here.",
-        "Install what its first line names, or mend that line.",
-    ),
-    errno.EACCES: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
-    errno.EPERM: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
-    errno.ENOEXEC: (
-        InvalidInput,
-        "{program} is no program.",
-        "Begin it with a line such as `#!/usr/bin/env python3`, or name its interpreter.",
-    ),
-    errno.E2BIG: (InvalidInput, "The words given to `{name}` are too long.", "Hand them over on its stdin."),
-}
-
-
-_alive: set[int] = set()
-"""The sessions that run right now."""
+_alive: dict[int, str] = {}
+"""The sessions that run right now, and the marks of their programs."""
 
 
 @atexit.register
 def _end_all() -> None:
     """Leave no program behind when this one ends before its calls do."""
-    for group in tuple(_alive):
+    for group, mark in tuple(_alive.items()):
         signal_group(group, signal.SIGKILL)
+        end_marked(mark)

@@ -4,16 +4,13 @@ A check is trusted once it has failed. Every agent here is a function from what 
 """
 
 import json
-from collections.abc import Callable, Mapping
-from threading import Barrier, BrokenBarrierError
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Mapping
+from typing import Any, Final
 
+from retinue.conformance.breaking import Body, GoodAgent, Speaks, every_other, mixing
 from retinue.conformance.port import Asking
 
 __all__ = ["ASKING", "BROKEN", "GOOD"]
-
-_Speaks: TypeAlias = Callable[[str], str | None]
-_Body: TypeAlias = dict[str, Any]
 
 ASKING: Final = Asking(
     agent="metrics",
@@ -29,12 +26,7 @@ _MOMENT: Final = "2025-10-08T15:30:00Z"
 # The good one.
 
 
-def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROKEN`
-    """An agent with nothing wrong."""
-    return json.dumps(_answer(text), ensure_ascii=False)
-
-
-def _answer(text: str) -> _Body:
+def _answer(text: str) -> Body:
     try:
         said: Any = json.loads(text)
         task, parts = str(said.get("id", "")), said["message"]["parts"]
@@ -52,39 +44,11 @@ def _answer(text: str) -> _Body:
     }
 
 
-# The broken ones: the good one's answer, changed.
+GOOD: Final = GoodAgent(_answer, kind=lambda body: "error" if "error" in body else "record")
+"""An agent with nothing wrong."""
 
 
-def _changed(change: Callable[[_Body], object], *, errors: bool = False) -> _Speaks:
-    """The good agent, with `change` made to its records, or to its errors."""
-
-    def speak(text: str) -> str:
-        body = _answer(text)
-        if ("error" in body) is errors:
-            change(body)
-        return json.dumps(body, ensure_ascii=False)
-
-    return speak
-
-
-def _with(path: str, value: object, *, errors: bool = False) -> _Speaks:
-    """The good agent, with `value` at `path` (as `status/state`) of its answers."""
-    *above, last = path.split("/")
-
-    def change(body: _Body) -> None:
-        place: Any = body
-        for name in above:
-            place = place[int(name) if name.isdigit() else name]
-        place[last] = value
-
-    return _changed(change, errors=errors)
-
-
-def _without(name: str, *, inside: str = "", errors: bool = False) -> _Speaks:
-    def change(body: _Body) -> None:
-        del (body[inside] if inside else body)[name]
-
-    return _changed(change, errors=errors)
+# The broken ones.
 
 
 def _silent(text: str) -> str | None:
@@ -108,16 +72,7 @@ def _obliging(text: str) -> str:
     return json.dumps({"answer": "That looks fine."} if "error" in body else body)
 
 
-def _mangling(text: str) -> str:
-    return GOOD(text).encode().decode("latin-1") if text.isascii() else json.dumps(_mangled(_answer(text)))
-
-
-def _mangled(body: _Body) -> _Body:
-    said = json.dumps(body, ensure_ascii=False).encode().decode("latin-1")
-    return cast("_Body", json.loads(said))
-
-
-def _failing(body: _Body) -> _Body:
+def _failing(body: Body) -> Body:
     error = {"code": "invalid_input", "message": "The parameter is not known here.", "hint": "Leave it out."}
     return {"id": body["id"], "status": {"state": "failed", "message": error["message"]}, "metadata": {"error": error}}
 
@@ -135,66 +90,32 @@ def _deaf_to_corrections(text: str) -> str:
     return json.dumps({"text": "I am sorry about that."}) if "could not be read" in text else GOOD(text)
 
 
-def _moody() -> _Speaks:
-    """Does not finish every other task."""
-    asked = 0
-
-    def speak(text: str) -> str:
-        nonlocal asked
-        asked += 1
-        body = _answer(text)
-        if "error" not in body and asked % 2:
-            body["status"]["state"] = "working"
-        return json.dumps(body, ensure_ascii=False)
-
-    return speak
-
-
-def _mixing() -> _Speaks:
-    """Keeps what it was asked in one place for all tasks."""
-    asked = ""
-    together = Barrier(3)
-
-    def speak(text: str) -> str:
-        nonlocal asked
-        if "MARK-TOGETHER" not in text:
-            return GOOD(text)
-        asked = text
-        try:
-            together.wait(timeout=5)
-        except BrokenBarrierError:
-            return GOOD(text)
-        return GOOD(asked)
-
-    return speak
-
-
-BROKEN: Final[Mapping[str, _Speaks]] = {
+BROKEN: Final[Mapping[str, Speaks]] = {
     f"agent_http/{name}": speaks
     for name, speaks in {
         "answers": _silent,
         "json": _chatty,
-        "record": _with("status", "completed"),
-        "state": _with("status/state", "COMPLETE"),
-        "id": _with("id", "another"),
+        "record": GOOD.saying("status", "completed", when="record"),
+        "state": GOOD.saying("status/state", "COMPLETE", when="record"),
+        "id": GOOD.saying("id", "another", when="record"),
         "any-task": _unwilling,
         "any-question": _wordless,
-        "response": _with("response_message", {"role": "agent", "parts": []}),
-        "parts": _with("response_message/parts/0", {"text": "They rose."}),
-        "role": _with("response_message/role", "user"),
-        "artifacts": _with("artifacts", None),
-        "timestamps": _with("created_at", "08/10/2025 17:30"),
-        "no-nulls": _with("updated_at", None),
+        "response": GOOD.saying("response_message", {"role": "agent", "parts": []}, when="record"),
+        "parts": GOOD.saying("response_message/parts/0", {"text": "They rose."}, when="record"),
+        "role": GOOD.saying("response_message/role", "user", when="record"),
+        "artifacts": GOOD.saying("artifacts", None, when="record"),
+        "timestamps": GOOD.saying("created_at", "08/10/2025 17:30", when="record"),
+        "no-nulls": GOOD.saying("updated_at", None, when="record"),
         "refuses": _obliging,
-        "error-message": _with("error/message", "", errors=True),
-        "error-code": _with("error/code", "internal_error", errors=True),
-        "error-hint": _without("hint", inside="error", errors=True),
-        "not-ascii": _mangling,
+        "error-message": GOOD.saying("error/message", "", when="error"),
+        "error-code": GOOD.saying("error/code", "internal_error", when="error"),
+        "error-hint": GOOD.lacking("error/hint", when="error"),
+        "not-ascii": GOOD.garbled,
         "free-parameters": _picky,
-        "steady": _moody(),
-        "unmixed": _mixing(),
+        "steady": every_other(GOOD.saying("status/state", "working", when="record"), GOOD),
+        "unmixed": mixing(GOOD),
         "corrected": _deaf_to_corrections,
-        "strict": _with("response", "They rose."),
+        "strict": GOOD.saying("response", "They rose.", when="record"),
     }.items()
 }
 """By the id of the requirement that each breaks."""

@@ -1,14 +1,23 @@
-"""How an agent of spec 004 is judged, requirement by requirement."""
+"""What is looked at in the answers of an agent of spec 004, requirement by requirement."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from retinue.conformance.answers import accepted, alike, each, each_object, shown, unmixed, values_in
+from retinue.conformance.answers import (
+    accepted,
+    alike,
+    each,
+    each_object,
+    each_object_asked,
+    garbled_values,
+    is_object,
+    there,
+    unmixed,
+)
+from retinue.conformance.members import is_words, object_at, object_in, quoted, shown
 from retinue.conformance.port import Check, Exchange
-from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects.moments import moment_ns
-from retinue.errors import ParseError
 
 __all__ = ["CHECKS"]
 
@@ -17,92 +26,67 @@ _YOURS: Final = frozenset({"invalid_input", "parse_error", "validation_error", "
 _MOMENTS: Final = ("timestamp", "created_at", "updated_at")
 
 
-def _any(exchanges: Mapping[str, Exchange]) -> Iterable[str]:
-    """Nothing: that there is an answer to each has been seen before a check is asked."""
-    del exchanges
-    return ()
-
-
-def _json(exchange: Exchange) -> Iterator[str]:
-    try:
-        value = json.loads(exchange.text or "")
-    except ParseError as error:
-        yield f"{error.message} {error.hint}"
-        return
-    if not isinstance(value, dict):
-        yield f"it is JSON, and no object: {shown(value)}"
-
-
 # The record.
 
 
-def _record(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _record(body: JsonObject) -> Iterator[str]:
     if not isinstance(body.get("id"), str):
-        yield f"`id` is {_said(body, 'id')}"
+        yield f"`id` is {quoted(body, 'id')}"
     if "state" not in _status(body):
-        yield f"`status` is {_said(body, 'status')}, and has no `state`"
+        yield f"`status` is {quoted(body, 'status')}, and has no `state`"
 
 
-def _state(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _state(body: JsonObject) -> Iterator[str]:
     if _status(body).get("state") not in _STATES:
-        yield f"`status.state` is {_said(_status(body), 'state')}"
+        yield f"`status.state` is {quoted(_status(body), 'state')}"
 
 
 def _id(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     asked = exchange.probe.task.id
     if body.get("id") != asked:
-        yield f"`id` is {_said(body, 'id')}, and {shown(asked)} was posted"
+        yield f"`id` is {quoted(body, 'id')}, and {shown(asked)} was posted"
 
 
-def _any_task(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _any_task(body: JsonObject) -> Iterator[str]:
     if _failed(body):
-        yield f"it failed: {shown(_status(body).get('message') or body.get('error'))}"
+        yield f"it failed: {_why(body)}"
 
 
-def _any_question(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _any_question(body: JsonObject) -> Iterator[str]:
     if "response_message" not in body and not _status(body).get("message"):
         yield "the record says nothing"
 
 
-def _response(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _response(body: JsonObject) -> Iterator[str]:
     if _status(body).get("state") == "completed" and not _parts(body) and not body.get("artifacts"):
         yield "it is completed, and there is no `response_message` with parts and no artifact"
 
 
-def _part_types(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _part_types(body: JsonObject) -> Iterator[str]:
     for at, part in enumerate(_parts(body)):
         place = f"`response_message.parts[{at}]`"
         kind = part.get("type") if isinstance(part, dict) else None
         if not isinstance(part, dict) or not isinstance(kind, str):
             yield f"{place} has no `type`: {shown(part)}"
         elif kind == "text" and not isinstance(part.get("text"), str):
-            yield f"{place}: `text` is {_said(part, 'text')}"
+            yield f"{place}: `text` is {quoted(part, 'text')}"
         elif kind == "data" and "data" not in part:
             yield f"{place}: `data` is missing"
 
 
-def _role(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _role(body: JsonObject) -> Iterator[str]:
     message = body.get("response_message")
     if isinstance(message, dict) and message.get("role") != "agent":
-        yield f"`response_message.role` is {_said(message, 'role')}"
+        yield f"`response_message.role` is {quoted(message, 'role')}"
 
 
-def _artifacts(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _artifacts(body: JsonObject) -> Iterator[str]:
     listed = body.get("artifacts", [])
     if not isinstance(listed, list) or not all(isinstance(artifact, dict) for artifact in listed):
         yield f"`artifacts` is {shown(listed)}"
 
 
-def _timestamps(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _timestamps(body: JsonObject) -> Iterator[str]:
     for holder in (body, _status(body)):
         for name in _MOMENTS:
             said = holder.get(name)
@@ -110,8 +94,7 @@ def _timestamps(body: JsonObject, exchange: Exchange) -> Iterator[str]:
                 yield f"`{name}` is {shown(said)}"
 
 
-def _no_nulls(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _no_nulls(body: JsonObject) -> Iterator[str]:
     for place, holder in (("", body), ("status.", _status(body))):
         yield from (f"`{place}{name}` is null" for name, value in holder.items() if value is None)
 
@@ -119,28 +102,24 @@ def _no_nulls(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 # Failures.
 
 
-def _refuses(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _refuses(body: JsonObject) -> Iterator[str]:
     if not _failed(body):
         yield f"it is no error: {shown(body)}"
 
 
-def _error_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_message(body: JsonObject) -> Iterator[str]:
     said = _error(body).get("message") or _status(body).get("message")
-    if not isinstance(said, str) or not said.strip():
+    if not is_words(said):
         yield f"its message is {shown(said)}"
 
 
-def _error_code(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_code(body: JsonObject) -> Iterator[str]:
     code = _error(body).get("code")
     if not isinstance(code, str | int) or code not in _YOURS:
         yield f"its code is {shown(code)}"
 
 
-def _error_hint(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_hint(body: JsonObject) -> Iterator[str]:
     error = _error(body)
     if not error.get("hint") and not error.get("suggestions"):
         yield "there is no hint and no suggestion"
@@ -149,67 +128,46 @@ def _error_hint(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 # Behaviour.
 
 
-def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    words = exchange.probe.task.target or ""
-    broken = {words.encode().decode("latin-1"), words.encode("ascii", "replace").decode()}
-    for place, _, value in values_in(body):
-        if isinstance(value, str) and ("\ufffd" in value or any(word in value for word in broken)):
-            yield f"`{place}` is {shown(value)}"
-
-
 def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
-    failed = {name: list(_look_failed(exchange)) for name, exchange in exchanges.items()}
-    if failed["unknown_parameter"] and not failed["valid"]:
-        yield f"unknown_parameter: {failed['unknown_parameter'][0]}"
-
-
-def _look_failed(exchange: Exchange) -> Iterator[str]:
-    try:
-        value = json.loads(exchange.text or "")
-    except ParseError as error:
-        yield error.message
-        return
-    if isinstance(value, dict) and _failed(value):
-        yield shown(_status(value).get("message") or value.get("error"))
+    bodies = {name: object_in(exchange.text or "") for name, exchange in exchanges.items()}
+    valid, odd = bodies["valid"], bodies["unknown_parameter"]
+    if valid is not None and not _failed(valid) and (odd is None or _failed(odd)):
+        yield f"unknown_parameter: {'there is no JSON object in it' if odd is None else _why(odd)}"
 
 
 # Words.
 
 
 def _status(body: JsonObject) -> JsonObject:
-    said = body.get("status")
-    return said if isinstance(said, dict) else {}
+    return object_at(body, "status")
 
 
 def _error(body: JsonObject) -> JsonObject:
     """The error of an error body, or of a record's metadata."""
-    metadata = body.get("metadata")
-    said = body.get("error", metadata.get("error") if isinstance(metadata, dict) else None)
-    return said if isinstance(said, dict) else {}
+    return object_at(body if "error" in body else object_at(body, "metadata"), "error")
 
 
 def _failed(body: JsonObject) -> bool:
     return "error" in body or _status(body).get("state") in {"failed", "canceled"}
 
 
+def _why(body: JsonObject) -> str:
+    return shown(_status(body).get("message") or body.get("error"))
+
+
 def _parts(body: JsonObject) -> list[JsonValue]:
-    message = body.get("response_message")
-    parts = message.get("parts") if isinstance(message, dict) else None
+    parts = object_at(body, "response_message").get("parts")
     return parts if isinstance(parts, list) else cast("list[JsonValue]", [])
-
-
-def _said(body: JsonObject, name: str) -> str:
-    return shown(body[name]) if name in body else "missing"
 
 
 CHECKS: Final[Mapping[str, Check]] = {
     f"agent_http/{name}": check
     for name, check in {
-        "answers": _any,
-        "json": each(_json),
+        "answers": there,
+        "json": each(is_object),
         "record": each_object(_record),
         "state": each_object(_state),
-        "id": each_object(_id),
+        "id": each_object_asked(_id),
         "any-task": each_object(_any_task),
         "any-question": each_object(_any_question),
         "response": each_object(_response),
@@ -222,7 +180,7 @@ CHECKS: Final[Mapping[str, Check]] = {
         "error-message": each_object(_error_message),
         "error-code": each_object(_error_code),
         "error-hint": each_object(_error_hint),
-        "not-ascii": each_object(_not_ascii),
+        "not-ascii": each_object_asked(garbled_values),
         "free-parameters": _free_parameters,
         "steady": alike("status/state"),
         "unmixed": unmixed,
@@ -230,3 +188,4 @@ CHECKS: Final[Mapping[str, Check]] = {
         "strict": accepted("agent_http"),
     }.items()
 }
+"""By the id of the requirement."""

@@ -1,7 +1,7 @@
 """What is looked at in the answers of an agent of spec 003, requirement by requirement."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from retinue.conformance.answers import (
@@ -10,10 +10,11 @@ from retinue.conformance.answers import (
     alike,
     each,
     each_object,
-    object_in,
-    shown,
+    each_object_asked,
+    garbled_values,
+    is_object,
+    there,
     unmixed,
-    values_in,
 )
 from retinue.conformance.markdown_json.content import (
     generic_message,
@@ -24,11 +25,12 @@ from retinue.conformance.markdown_json.content import (
     wrong_array,
     wrong_count,
 )
+from retinue.conformance.members import is_count, is_words, missing, object_at, object_in, quoted, shown, values_in
 from retinue.conformance.port import Check, Exchange
-from retinue.contract import json, spec_exact
-from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract import spec_exact
+from retinue.contract.json import JsonObject
 from retinue.contract.names import fold, to_kebab
-from retinue.errors import InvalidInput, ParseError
+from retinue.errors import InvalidInput
 
 __all__ = ["CHECKS"]
 
@@ -43,52 +45,33 @@ _OUTSIDE_TEXT: Final = "root:x:0:0"
 # Every answer.
 
 
-def _any(exchanges: Mapping[str, Exchange]) -> Iterable[str]:
-    """Nothing: that there is an answer to each has been seen before a check is asked."""
-    del exchanges
-    return ()
-
-
-def _json(exchange: Exchange) -> Iterator[str]:
-    try:
-        value = json.loads(exchange.text or "")
-    except ParseError as error:
-        yield f"{error.message} {error.hint}"
-        return
-    if not isinstance(value, dict):
-        yield f"it is JSON, and no object: {shown(value)}"
-
-
-def _status(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _status(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in _STATUSES:
-        yield f"`status` is {_said(body, 'status')}"
+        yield f"`status` is {quoted(body, 'status')}"
 
 
 def _agent(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     asked, said = exchange.probe.task.agent, body.get("agent")
     if not isinstance(said, str) or fold(said) != asked:
-        yield f"`agent` is {_said(body, 'agent')}, and `{to_kebab(asked)}` was asked"
+        yield f"`agent` is {quoted(body, 'agent')}, and `{to_kebab(asked)}` was asked"
 
 
-def _version(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _version(body: JsonObject) -> Iterator[str]:
     said = body.get("version")
     if not isinstance(said, str) or not _VERSION.fullmatch(said):
-        yield f"`version` is {_said(body, 'version')}"
+        yield f"`version` is {quoted(body, 'version')}"
 
 
-def _what(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _what(body: JsonObject) -> Iterator[str]:
     name = "error_type" if body.get("status") == "error" else "operation"
-    if not _is_words(body.get(name)):
-        yield f"`{name}` is {_said(body, name)}"
+    if not is_words(body.get(name)):
+        yield f"`{name}` is {quoted(body, name)}"
 
 
 def _operation(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     asked, said = exchange.probe.task.skill, body.get("operation")
     if body.get("status") != "error" and asked and (not isinstance(said, str) or fold(said) != asked):
-        yield f"`operation` is {_said(body, 'operation')}, and `{to_kebab(asked)}` was asked"
+        yield f"`operation` is {quoted(body, 'operation')}, and `{to_kebab(asked)}` was asked"
 
 
 def _validator(body: JsonObject, exchange: Exchange) -> Iterator[str]:
@@ -100,8 +83,7 @@ def _validator(body: JsonObject, exchange: Exchange) -> Iterator[str]:
         yield error.message
 
 
-def _required(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _required(body: JsonObject) -> Iterator[str]:
     status = body.get("status")
     owed = [
         "status",
@@ -113,49 +95,45 @@ def _required(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     yield from (f"`{name}` is null" for name in owed if name in body and body[name] is None)
 
 
-def _execution_time(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
-    if not _is_count(_metadata(body).get("execution_time_ms")):
-        yield f"`metadata.execution_time_ms` is {_said(_metadata(body), 'execution_time_ms')}"
+def _execution_time(body: JsonObject) -> Iterator[str]:
+    if not is_count(_metadata(body).get("execution_time_ms")):
+        yield f"`metadata.execution_time_ms` is {quoted(_metadata(body), 'execution_time_ms')}"
 
 
-def _file_counts(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _file_counts(body: JsonObject) -> Iterator[str]:
     metadata = _metadata(body)
     for name in ("files_read", "files_written"):
-        if name in metadata and not _is_count(metadata[name]):
-            yield f"`metadata.{name}` is {_said(metadata, name)}"
+        if name in metadata and not is_count(metadata[name]):
+            yield f"`metadata.{name}` is {quoted(metadata, name)}"
 
 
 # The spec's own tests, assertion by assertion.
 
 
 def _success_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    yield from _missing(body, "status", "agent", "version", "result", "metadata")
+    yield from missing(body, "status", "agent", "version", "result", "metadata")
     if body.get("status") != "success":
         told = body.get("message")
-        yield f"`status` is {_said(body, 'status')}" + (f": {shown(told)}" if told else "")
+        yield f"`status` is {quoted(body, 'status')}" + (f": {shown(told)}" if told else "")
     yield from _agent(body, exchange)
     taken = _metadata(body).get("execution_time_ms")
     if not isinstance(taken, int) or isinstance(taken, bool):  # C5: the spec's `isinstance` lets a boolean pass
         yield f"`metadata.execution_time_ms` is {shown(taken)}, and no integer"
 
 
-def _error_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_test(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
-        yield f"`status` is {_said(body, 'status')}"
-    yield from _missing(body, "error_type", "message", "recovery_suggestions")
+        yield f"`status` is {quoted(body, 'status')}"
+    yield from missing(body, "error_type", "message", "recovery_suggestions")
     suggestions = body.get("recovery_suggestions")
     if "recovery_suggestions" in body and not (isinstance(suggestions, list) and suggestions):
         yield f"`recovery_suggestions` is {shown(suggestions)}"
 
 
-def _partial_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _partial_test(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "partial":
         return
-    yield from _missing(body, "warnings", "result")
+    yield from missing(body, "warnings", "result")
     if "warnings" in body and not _warnings(body):
         yield f"`warnings` is {shown(body['warnings'])}"
     for at, warning in enumerate(_warnings(body)):
@@ -167,33 +145,29 @@ def _partial_test(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 # Partial envelopes.
 
 
-def _warning_types(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _warning_types(body: JsonObject) -> Iterator[str]:
     for at, warning in enumerate(_warnings(body)):
         if warning.get("type") not in _WARNING_TYPES:
-            yield f"`warnings[{at}].type` is {_said(warning, 'type')}"
+            yield f"`warnings[{at}].type` is {quoted(warning, 'type')}"
 
 
 def _warning_says(name: str) -> ObjectLook:
-    def look(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-        del exchange
+    def look(body: JsonObject) -> Iterator[str]:
         for at, warning in enumerate(_warnings(body)):
-            if not _is_words(warning.get(name)):
-                yield f"`warnings[{at}].{name}` is {_said(warning, name)}"
+            if not is_words(warning.get(name)):
+                yield f"`warnings[{at}].{name}` is {quoted(warning, name)}"
 
     return look
 
 
-def _completeness(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _completeness(body: JsonObject) -> Iterator[str]:
     said = _metadata(body).get("completeness")
     number = isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said <= 100
     if body.get("status") == "partial" and not number:
-        yield f"`metadata.completeness` is {_said(_metadata(body), 'completeness')}"
+        yield f"`metadata.completeness` is {quoted(_metadata(body), 'completeness')}"
 
 
-def _degrades(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _degrades(body: JsonObject) -> Iterator[str]:
     if body.get("status") == "error":
         yield f"`status` is `error`: {shown(body.get('message'))}"
 
@@ -201,16 +175,14 @@ def _degrades(body: JsonObject, exchange: Exchange) -> Iterator[str]:
 # Error envelopes.
 
 
-def _error_types(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_types(body: JsonObject) -> Iterator[str]:
     if body.get("status") == "error" and body.get("error_type") not in _ERROR_TYPES:
-        yield f"`error_type` is {_said(body, 'error_type')}"
+        yield f"`error_type` is {quoted(body, 'error_type')}"
 
 
-def _error_kind(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_kind(body: JsonObject) -> Iterator[str]:
     if body.get("error_type") != "invalid_input":
-        yield f"`error_type` is {_said(body, 'error_type')}"
+        yield f"`error_type` is {quoted(body, 'error_type')}"
 
 
 def _lists_operations(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
@@ -222,39 +194,35 @@ def _lists_operations(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
         yield f"unknown_skill: `{to_kebab(known)}`, which it does, is nowhere in the answer"
 
 
-def _error_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
-    if body.get("status") == "error" and not _is_words(body.get("message")):
-        yield f"`message` is {_said(body, 'message')}"
+def _error_message(body: JsonObject) -> Iterator[str]:
+    if body.get("status") == "error" and not is_words(body.get("message")):
+        yield f"`message` is {quoted(body, 'message')}"
 
 
-def _error_context(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_context(body: JsonObject) -> Iterator[str]:
     context = body.get("context")
     if not isinstance(context, dict):
-        yield f"`context` is {_said(body, 'context')}"
+        yield f"`context` is {quoted(body, 'context')}"
         return
     for name in ("operation", "target", "failed_at"):
         elsewhere = name == "operation" and isinstance(body.get("operation"), str)  # C4: either place will do
         if not isinstance(context.get(name), str) and not elsewhere:
-            yield f"`context.{name}` is {_said(context, name)}"
+            yield f"`context.{name}` is {quoted(context, name)}"
 
 
-def _error_timestamp(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _error_timestamp(body: JsonObject) -> Iterator[str]:
     said = _metadata(body).get("error_timestamp")
     if not isinstance(said, str) or not _TIMESTAMP.fullmatch(said):
-        yield f"`metadata.error_timestamp` is {_said(_metadata(body), 'error_timestamp')}"
+        yield f"`metadata.error_timestamp` is {quoted(_metadata(body), 'error_timestamp')}"
 
 
 # Requests that are no good, or odd.
 
 
-def _refused(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    del exchange
+def _refused(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
-        yield f"`status` is {_said(body, 'status')}"
-    yield from _missing(body, "error_type", "message", "recovery_suggestions")
+        yield f"`status` is {quoted(body, 'status')}"
+    yield from missing(body, "error_type", "message", "recovery_suggestions")
 
 
 def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
@@ -263,21 +231,12 @@ def _outside(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     target = exchange.probe.task.target
     used = [place for place, name, value in values_in(body.get("result")) if value == target and name != "target"]
     if body.get("status") != "error" and used:
-        yield f"`status` is {_said(body, 'status')}, and `/result{used[0]}` is the path"
+        yield f"`status` is {quoted(body, 'status')}, and `/result{used[0]}` is the path"
 
 
 def _not_ascii(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    target = exchange.probe.task.target or ""
-    broken = {
-        target.encode().decode("latin-1"),
-        target.encode().decode("cp1252", "replace"),
-        target.encode("ascii", "replace").decode(),
-    }
-    for place, _, value in values_in(body):
-        if isinstance(value, str) and ("\ufffd" in value or any(each in value for each in broken)):
-            yield f"`{place}` is {shown(value)}"
-    if body.get("status") not in _STATUSES:
-        yield f"`status` is {_said(body, 'status')}"
+    yield from garbled_values(body, exchange)
+    yield from _status(body)
 
 
 def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
@@ -287,17 +246,16 @@ def _free_parameters(exchanges: Mapping[str, Exchange]) -> Iterator[str]:
 
 
 def _corrected(body: JsonObject, exchange: Exchange) -> Iterator[str]:
-    yield from _status(body, exchange)
+    yield from _status(body)
     yield from _agent(body, exchange)
-    yield from _missing(body, "error_type" if body.get("status") == "error" else "result", "metadata")
+    yield from missing(body, "error_type" if body.get("status") == "error" else "result", "metadata")
 
 
 # Words.
 
 
 def _metadata(body: JsonObject) -> JsonObject:
-    said = body.get("metadata")
-    return said if isinstance(said, dict) else {}
+    return object_at(body, "metadata")
 
 
 def _warnings(body: JsonObject) -> list[JsonObject]:
@@ -307,37 +265,21 @@ def _warnings(body: JsonObject) -> list[JsonObject]:
     )
 
 
-def _missing(body: JsonObject, *names: str) -> Iterator[str]:
-    yield from (f"`{name}` is missing" for name in names if name not in body)
-
-
-def _said(body: JsonObject, name: str) -> str:
-    return shown(body[name]) if name in body else "missing"
-
-
-def _is_words(value: JsonValue) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 CHECKS: Final[Mapping[str, Check]] = {
     f"markdown_json/{name}": check
     for name, check in {
-        "answers": _any,
-        "json": each(_json),
+        "answers": there,
+        "json": each(is_object),
         "status": each_object(_status),
-        "agent": each_object(_agent),
+        "agent": each_object_asked(_agent),
         "version": each_object(_version),
         "what": each_object(_what),
-        "operation": each_object(_operation),
-        "validator": each_object(_validator),
+        "operation": each_object_asked(_operation),
+        "validator": each_object_asked(_validator),
         "required": each_object(_required),
         "execution-time": each_object(_execution_time),
         "file-counts": each_object(_file_counts),
-        "success-test": each_object(_success_test),
+        "success-test": each_object_asked(_success_test),
         "error-test": each_object(_error_test),
         "partial-test": each_object(_partial_test),
         "warning-types": each_object(_warning_types),
@@ -360,12 +302,13 @@ CHECKS: Final[Mapping[str, Check]] = {
         "impact": each_object(_warning_says("impact")),
         "invalid-input": each_object(_refused),
         "hostile-input": each_object(_refused),
-        "outside-path": each_object(_outside),
-        "not-ascii": each_object(_not_ascii),
+        "outside-path": each_object_asked(_outside),
+        "not-ascii": each_object_asked(_not_ascii),
         "free-parameters": _free_parameters,
         "steady": alike("status", "agent", "version", "operation"),
         "unmixed": unmixed,
-        "corrected": each_object(_corrected),
+        "corrected": each_object_asked(_corrected),
         "strict": accepted("markdown_json"),
     }.items()
 }
+"""By the id of the requirement."""

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retinue.conformance.answers import shown, values_in
-from retinue.conformance.port import Exchange
+from retinue.conformance.members import says_nothing, shown, values_in
 from retinue.contract.json import JsonObject, JsonValue
 
 __all__ = [
@@ -32,29 +31,18 @@ _NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*%?\s*")
 _PLURAL: Final = re.compile(r"(?:[a-z]s|_list|children)$")
 _NOT_PLURAL: Final = re.compile(r"(?:ss|us|is|as|^has|^does|^was)$")
 _PATH: Final = re.compile(r"(?:^|_)(?:path|paths|file|files|filename|directory|folder)$")
-_GENERIC: Final = frozenset(
-    {
-        "an error occurred", "an unexpected error occurred", "check logs", "check the log", "check the logs",
-        "contact support", "error", "error occurred", "failed", "failure", "fix it", "fix the error", "fix the issue",
-        "fix the problem", "internal error", "invalid", "invalid input", "please retry", "please try again",
-        "please try again later", "retry", "something failed", "something went wrong", "try again",
-        "try again later", "unexpected error", "unknown error", "warning",
-    }
-)  # fmt: skip
 
 
-def text_for_number(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def text_for_number(body: JsonObject) -> Iterator[str]:
     """Scores and percentages that are text, or something else than a number."""
-    del exchange
     for place, name, value in values_in(body):
         wrong = isinstance(value, bool) or (isinstance(value, str) and _NUMBER.fullmatch(value))
         if _SCORE.search(name) and wrong:
             yield f"`{place}` is {shown(value)}"
 
 
-def wrong_array(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def wrong_array(body: JsonObject) -> Iterator[str]:
     """Nulls where a name in the plural says that there is an array."""
-    del exchange
     for place, name, value in values_in(body):
         is_item = place.rpartition("/")[2].isdecimal()  # an empty cell of a row is no missing array
         plural = _PLURAL.search(name) and not _NOT_PLURAL.search(name) and not _COUNT.search(name)
@@ -62,17 +50,15 @@ def wrong_array(body: JsonObject, exchange: Exchange) -> Iterator[str]:
             yield f"`{place}` is null"
 
 
-def text_for_boolean(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def text_for_boolean(body: JsonObject) -> Iterator[str]:
     """Text that says true or false and nothing else."""
-    del exchange
     for place, _, value in values_in(body):
         if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
             yield f"`{place}` is {shown(value)}"
 
 
-def wrong_count(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def wrong_count(body: JsonObject) -> Iterator[str]:
     """Counts and totals that are negative, broken, boolean or text."""
-    del exchange
     for place, name, value in values_in(body):
         if _COUNT.search(name) and not _MEASURED.search(name) and _is_no_count(value):
             yield f"`{place}` is {shown(value)}"
@@ -86,9 +72,8 @@ def _is_no_count(value: JsonValue) -> bool:
     return isinstance(value, int | float) and (value < 0 or isinstance(value, float))
 
 
-def outside_path(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def outside_path(body: JsonObject) -> Iterator[str]:
     """Paths that are neither absolute nor relative to the root of a repository."""
-    del exchange
     for place, name, value in values_in(body.get("result")):
         if isinstance(value, str) and _PATH.search(name) and (why := _no_path(value)):
             yield f"`/result{place}` {why}: {shown(value)}"
@@ -106,34 +91,24 @@ def _no_path(path: str) -> str:
     return "is a URL" if re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE) else ""
 
 
-def generic_message(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def generic_message(body: JsonObject) -> Iterator[str]:
     """Messages of errors and warnings that say nothing."""
-    del exchange
-    if body.get("status") == "error" and _says_nothing(body.get("message"), words=2):
+    if body.get("status") == "error" and says_nothing(body.get("message"), words=2):
         yield f"`message` is {shown(body.get('message'))}"
     for at, warning in enumerate(_objects(body.get("warnings"))):
-        if _says_nothing(warning.get("message"), words=2):
+        if says_nothing(warning.get("message"), words=2):
             yield f"`warnings[{at}].message` is {shown(warning.get('message'))}"
 
 
-def generic_suggestion(body: JsonObject, exchange: Exchange) -> Iterator[str]:
+def generic_suggestion(body: JsonObject) -> Iterator[str]:
     """Ways out that are none."""
-    del exchange
     said = body.get("recovery_suggestions")
     for at, suggestion in enumerate(said if isinstance(said, list) else ()):
-        if _says_nothing(suggestion):
+        if says_nothing(suggestion):
             yield f"`recovery_suggestions[{at}]` is {shown(suggestion)}"
     for at, warning in enumerate(_objects(body.get("warnings"))):
-        if "recovery" in warning and _says_nothing(warning["recovery"]):
+        if "recovery" in warning and says_nothing(warning["recovery"]):
             yield f"`warnings[{at}].recovery` is {shown(warning['recovery'])}"
-
-
-def _says_nothing(value: JsonValue, *, words: int = 1) -> bool:
-    """Whether a text is too short, or what anybody says of anything. A single name is specific enough for a way out."""
-    if not isinstance(value, str):
-        return True
-    said = re.sub(r"[^\w\s]", " ", value.lower()).split()
-    return len(said) < words or " ".join(said) in _GENERIC
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:

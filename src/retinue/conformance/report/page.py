@@ -3,11 +3,12 @@
 Every foreign text passes `markup.text`; the page's policy forbids any load.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from retinue.conformance.port import Exchange, Report, Verdict
-from retinue.conformance.report.told import Told, counts, told
+from retinue.conformance.report.told import Told, counts, followers, told
 from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.numbers import duration
 
@@ -15,6 +16,7 @@ __all__ = ["as_html"]
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MOST: Final = 4_000
+_CODE: Final = re.compile(r"`([^`]+)`")
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2127; --soft: #5b6570; --faint: #dfe3e8; --paper: #ffffff; --tint: #f5f7f9;
   --good: #1a7f4b; --warn: #9a6100; --bad: #b3261e; }
@@ -112,21 +114,32 @@ def _broken(report: Report) -> Iterator[str]:
     broken = told(report)
     if broken:
         yield element("h2", "What is not kept")
+    following = followers(broken)
     for each in broken:
-        yield element("section", "".join(_one(each)), class_=f"broken {_LOOKS[each.verdict.outcome]}")
+        if each.verdict.requirement.id not in following:
+            yield element("section", "".join(_one(each)), class_=f"broken {_LOOKS[each.verdict.outcome]}")
+    if following:
+        names = (each.verdict.requirement.id.partition("/")[2] for each in broken)
+        same = (name for each, name in zip(broken, names, strict=True) if each.verdict.requirement.id in following)
+        yield element("p", f"{element('b', 'For the same reasons')}: {text(', '.join(same))}")
 
 
 def _one(broken: Told) -> Iterator[str]:
     required = broken.verdict.requirement
     outcome = broken.verdict.outcome
     yield element("h3", f"{element('b', outcome, class_=_LOOKS[outcome])} {text(required.id)}")
-    yield element("p", text(f"{required.force}: {required.text}"))
+    yield element("p", _prose(f"{required.force}: {required.text}"))
     yield element("p", text(f"{required.clause} ({', '.join(required.rows)})"), class_="clause")
-    yield element("ul", "".join(element("li", text(wrong)) for wrong in broken.wrong))
+    yield element("ul", "".join(element("li", _prose(wrong)) for wrong in broken.wrong))
     for exchange in broken.exchanges:
         yield _exchange(exchange)
     if required.fix:
-        yield element("p", f"{element('b', 'Fix')}: {text(required.fix)}")
+        yield element("p", f"{element('b', 'Fix')}: {_prose(required.fix)}")
+
+
+def _prose(sentence: str) -> str:
+    """A sentence with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", text(sentence))
 
 
 def _table(verdicts: Iterable[Verdict]) -> str:
@@ -136,7 +149,7 @@ def _table(verdicts: Iterable[Verdict]) -> str:
             element("td", verdict.outcome, class_=f"word {_LOOKS[verdict.outcome]}")
             + element("td", verdict.requirement.force, class_="word")
             + element("td", text(verdict.requirement.id.partition("/")[2]), class_="word")
-            + element("td", text(verdict.requirement.text)),
+            + element("td", _prose(verdict.requirement.text)),
         )
         for verdict in verdicts
     )

@@ -1,14 +1,14 @@
 """What there is to say of a requirement that is not kept: what is wrong, the requests it showed on, and the way out."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from retinue.conformance.port import Exchange, Report, Verdict
 from retinue.contract.sanitize import printable
 
-__all__ = ["Told", "counts", "excerpt", "told"]
+__all__ = ["Told", "counts", "excerpt", "followers", "told"]
 
 _EXCHANGES: Final = 2
 _NAMES: Final = 3
@@ -55,6 +55,21 @@ def told(report: Report) -> tuple[Told, ...]:
     return tuple(_told(verdict, report) for verdict in broken)
 
 
+def followers(broken: Iterable[Told]) -> frozenset[str]:
+    """The requirements that break on nothing but what broke one before them, by id.
+
+    An agent that answers nothing breaks them all: what is to be mended stands at the first.
+    """
+    before: set[str] = set()
+    following: set[str] = set()
+    for each in broken:
+        wrong = set(each.verdict.wrong)
+        if wrong and wrong <= before:
+            following.add(each.verdict.requirement.id)
+        before |= wrong
+    return frozenset(following)
+
+
 def counts(report: Report) -> dict[str, int]:
     """How many requirements passed, failed and warned."""
     counted = Counter(verdict.outcome for verdict in report.verdicts)
@@ -71,9 +86,17 @@ def excerpt(text: str, *, most: int = 300) -> str:
 def _told(verdict: Verdict, report: Report) -> Told:
     wrong = (f"{_MISTAKE}: {verdict.mistake}",) if verdict.mistake else verdict.wrong
     named = {each.partition(": ")[0] for each in wrong}
-    shown = [each for each in report.exchanges if each.probe.name in named]
+    shown = _unlike(each for each in report.exchanges if each.probe.name in named)
     probes = {exchange.probe.name for exchange in report.exchanges}
     return Told(verdict, tuple(_gathered(wrong, probes)), tuple(shown[:_EXCHANGES]))
+
+
+def _unlike(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """Those that show something the ones before do not."""
+    unlike: dict[tuple[str, str | None, str], Exchange] = {}
+    for each in exchanges:
+        unlike.setdefault((each.sent, each.text, each.error), each)
+    return list(unlike.values())
 
 
 def _gathered(wrong: tuple[str, ...], probes: Collection[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+from retinue.agents.wrapped.stragglers import end_marked, marked_environment, new_mark
 from retinue.conformance.port import Exchange, Probe
 from retinue.conformance.subjects.named import Named
 from retinue.contract.definition import Definition
@@ -141,9 +142,11 @@ class _Process:
         self._waiting: dict[int, Future[dict[str, Any]]] = {}
         self._count = 0
         self._lock = threading.Lock()
+        self._mark = new_mark()
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and no shell
             argv,
             cwd=cwd,
+            env=marked_environment(os.environ, self._mark),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -178,12 +181,13 @@ class _Process:
         return said
 
     def end(self) -> None:
-        """Kill it, and everything in its session."""
+        """Kill it, and everything it has started."""
         with suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
                 self._process.kill()
             else:
                 os.killpg(self._process.pid, signal.SIGKILL)
+        end_marked(self._mark)
         self._thread.join(timeout=_GRACE_S)
 
     def _hear(self) -> None:

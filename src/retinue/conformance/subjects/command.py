@@ -11,8 +11,9 @@ from typing import Final
 
 from retinue.agents.wrapped import split_command
 from retinue.agents.wrapped.process import Said, run_program
+from retinue.agents.wrapped.refusals import no_program
 from retinue.conformance.port import Exchange, Probe
-from retinue.errors import NotInstalled, RetinueError
+from retinue.errors import InvalidInput, RetinueError
 from retinue.tools.process import clean_environment, find_program
 
 __all__ = ["CommandSubject"]
@@ -74,7 +75,9 @@ def _program(name: str, cwd: str) -> str:
     """The program's path. A bare name is looked up where programs are, and never in the folder itself."""
     found = str(Path(cwd, Path(name).expanduser())) if "/" in name else find_program(name)
     if found is None or not Path(found).exists():
-        raise NotInstalled(f"There is no program {name[:200]!r}.", hint="Install it, or name its path.")
+        raise no_program(name if found is None else found, cwd)
+    if Path(found).is_dir():
+        raise InvalidInput(f"{found!r} is a folder.", hint="Name the program in it.")
     return found
 
 

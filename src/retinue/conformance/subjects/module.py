@@ -68,7 +68,7 @@ def find_module(words: str, *, cwd: Path | None = None) -> Found:
         return Found(words, "agent", value)
     if not callable(value):
         raise InvalidDefinition(
-            f"{words!r} is a `{type(value).__name__}` and cannot be asked.", hint="Name a function or an agent."
+            f"{words!r} is of type `{type(value).__name__}` and cannot be asked.", hint="Name a function or an agent."
         )
     return Found(words, "run_agent" if (name or ENTRY) == ENTRY else "function", value)
 

@@ -12,6 +12,7 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import CONTRACT_VERSION
+from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.names import fold
@@ -46,12 +47,14 @@ def spoken(agent: Agent, dialect: str, *, workspace: Workspace | None = None) ->
     async def answer(text: str) -> str:
         began_ns = time.perf_counter_ns()
         try:
-            task = _completed(definition, speaks.parse_task(text, known=known).value)
+            read = speaks.parse_task(text, known=known)
+            task = _completed(definition, read.value)
         except RetinueError as error:
             result = _refused(definition, error)
         else:
             async with LocalContext(workspace=workspace) as run:
-                result = await boundary.call_agent(agent, task, run)
+                result = await boundary.call_agent(agent, task, run, correction=read.correction)
+            result = _counted(result, read.correction)
         if result.duration_ns is None:  # of a refusal, which formats want to know all the same
             result = result.model_copy(update={"duration_ns": time.perf_counter_ns() - began_ns})
         return speaks.render_result(result).text
@@ -70,7 +73,9 @@ def _completed(definition: Definition, task: Task) -> Task:
         raise UnknownName(
             f"`{task.agent[:80]}` is somebody else.", hint=f"Ask for `{definition.name}` here.", suggestions=names
         )
-    name = task.skill or _meant(definition, task.instruction)
+    name = task.skill
+    if name is None or (name == definition.name and definition.skill(name) is None):
+        name = _meant(definition, task.instruction)
     skill = definition.skill(name)
     if skill is None:  # which the boundary says better
         return task
@@ -93,6 +98,15 @@ def _meant(definition: Definition, instruction: str) -> str:
             suggestions=skills,
         )
     return routing.candidates[0].skill
+
+
+def _counted(result: Result, correction: Correction | None) -> Result:
+    """The result with the retries of whoever asks; after the last of them a failure is final (A14)."""
+    if correction is None:
+        return result
+    last = correction.max_retries is not None and correction.retry_count >= correction.max_retries
+    outcome = "failed" if last and result.outcome == "error" else result.outcome
+    return result.model_copy(update={"outcome": outcome, "retries": result.retries + correction.retry_count})
 
 
 def _refused(definition: Definition, error: RetinueError) -> Result:

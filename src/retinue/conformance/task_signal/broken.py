@@ -5,16 +5,13 @@ speak.
 """
 
 import re
-import threading
-from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
+from retinue.conformance.breaking import Speaks, every_other, mixing
 from retinue.conformance.port import Asking
-from retinue.conformance.requests import marked
 
 __all__ = ["ASKING", "BROKEN", "GOOD"]
-
-_Speaks: TypeAlias = Callable[[str], str | None]
 
 ASKING: Final = Asking(
     agent="research_specialist", target="/project/src/auth", instruction="Find the patterns of authentication."
@@ -80,7 +77,7 @@ def GOOD(text: str) -> str:  # noqa: N802 - a constant of its kind, beside `BROK
 # The broken ones: the good one's answer, changed.
 
 
-def _replaced(old: str, new: str) -> _Speaks:
+def _replaced(old: str, new: str) -> Speaks:
     """The good agent, with some of its words replaced."""
 
     def speak(text: str) -> str:
@@ -89,7 +86,7 @@ def _replaced(old: str, new: str) -> _Speaks:
     return speak
 
 
-def _always(answer: str) -> _Speaks:
+def _always(answer: str) -> Speaks:
     """An agent that says the same, whatever is asked."""
     return lambda _: answer
 
@@ -125,41 +122,15 @@ def _uncorrectable(text: str) -> str:
     return "I did that already." if "**Correction**" in text else GOOD(text)
 
 
-class _Forgetful:
-    """Does a thing once."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def __call__(self, text: str) -> str:
-        if text in self._seen:
-            return _NO_GOAL
-        self._seen.add(text)
-        return GOOD(text)
-
-
-class _Mixing:
-    """Keeps the request it is at for all to see, so that requests at the same time mix."""
-
-    def __init__(self) -> None:
-        self._all_in = threading.Barrier(3)
-        self._at = ""
-
-    def __call__(self, text: str) -> str:
-        if marked("together_1")[:-1] not in text:
-            return GOOD(text)
-        self._at = text
-        try:
-            self._all_in.wait(timeout=2)
-        except threading.BrokenBarrierError:
-            return GOOD(text)
-        found = _INPUT.search(self._at)
-        return f"{GOOD(text)}\n\nThat was about {found[1] if found else ''}."
+def _telling(text: str) -> str:
+    """Ends with what it was asked."""
+    target = _INPUT.search(text[:_MOST])
+    return f"{GOOD(text)}\n\nThat was about {target[1] if target else 'nothing'}."
 
 
 _LONG: Final = "word " * 60
 
-BROKEN: Final[Mapping[str, _Speaks]] = {
+BROKEN: Final[Mapping[str, Speaks]] = {
     f"task_signal/{name}": speaks
     for name, speaks in {
         "answers": _silent,
@@ -194,9 +165,10 @@ BROKEN: Final[Mapping[str, _Speaks]] = {
         "free-parameters": _choosy,
         "progress": _replaced("PROGRESS: Research - Analyzed 12/30 files", "PROGRESS: Analyzed 12/30 files"),
         "checkpoint": _replaced("- Artifacts: 2\n", ""),
-        "steady": _Forgetful(),
-        "unmixed": _Mixing(),
+        "steady": every_other(GOOD, _always(_NO_GOAL)),
+        "unmixed": mixing(_telling),
         "corrected": _uncorrectable,
         "strict": _replaced("STATUS: complete", "STATUS: done"),
     }.items()
 }
+"""By the id of the requirement that each breaks."""

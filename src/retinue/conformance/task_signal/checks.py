@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
-from retinue.conformance.answers import Look, accepted, each, unmixed
+from retinue.conformance.answers import Look, accepted, each, garbled, there, unmixed
 from retinue.conformance.port import Check, Exchange
 from retinue.conformance.task_signal.probes import FORGED
 from retinue.contract.event import Checkpoint, Progress
@@ -25,12 +25,6 @@ _SHOWN: Final = 80
 
 
 # What the strict reader finds.
-
-
-def _any(exchanges: Mapping[str, Exchange]) -> Iterable[str]:
-    """Nothing: that there is an answer to each has been seen before a check is asked."""
-    del exchanges
-    return ()
 
 
 def _found(*rules: str, saying: str = "") -> Look:
@@ -162,13 +156,7 @@ def _not_done(result: Result, exchange: Exchange) -> Iterator[str]:
 
 
 def _not_ascii(exchange: Exchange) -> Iterator[str]:
-    text = exchange.text or ""
-    words = exchange.probe.task.target or ""
-    if (
-        "\ufffd" in text
-        or words.encode().decode("latin-1") in text
-        or words.encode("ascii", "replace").decode() in text
-    ):
+    if garbled(exchange.text or "", exchange.probe.task.target or ""):
         yield "letters came back broken"
 
 
@@ -226,7 +214,7 @@ def _told(result: Result | None) -> str:
 CHECKS: Final[Mapping[str, Check]] = {
     f"task_signal/{name}": check
     for name, check in {
-        "answers": _any,
+        "answers": there,
         "signals": each(_found("signals", "text", "repaired")),
         "layout": each(_found("layout")),
         "status": each(_found("status", saying="is no status")),
@@ -264,3 +252,4 @@ CHECKS: Final[Mapping[str, Check]] = {
         "strict": accepted("task_signal"),
     }.items()
 }
+"""By the id of the requirement."""

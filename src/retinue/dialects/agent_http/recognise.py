@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from retinue.contract import json
-from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.json import JsonObject
 from retinue.dialects.port import Sign
-from retinue.errors import ParseError
+from retinue.dialects.recognising import json_in
 
 from .wire import STATES
 
@@ -16,7 +15,7 @@ _RECORD: Final = ("id", "response_message", "artifacts", "request_message", "his
 
 def recognise(text: str) -> tuple[Sign, ...]:
     """Say as what `text` could be read; anything in JSON could be the input or the output of a skill."""
-    value = _value(text)
+    value = json_in(text)
     if not isinstance(value, dict):
         return ()
     certain = tuple(sign for sign in (_card(value), _record(value), _body(value), _error(value)) if sign is not None)
@@ -62,14 +61,3 @@ def _error(value: JsonObject) -> Sign | None:
     if value.keys() == {"error"} and isinstance(error, dict) and "message" in error:
         return Sign("agent_http", "result", "skill", "likely", 'it is an "error" and nothing else')
     return None
-
-
-def _value(text: str) -> JsonValue:
-    try:
-        return json.loads(text)
-    except ParseError:
-        pass
-    try:
-        return json.repair(text)[0]
-    except ParseError:
-        return None

@@ -8,10 +8,11 @@ word for.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import Field
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
+from retinue.dialects.shapes import PRESENT, Shape, Words
 
 __all__ = [
     "OUTCOMES",
@@ -58,33 +59,14 @@ OUTCOMES: Final[Mapping[Outcome, State]] = {
 """The state of each outcome; where it says less, `metadata.outcome` says it."""
 
 
-def _present(value: object) -> object:
-    if value is None:
-        message = "null is not allowed here: leave the key out"
-        raise ValueError(message)
-    return value
-
-
-_PRESENT: Final = BeforeValidator(_present)
-_Text: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
-
-
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
-
-    def to_json(self) -> JsonMapping:
-        """What was said, key by key; what was not said is absent."""
-        return self.model_dump(mode="json", exclude_unset=True)
-
-
-class TextPart(_Wire):
+class TextPart(Shape):
     """Text of a message."""
 
     type: Literal["text"]
     text: str
 
 
-class DataPart(_Wire):
+class DataPart(Shape):
     """Structured data of a message."""
 
     type: Literal["data"]
@@ -94,67 +76,67 @@ class DataPart(_Wire):
 Part: TypeAlias = Annotated[TextPart | DataPart, Field(discriminator="type")]
 
 
-class Message(_Wire):
+class Message(Shape):
     """What one side said."""
 
     role: Literal["user", "agent"]
     parts: list[Part]
 
 
-class TaskBody(_Wire):
+class TaskBody(Shape):
     """What is posted to `/tasks` (P1)."""
 
     message: Message
-    id: Annotated[str | None, _PRESENT] = None
-    session_id: Annotated[str | None, _PRESENT] = None
+    id: Annotated[str | None, PRESENT] = None
+    session_id: Annotated[str | None, PRESENT] = None
     metadata: JsonMapping = Field(default_factory=dict[str, Any])
 
 
-class TaskStatus(_Wire):
+class TaskStatus(Shape):
     """Where a task is."""
 
     state: State
-    timestamp: Annotated[str | None, _PRESENT] = None
-    message: Annotated[str | None, _PRESENT] = None
+    timestamp: Annotated[str | None, PRESENT] = None
+    message: Annotated[str | None, PRESENT] = None
 
 
-class TaskRecord(_Wire):
+class TaskRecord(Shape):
     """A task and what came of it (P17)."""
 
     id: str
     status: TaskStatus
-    request_message: Annotated[Message | None, _PRESENT] = None
-    response_message: Annotated[Message | None, _PRESENT] = None
-    history: Annotated[list[Any] | None, _PRESENT] = None
+    request_message: Annotated[Message | None, PRESENT] = None
+    response_message: Annotated[Message | None, PRESENT] = None
+    history: Annotated[list[Any] | None, PRESENT] = None
     artifacts: list[JsonMapping] = Field(default_factory=list[JsonMapping])
-    session_id: Annotated[str | None, _PRESENT] = None
+    session_id: Annotated[str | None, PRESENT] = None
     metadata: JsonMapping = Field(default_factory=dict[str, Any])
-    created_at: Annotated[str | None, _PRESENT] = None
-    updated_at: Annotated[str | None, _PRESENT] = None
+    created_at: Annotated[str | None, PRESENT] = None
+    updated_at: Annotated[str | None, PRESENT] = None
 
 
-class ErrorBody(_Wire):
+class ErrorBody(Shape):
     """What a skill's route answers instead of its output: a fault, with our own code."""
 
     error: JsonMapping
 
 
-class Capability(_Wire):
+class Capability(Shape):
     """One advertised skill (P5)."""
 
-    name: _Text
-    description: _Text
+    name: Words
+    description: Words
     endpoint: Annotated[str, StringConstraints(pattern=r"^(?:/|https?://)\S*$")]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-    input_schema: Annotated[JsonMapping | None, _PRESENT] = None
-    output_schema: Annotated[JsonMapping | None, _PRESENT] = None
+    input_schema: Annotated[JsonMapping | None, PRESENT] = None
+    output_schema: Annotated[JsonMapping | None, PRESENT] = None
 
 
-class Card(_Wire):
+class Card(Shape):
     """`.well-known/agent.json`: who the agent is, where it takes tasks, what it does (P2, P4)."""
 
-    name: _Text
+    name: Words
     description: str
-    version: Annotated[str | None, _PRESENT] = None
+    version: Annotated[str | None, PRESENT] = None
     endpoints: dict[str, str]
     capabilities: list[Capability]

@@ -47,6 +47,7 @@ def result_of(envelope: Envelope, known: Known, mended: Mended) -> Result:
             for each in envelope.warnings
         ),
         "completeness": metadata.completeness,
+        "artifacts": tuple(metadata.artifacts or ()),
     }
     if metadata.execution_time_ms is not None:
         fields["duration_ns"] = metadata.execution_time_ms * MILLISECOND

@@ -63,8 +63,10 @@ def _head(task: Task, unknown: list[str], losses: Losses) -> str:
     if major != task.major:
         losses.add("/major", "a version is at most nine digits behind the name")
     lines = [f"**{KEYS[0]}:** {agent}"]
-    if task.skill is not None:
-        lines.append(f"**{KEYS[1]}:** {to_wire(task.skill)}")
+    # Whoever reads strictly wants an operation (K9); the agent's own name is no other skill than the one it has.
+    lines.append(f"**{KEYS[1]}:** {to_wire(task.skill or task.agent)}")
+    if task.skill is None:
+        losses.add("/skill", "the format demands one, and has the agent's own name")
     if task.target is not None:
         lines.append(f"**{KEYS[2]}:** {line_text(task.target)}")
     context = context_text(task.context.what, task.context.why, task.context.constraints)

@@ -23,6 +23,7 @@ from .wire import (
     WarningEntry,
     code_of,
     envelope_for,
+    names_files,
 )
 from .words import NO_WARNING
 
@@ -105,6 +106,10 @@ def _metadata(value: JsonObject, notes: Notes, mended: Mended) -> None:
             metadata[name] = whole
     kept: JsonMapping = {}
     _set_aside(metadata, _METADATA, notes, kept, ("metadata",))
+    if "artifacts" in metadata and not names_files(metadata["artifacts"]):
+        path, fix = "/metadata/artifacts", "Write a list of objects, each with the `path` of a file."
+        notes.add("artifacts", "`artifacts` names no files; it was kept.", path=path, fix=fix)
+        kept["artifacts"] = metadata.pop("artifacts")
     if kept:
         mended.extras["metadata"] = kept
 

@@ -113,23 +113,22 @@ class _Request:
         try:
             task = Task(**fields)
         except ValidationError as error:
-            self._notes.findings += findings_of(error, rule=f"{_NAME}/shape")
+            self._notes.take(findings_of(error, rule=f"{_NAME}/shape"))
         if task is None or self._notes.wrong:
             refuse(self._notes, InvalidInput)
         return Parsed(task, form=form, findings=tuple(self._notes.findings), correction=correction)
 
     def _wrong(self, rule: str, message: str, *, line: int, fix: str, bears: Level | None = None) -> None:
         """Note something; `bears` is the strictest level at which it is only a warning, None that there is none."""
-        self._notes.findings.append(
-            Finding(
-                rule=f"{_NAME}/{rule}",
-                message=message,
-                severity="error" if bears is None else self._notes.severity(bears),
-                line=line,
-                column=1,
-                fix=fix,
-            )
+        finding = Finding(
+            rule=f"{_NAME}/{rule}",
+            message=message,
+            severity="error" if bears is None else self._notes.severity(bears),
+            line=line,
+            column=1,
+            fix=fix,
         )
+        self._notes.take((finding,))
 
     def _spelling(self, block: Block) -> None:
         """What is odd about the lines themselves."""
@@ -201,16 +200,9 @@ class _Request:
             kept["fields"] = fields
         if block.before:
             kept["before"] = block.before
-            line = 1
-            self._notes.findings.append(
-                Finding(
-                    rule=f"{_NAME}/prose",
-                    message=f"There are {len(block.before)} characters of prose before the block; they were kept.",
-                    severity="info",
-                    line=line,
-                    column=1,
-                )
-            )
+            what = f"There are {len(block.before)} characters of prose before the block; they were kept."
+            prose = Finding(rule=f"{_NAME}/prose", message=what, severity="info", line=1, column=1)
+            self._notes.take((prose,))
         return {_NAME: kept} if kept else {}
 
     def _correction(self, block: Block) -> Correction | None:

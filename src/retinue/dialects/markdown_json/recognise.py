@@ -3,10 +3,8 @@
 import re
 from typing import Final
 
-from retinue.contract import json
-from retinue.contract.json import JsonValue
 from retinue.dialects.port import Sign
-from retinue.errors import ParseError
+from retinue.dialects.recognising import json_in
 
 from .block import find_blocks
 
@@ -29,16 +27,12 @@ def _request(text: str) -> tuple[Sign, ...]:
     whole = blocks[0].get("Operation") is not None
     why = "it has the bold keys Agent and Operation" if whole else "it has the bold key Agent"
     form = "invocation" if blocks[0].after.startswith("Execute ") else "block"
-    kind = "correction" if blocks[0].correction else "task"
-    return (
-        (Sign("markdown_json", "task", form, "certain" if whole else "likely", why),)
-        if kind == "task"
-        else (Sign("markdown_json", "task", form, "certain" if whole else "likely", f"{why}, and a correction"),)
-    )
+    corrects = ", and a correction" if blocks[0].correction else ""
+    return (Sign("markdown_json", "task", form, "certain" if whole else "likely", why + corrects),)
 
 
 def _answer(text: str) -> tuple[Sign, ...]:
-    value = _object(text) if '"status"' in text else None
+    value = json_in(text) if '"status"' in text else None
     if not isinstance(value, dict) or value.get("status") not in ("success", "partial", "error"):
         return ()
     head = "agent" in value and "version" in value
@@ -53,14 +47,3 @@ def _answer(text: str) -> tuple[Sign, ...]:
         why = 'it has "status" and parts of the envelope'
         return (Sign("markdown_json", "result", "envelope", "likely", why),)
     return (Sign("markdown_json", "result", "envelope", "possible", 'it has "status"'),) if body else ()
-
-
-def _object(text: str) -> JsonValue:
-    try:
-        return json.loads(text)
-    except ParseError:
-        pass
-    try:
-        return json.repair(text)[0]
-    except ParseError:
-        return None

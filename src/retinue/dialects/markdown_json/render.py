@@ -1,5 +1,6 @@
 """From a `Result` to an envelope: all that the format demands is there, and no number that nobody measured."""
 
+import re
 from typing import Any, Final, cast
 
 from retinue.contract import json
@@ -13,14 +14,14 @@ from retinue.dialects.writing import Losses, form_of
 from retinue.errors import InvalidInput
 
 from .answer import MILLISECOND, questions_in
-from .wire import CONTRACT, ERROR_TYPES, FAULT_CODES, ErrorContext, Metadata, Status, WarningEntry, envelope_for
+from .wire import CONTRACT, ERROR_TYPES, FAULT_CODES, ErrorContext, Metadata, Status, WarningEntry, envelope_for, names_files
 from .words import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, canonical, to_wire
 
 __all__ = ["RESULT_FORMS", "render_result"]
 
 RESULT_FORMS: Final = ("envelope",)
 
-_UNSAID: Final = ("artifacts", "traces", "usage", "attempts", "confidence", "reasoning", "native")
+_UNSAID: Final = ("traces", "usage", "attempts", "confidence", "reasoning", "native")
 _NAME: Final = "markdown_json"
 _OWN: Final = f"/extras/{_NAME}"
 _DEMANDED: Final = "the format demands one"
@@ -70,7 +71,7 @@ def _status(result: Result) -> Status:
 
 
 def _head(result: Result, losses: Losses) -> JsonMapping:
-    agent = to_wire(result.agent) if result.agent.strip() else UNNAMED
+    agent = _agent(result)
     if canonical(agent) != result.agent:
         losses.add("/agent", "names have one spelling there")
     said, version = result.versions.contract, CONTRACT
@@ -79,6 +80,10 @@ def _head(result: Result, losses: Losses) -> JsonMapping:
     if version != said:
         losses.add("/versions/contract", _DEMANDED)
     return {"agent": agent, "version": version}
+
+
+def _agent(result: Result) -> str:
+    return to_wire(result.agent) if result.agent.strip() else UNNAMED
 
 
 def _spoken(version: str) -> bool:
@@ -118,6 +123,8 @@ def _metadata(result: Result, losses: Losses) -> JsonMapping:
         metadata["completeness"] = result.completeness
     if result.versions.agent is not None:
         metadata["agent_version"] = result.versions.agent
+    if result.artifacts:
+        metadata["artifacts"] = [each.to_json() for each in result.artifacts]
     return metadata
 
 
@@ -125,12 +132,11 @@ def _metadata(result: Result, losses: Losses) -> JsonMapping:
 
 
 def _answer(result: Result, status: Status, losses: Losses) -> JsonMapping:
-    answer: JsonMapping = {}
-    if result.skill is not None and result.skill.strip():
-        answer["operation"] = to_wire(result.skill)
-    said = answer.get("operation")
-    if (None if said is None else canonical(said)) != result.skill:
-        losses.add("/skill", "names have one spelling there")
+    skill = result.skill or ""
+    # K9 demands an operation. An agent that names none did what it is there for, which goes by its own name.
+    answer: JsonMapping = {"operation": to_wire(skill) if skill.strip() else _agent(result)}
+    if canonical(answer["operation"]) != result.skill:
+        losses.add("/skill", "names have one spelling there" if skill.strip() else _DEMANDED)
     warnings = _warned(result, status, losses)
     answer["result"] = _asking(result, losses) if result.lifecycle == "input_required" else _data(result, losses)
     if warnings:
@@ -163,6 +169,9 @@ def _warning(warned: Warned, path: str, losses: Losses) -> JsonMapping:
     entry: JsonMapping = {"type": warned.type}
     for name in ("message", "impact", "recovery"):
         entry[name] = _stated(getattr(warned, name), f"{path}/{name}", losses)
+    entry["recovery"] = _way_out(entry["recovery"])
+    if entry["recovery"] not in {warned.recovery, UNSTATED}:
+        losses.add(f"{path}/recovery", _SENTENCE)
     return {**entry, "synthetic": True} if warned.synthetic else entry
 
 
@@ -250,11 +259,22 @@ def _recovery(fault: Fault, losses: Losses) -> list[str]:
     """What to do next, the hint first; there is always something (K6)."""
     said = [each for each in (fault.hint, *fault.suggestions) if each.strip() and each != UNSTATED]
     said = said or [RECOVERIES[ERROR_TYPES[fault.code]]]
-    if said[0] != fault.hint:
-        losses.add("/fault/hint", "the first suggestion is the hint")
-    if tuple(said[1:]) != fault.suggestions:
-        losses.add("/fault/suggestions", "the first suggestion is the hint")
-    return said
+    told = [_way_out(each) for each in said]
+    if told[0] != fault.hint:
+        losses.add("/fault/hint", _FIRST if said[0] != fault.hint else _SENTENCE)
+    if tuple(told[1:]) != fault.suggestions:
+        losses.add("/fault/suggestions", _FIRST if tuple(said[1:]) != fault.suggestions else _SENTENCE)
+    return told
+
+
+_FIRST: Final = "the first suggestion is the hint"
+_SENTENCE: Final = "a name alone is no way out there, so a sentence has it"
+_BARE: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./:@-]*[A-Za-z0-9_/-])?")
+
+
+def _way_out(text: str) -> str:
+    """A sentence: what is the name of a thing, and nothing else, is what to use (K11)."""
+    return f"Use `{text}`." if _BARE.fullmatch(text) else text
 
 
 # What the format has no word for
@@ -298,7 +318,7 @@ def _put_back(said: object, envelope: JsonMapping, losses: Losses) -> frozenset[
 
 _WARNING: Final = frozenset(WarningEntry.model_fields)
 _INNER: Final = {
-    "metadata": frozenset(Metadata.model_fields) - {"files_read", "files_written"},
+    "metadata": frozenset(Metadata.model_fields) - {"files_read", "files_written", "artifacts"},
     "context": frozenset(field.alias or name for name, field in ErrorContext.model_fields.items()),
 }
 
@@ -306,7 +326,7 @@ _INNER: Final = {
 def _into(target: JsonMapping, value: object, known: frozenset[str], path: str, losses: Losses) -> bool:
     """Add what came along to one of the format's own objects; whether anything was added."""
     members = cast("JsonMapping", value) if isinstance(value, dict) else {}
-    fits = {name for name in members if name not in known and name not in target and _counts(name, members[name])}
+    fits = {name for name in members if name not in known and name not in target and _rides(name, members[name])}
     for name in members if fits else ():
         if name in fits:
             target[name] = members[name]
@@ -315,7 +335,10 @@ def _into(target: JsonMapping, value: object, known: frozenset[str], path: str, 
     return bool(fits)
 
 
-def _counts(name: str, value: object) -> bool:
+def _rides(name: str, value: object) -> bool:
+    """Whether something would be kept again where it stood: what has a meaning there would be read as that."""
+    if name == "artifacts":
+        return value is not None and not names_files(value)
     return name not in {"files_read", "files_written"} or (type(value) is int and value >= 0)
 
 

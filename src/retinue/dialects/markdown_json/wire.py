@@ -1,16 +1,18 @@
 """The three envelopes of spec 003 as exact shapes, and the tables of its words. No judgement beyond types.
 
-Of ours, all optional: `metadata.agent_version` (C35), `context.attempts`, `context.class` and `context.detail` (C2),
-`synthetic` on a warning that we wrote (C3), warnings on any envelope.
+Of ours, all optional: `metadata.agent_version` (C35), `metadata.artifacts` (the files that were made: the result is the
+agent's own, and its schema may be closed), `context.attempts`, `context.class` and `context.detail` (C2), `synthetic` on
+a warning that we wrote (C3), warnings on any envelope.
 """
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, ValidationError
 
 from retinue.contract.model import Completeness, Count, JsonMapping
-from retinue.contract.result import WarningType
+from retinue.contract.result import Artifact, WarningType
+from retinue.dialects.shapes import PRESENT, Shape, Words
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "WarningEntry",
     "code_of",
     "envelope_for",
+    "names_files",
 ]
 
 CONTRACT: Final = "1.0"
@@ -79,65 +82,46 @@ STATUSES: Final[Mapping[str, Status]] = {
 """Words of the other formats for the same thing; only `lenient` reads them (C1)."""
 
 
-def _not_null(value: object) -> object:
-    """Refuse null where a key may only be absent (K8, C16)."""
-    if value is None:
-        message = "null is not allowed here: leave the key out"
-        raise ValueError(message)
-    return value
-
-
-_PRESENT: Final = BeforeValidator(_not_null)
-_Text: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
-
-
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
-
-    def to_json(self) -> JsonMapping:
-        """What was said, key by key; what was not said is absent."""
-        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
-
-
-class WarningEntry(_Wire):
+class WarningEntry(Shape):
     """What makes an answer less than whole (K4, K5)."""
 
     type: WarningType
     message: str
     impact: str
     recovery: str
-    synthetic: Annotated[bool | None, _PRESENT] = None
+    synthetic: Annotated[bool | None, PRESENT] = None
 
 
-class Metadata(_Wire):
+class Metadata(Shape):
     """Measurements. Spec 003 shows a choice of them with each kind of answer; one that nobody made is absent."""
 
-    execution_time_ms: Annotated[Count | None, _PRESENT] = None
-    files_read: Annotated[Count | None, _PRESENT] = None
-    files_written: Annotated[Count | None, _PRESENT] = None
-    completeness: Annotated[Completeness | None, _PRESENT] = None
-    error_timestamp: Annotated[str | None, _PRESENT] = None
-    agent_version: Annotated[str | None, _PRESENT] = None
+    execution_time_ms: Annotated[Count | None, PRESENT] = None
+    files_read: Annotated[Count | None, PRESENT] = None
+    files_written: Annotated[Count | None, PRESENT] = None
+    completeness: Annotated[Completeness | None, PRESENT] = None
+    error_timestamp: Annotated[str | None, PRESENT] = None
+    agent_version: Annotated[str | None, PRESENT] = None
+    artifacts: Annotated[list[Artifact] | None, PRESENT] = None
 
 
-class ErrorContext(_Wire):
+class ErrorContext(Shape):
     """Where an operation failed (K6)."""
 
-    operation: Annotated[str | None, _PRESENT] = None
-    target: Annotated[str | None, _PRESENT] = None
-    failed_at: Annotated[str | None, _PRESENT] = None
-    attempts: Annotated[int | None, Field(ge=1), _PRESENT] = None
-    kind: Annotated[FaultCode | None, _PRESENT] = Field(default=None, alias="class")
-    detail: Annotated[JsonMapping | None, _PRESENT] = None
+    operation: Annotated[str | None, PRESENT] = None
+    target: Annotated[str | None, PRESENT] = None
+    failed_at: Annotated[str | None, PRESENT] = None
+    attempts: Annotated[int | None, Field(ge=1), PRESENT] = None
+    kind: Annotated[FaultCode | None, PRESENT] = Field(default=None, alias="class")
+    detail: Annotated[JsonMapping | None, PRESENT] = None
 
 
-class Envelope(_Wire):
+class Envelope(Shape):
     """What every answer has beside its status."""
 
-    agent: _Text
-    version: _Text
+    agent: Words
+    version: Words
     metadata: Metadata
-    operation: Annotated[_Text | None, _PRESENT] = None
+    operation: Annotated[Words | None, PRESENT] = None
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry])
 
 
@@ -153,14 +137,14 @@ class SuccessEnvelope(Envelope):
     """A whole answer (K3)."""
 
     status: Literal["success"]
-    result: Annotated[Any, _PRESENT]
+    result: Annotated[Any, PRESENT]
 
 
 class PartialEnvelope(Envelope):
     """An answer with something missing, and what that is (K4)."""
 
     status: Literal["partial"]
-    result: Annotated[Any, _PRESENT]
+    result: Annotated[Any, PRESENT]
     warnings: list[WarningEntry] = Field(default_factory=list[WarningEntry], min_length=1, validate_default=True)
 
 
@@ -171,7 +155,7 @@ class ErrorEnvelope(Envelope):
     error_type: ErrorType
     message: str
     context: ErrorContext = ErrorContext()
-    partial_results: Annotated[Any, _PRESENT] = None
+    partial_results: Annotated[Any, PRESENT] = None
     recovery_suggestions: list[str]
 
 
@@ -193,3 +177,12 @@ _CODES: Final[Mapping[str, FaultCode]] = {code: code for code in ERROR_TYPES}
 def code_of(word: object) -> FaultCode | None:
     """The fault that one of our own codes names; None for any other word."""
     return _CODES.get(word) if isinstance(word, str) else None
+
+
+def names_files(artifacts: object) -> bool:
+    """Whether something is a list of artifacts of ours."""
+    try:
+        Metadata.model_validate({"artifacts": artifacts})
+    except ValidationError:
+        return False
+    return True

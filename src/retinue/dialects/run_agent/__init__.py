@@ -6,8 +6,9 @@ r"""The `run_agent` dialect, spec 001: the arguments of a function, and what it 
      "traces": [{"tool": "CALENDAR_GET_TODAY", "args": {"date": "2025-09-10"}, "output": "[]", "duration_secs": 0.34}]}
 
 The answer is open at its top level and its trace items are closed (C7). What only our contract says goes beside the
-three required fields: `results` holds data, `warnings` make an answer partial, `error` makes it a failure, `attempts`
-one that was tried to the end, `questions` ask back; `outcome` says the word where these would be read otherwise.
+three required fields: `results` holds data, `artifacts` name files, `warnings` make an answer partial, `error` makes it
+a failure, `attempts` one that was tried to the end, `questions` ask back; `outcome` says the word where these would be
+read otherwise.
 
 The function itself is called by `agents.module`; `parse_value` and `render_arguments` are its door to here.
 """

@@ -124,6 +124,7 @@ def answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
         outcome=outcome,
         data=nouns.get(DATA),
         content=wire.content,
+        artifacts=nouns.get("artifacts", ()),
         warnings=nouns.get("warnings", ()),
         fault=nouns.get("error") or None,
         traces=traces,

@@ -1,9 +1,7 @@
 """As what of `run_agent` a text could be read."""
 
-from retinue.contract import json
-from retinue.contract.json import JsonValue
 from retinue.dialects.port import Sign
-from retinue.errors import ParseError
+from retinue.dialects.recognising import json_in, listed
 
 from .wire import AgentOutputMinimal, Arguments
 
@@ -12,7 +10,7 @@ __all__ = ["recognise"]
 
 def recognise(text: str) -> tuple[Sign, ...]:
     """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
-    value = _value(text)
+    value = json_in(text)
     if not isinstance(value, dict):
         return ()
     signs: list[Sign] = []
@@ -20,26 +18,10 @@ def recognise(text: str) -> tuple[Sign, ...]:
         other = [key for key in AgentOutputMinimal.model_fields if key in value and key != "content"]
         if other:
             certainty = "certain" if "response_time_secs" in other else "likely"
-            signs.append(Sign("run_agent", "result", "answer", certainty, _has(["content", *other])))
+            signs.append(Sign("run_agent", "result", "answer", certainty, f"it has {listed(['content', *other])}"))
     if isinstance(value.get("prompt"), str):
         other = [key for key in Arguments.model_fields if key in value and key != "prompt"]
         alone = not other and len(value) > 1
         certainty = "certain" if {"chat_history", "memory"} & set(other) else "possible" if alone else "likely"
-        signs.append(Sign("run_agent", "task", "arguments", certainty, _has(["prompt", *other])))
+        signs.append(Sign("run_agent", "task", "arguments", certainty, f"it has {listed(['prompt', *other])}"))
     return tuple(signs)
-
-
-def _value(text: str) -> JsonValue:
-    try:
-        return json.loads(text)
-    except ParseError:
-        pass
-    try:
-        return json.repair(text)[0]
-    except ParseError:
-        return None
-
-
-def _has(keys: list[str]) -> str:
-    named = [f'"{key}"' for key in keys]
-    return f"it has {' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))}"

@@ -1,5 +1,6 @@
 """From the contract to the arguments and the answer of `run_agent`."""
 
+from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from retinue.contract import json
@@ -27,6 +28,8 @@ _LONGEST_NS: Final = 10**20
 
 def render_task(task: Task, *, form: str | None = None) -> Rendered:
     """Write the arguments of a call. What the parameters say for one of the four comes before the task's own words.
+
+    A task without words is told by its skill, its target and its parameters, a line each.
 
     Raises:
         InvalidInput: There is no such form, or something in it is no JSON.
@@ -75,7 +78,26 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
 
 
 def _prompt(task: Task) -> str:
-    return _text(task, "prompt", task.instruction)
+    """What is asked. Where there are no words for it, the skill, its target and its parameters say it."""
+    said = _text(task, "prompt", task.instruction)
+    return said if said.strip() else "\n".join(_lines(task)) or said
+
+
+def _lines(task: Task) -> Iterator[str]:
+    context = task.context
+    facts = {"Skill": task.skill, "Target": task.target, "Context": context.what, "Why": context.why}
+    yield from (f"{label}: {_line(text)}" for label, text in facts.items() if text)
+    yield from (f"Constraint: {_line(each)}" for each in context.constraints)
+    parameters = {name: value for name, value in task.parameters.items() if name not in Arguments.model_fields}
+    if parameters:
+        yield "Parameters:"
+    yield from (f"- {_line(name)}: {_line(value)}" for name, value in parameters.items())
+
+
+def _line(value: object) -> str:
+    """`value` on one line: a text that is one as it stands, anything else as JSON."""
+    is_line = isinstance(value, str) and value.isprintable() and value == value.strip() != ""
+    return value if is_line else json.dumps(value)
 
 
 def _history(task: Task) -> str:
@@ -107,7 +129,8 @@ def _count_words(task: Task, losses: Losses) -> None:
     if task.agent != NOTHING.agent:
         losses.add("/agent", "the one who is called is not named")
     if _prompt(task) != task.instruction:
-        losses.add("/instruction", _PARAMETERS_SAY)
+        is_said = bool(_text(task, "prompt", task.instruction).strip())
+        losses.add("/instruction", _PARAMETERS_SAY if is_said else "there is none, so the rest of the task is the prompt")
     if read_history(_history(task)) != task.context.history:
         why = _PARAMETERS_SAY if "chat_history" in task.parameters else "a turn there begins with its role"
         losses.add("/context/history", why)
@@ -151,7 +174,7 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
         losses.add("/task_id")
     if result.agent != NOTHING.agent:
         losses.add("/agent")
-    losses.unsaid(result, "skill", "versions", "artifacts", "usage", "retries", "confidence", "completeness")
+    losses.unsaid(result, "skill", "versions", "usage", "retries", "confidence", "completeness")
     losses.unsaid(result, "files_read", "files_written", "native")
     losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")
     return Rendered(json.dumps({**answer, **riders}), named, tuple(losses.found))
@@ -210,6 +233,8 @@ def _beside(result: Result, losses: Losses) -> JsonMapping:
         beside["attempts"] = [_noun(attempt) for attempt in result.attempts]
     if result.questions:
         beside["questions"] = [_noun(question) for question in result.questions]
+    if result.artifacts:
+        beside["artifacts"] = [_noun(artifact) for artifact in result.artifacts]
     read = meant(beside.keys(), None)
     asks = read[0] == result.lifecycle == "input_required"
     if outcome is not None and not asks and read != (result.lifecycle, outcome):

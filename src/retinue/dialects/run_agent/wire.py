@@ -8,12 +8,11 @@ from collections.abc import Container
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic_core import PydanticCustomError
 
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Question
-from retinue.contract.result import Attempt, Lifecycle, Outcome, Warned
+from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warned
 
 __all__ = [
     "ANSWER_SCHEMA",
@@ -38,12 +37,7 @@ class ToolTraceMinimal(BaseModel):
     args: dict[str, Any] | None = None
     duration_secs: float | None = None
 
-    @field_validator("args", "duration_secs", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise PydanticCustomError("null", "Leave the key out instead of saying null")
-        return value
+    _present = field_validator("args", "duration_secs", mode="before")(not_null)
 
 
 class AgentOutputMinimal(BaseModel):
@@ -128,6 +122,7 @@ class Beside(BaseModel):
     error: Fault | None = None
     attempts: tuple[Attempt, ...] = ()
     questions: Annotated[tuple[Question, ...], Field(min_length=1)] = ()
+    artifacts: Annotated[tuple[Artifact, ...], Field(min_length=1)] = ()
     outcome: Outcome | None = None
 
 

@@ -115,10 +115,17 @@ def _block(result: Result, status: Status, losses: Losses, *, lines: bool) -> tu
 # Signals
 
 
+_UNTOLD: Final = Fault(code="internal_error", message="The agent failed and did not say why.")
+
+
 def _signals(result: Result, losses: Losses) -> str:
     losses.unsaid(result, "duration_ns")
     status = _status(result)
     said, fault = _block(result, status, losses, lines=True)
+    if status == "failed" and said is None:
+        losses.add("/fault", "a failed answer says why there")
+        said = said_of(_UNTOLD, Losses("task_signal"), lines=True)
+        fault = fault_of(said, Notes("task_signal", "lenient"))
     asks = result.lifecycle == "input_required"
     _see_outcome(result, None if asks else outcome_of(status, fault), losses)
     if not asks:

@@ -7,7 +7,7 @@ with the wire's own keys.
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
@@ -214,11 +214,7 @@ class Table:
 # JSON forms
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
-
-
-class ReportArtifact(_Wire):
+class ReportArtifact(Shape):
     """One file of the JSON form."""
 
     path: str
@@ -227,7 +223,7 @@ class ReportArtifact(_Wire):
     summary: str | None = None
 
 
-class Report(_Wire):
+class Report(Shape):
     """The JSON form (H14).
 
     Attributes:

@@ -8,9 +8,9 @@
     {"status": "success", "result": {"findings": [], "citations": []},
      "metadata": {"execution_time_ms": 1250, "tokens_used": 3200, "confidence": 0.95, "model_used": "claude-haiku-4-5"}}
 
-An envelope of a failure has the keys of the correction object beside the others: `error_type`, `message`,
-`correction_hint`, `retry_count`; its status is `failed` where no attempt is left (A14). An agent that must ask first
-answers `partial`, with its `questions` in the `result`.
+The files that were made are `artifacts` in the `metadata`. An envelope of a failure has the keys of the correction
+object beside the others: `error_type`, `message`, `correction_hint`, `retry_count`; its status is `failed` where no
+attempt is left (A14). An agent that must ask first answers `partial`, with its `questions` in the `result`.
 """
 
 from typing import Final

@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from pydantic import ValidationError
+
+from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.result import Artifact
 from retinue.dialects.reading import Notes
 from retinue.errors import FaultCode
 
@@ -66,6 +70,19 @@ class Mended:
             path = "/metadata/execution_time_ms"
             notes.add("milliseconds", f"{took} is no whole number.", path=path, fix="Round it.")
         self.rest.take(metadata, Metadata, notes, section="metadata")
+        if "artifacts" in metadata and not _are_ours(metadata["artifacts"]):
+            self.rest.kept.setdefault("metadata", {})["artifacts"] = metadata.pop("artifacts")
+            path, fix = "/metadata/artifacts", "Send a list of objects, each with the `path` of a file."
+            notes.add("artifacts", "`artifacts` are no files; they were kept.", path=path, fix=fix)
+
+
+def _are_ours(artifacts: JsonValue) -> bool:
+    try:
+        for each in artifacts if isinstance(artifacts, list) else [artifacts]:
+            Artifact.model_validate_json(json.dumps(each))
+    except ValidationError:
+        return False
+    return isinstance(artifacts, list)
 
 
 _STATUSES: Final[dict[str, Status]] = {

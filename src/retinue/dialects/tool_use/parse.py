@@ -167,7 +167,7 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
     """Read a return envelope (A11), that of a failure too. Its `reasoning_log` is for the journal only (C9).
 
     A partial answer whose `result` holds questions asks them. `tokens_used` does not say how many tokens went in and
-    how many came out; it is counted as tokens in.
+    how many came out.
 
     Raises:
         OutputInvalid: The text is no such envelope.
@@ -198,6 +198,7 @@ def _envelope(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
         lifecycle="input_required" if questions else "ended",
         outcome=None if questions else OUTCOMES[wire.status],
         data=data,
+        artifacts=tuple(measured.artifacts or ()),
         fault=_fault(wire, mended.finer),
         usage=_usage(measured),
         duration_ns=None if measured.execution_time_ms is None else measured.execution_time_ms * 1_000_000,
@@ -240,7 +241,7 @@ def _fault(wire: Envelope, finer: tuple[FaultCode, ...]) -> Fault | None:
 def _usage(measured: Metadata) -> Usage | None:
     if measured.tokens_used is None and measured.model_used is None:
         return None
-    return Usage(tokens_in=measured.tokens_used, model=measured.model_used)
+    return Usage(tokens_total=measured.tokens_used, model=measured.model_used)
 
 
 def answered(result: JsonValue, *, status: str) -> tuple[JsonValue, tuple[Question, ...]]:

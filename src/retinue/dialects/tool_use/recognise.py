@@ -1,26 +1,26 @@
 """As what of `tool_use` a text could be read."""
 
-from retinue.contract import json
-from retinue.contract.json import JsonObject, JsonValue
+from typing import Final
+
+from retinue.contract.json import JsonObject
 from retinue.dialects.port import Certainty, Kind, Sign
-from retinue.errors import ParseError
+from retinue.dialects.recognising import json_in, listed
 
 from .wire import ERROR_TYPES, OUTCOMES, Metadata
 
 __all__ = ["recognise"]
 
+_TOOL: Final = ("name", "description", "input_schema")
+
 
 def recognise(text: str) -> tuple[Sign, ...]:
     """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
-    value = _value(text)
+    value = json_in(text)
     if isinstance(value, list):
         tools = [item for item in value if isinstance(item, dict) and _is_tool(item)]
         whole = bool(tools) and len(tools) == len(value)
         return (_sign("definition", "tools", "certain", "each item has", *_TOOL),) if whole else ()
     return tuple(_signs(value)) if isinstance(value, dict) else ()
-
-
-_TOOL = ("name", "description", "input_schema")
 
 
 def _signs(value: JsonObject) -> list[Sign]:
@@ -62,18 +62,5 @@ def _is_tool(value: JsonObject) -> bool:
     return isinstance(value.get("name"), str) and isinstance(value.get("input_schema"), dict)
 
 
-def _value(text: str) -> JsonValue:
-    try:
-        return json.loads(text)
-    except ParseError:
-        pass
-    try:
-        return json.repair(text)[0]
-    except ParseError:
-        return None
-
-
 def _sign(kind: Kind, form: str, certainty: Certainty, how: str, *words: str) -> Sign:
-    named = [f'"{word}"' for word in words]
-    said = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-    return Sign("tool_use", kind, form, certainty, f"{how} {said}")
+    return Sign("tool_use", kind, form, certainty, f"{how} {listed(words)}")

@@ -227,21 +227,25 @@ def _structured(result: Result, status: Status) -> JsonValue:
 def _metadata(result: Result, losses: Losses) -> JsonMapping:
     """What was measured; what was not is left out."""
     usage = result.usage or Usage()
-    counts = [count for count in (usage.tokens_in, usage.tokens_out) if count is not None]
-    facts = {
+    facts: JsonMapping = {
         "execution_time_ms": None if result.duration_ns is None else (result.duration_ns + 500_000) // 1_000_000,
-        "tokens_used": sum(counts) if counts else None,
+        "tokens_used": usage.tokens,
         "confidence": result.confidence,
         "model_used": usage.model,
     }
     if result.usage is not None and facts["tokens_used"] is None and usage.model is None:
         losses.add("/usage")
     else:
-        if facts["tokens_used"] != usage.tokens_in:
-            losses.add("/usage/tokens_in", "tokens in and out are one sum there")
-        losses.unsaid(usage, "tokens_out", path="/usage", why="tokens in and out are one sum there")
+        if usage.tokens != usage.tokens_total:
+            losses.add("/usage/tokens_total", _SUM)
+        losses.unsaid(usage, "tokens_in", "tokens_out", path="/usage", why=_SUM)
         losses.unsaid(usage, "tokens_cached", "requests", "cost", "counter", path="/usage")
+    if result.artifacts:
+        facts["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
     return {key: value for key, value in facts.items() if value is not None}
+
+
+_SUM: Final = "tokens in and out are one sum there"
 
 
 def _error(fault: Fault, retries: int, losses: Losses) -> JsonMapping:
@@ -258,6 +262,6 @@ def _count_unsaid(result: Result, losses: Losses) -> None:
         losses.add("/task_id")
     if result.agent != NOTHING.agent:
         losses.add("/agent")
-    losses.unsaid(result, "skill", "versions", "artifacts", "warnings", "traces", "attempts", "completeness")
+    losses.unsaid(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
     losses.unsaid(result, "files_read", "files_written", "native")
     losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")

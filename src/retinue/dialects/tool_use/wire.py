@@ -5,10 +5,11 @@ Keys that the spec does not show are refused here. Below strict the reader takes
 
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from retinue.contract.result import Outcome
+from retinue.contract.result import Artifact, Outcome
+from retinue.dialects.shapes import Shape, not_null
 from retinue.errors import FaultCode
 
 __all__ = [
@@ -70,21 +71,16 @@ STYLES: Final = frozenset({"summary", "detailed_report", "bullet_points"})
 """The words of `output_format` (A5). Any other word in `required_output_format` names a transport format (C22)."""
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+class _Shape(Shape):
+    """A shape without any null."""
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise PydanticCustomError("null", "Leave the key out instead of saying null")
-        return value
+    _present = field_validator("*", mode="before")(not_null)
 
 
 _Natural = Annotated[int, Field(ge=0)]
 
 
-class CorrectionObject(_Wire):
+class CorrectionObject(_Shape):
     """Why something is asked for again (A12). `max_retries` is in the sample, and not in the list of requirements."""
 
     error_type: ErrorType
@@ -94,7 +90,7 @@ class CorrectionObject(_Wire):
     max_retries: _Natural | None = None
 
 
-class Payload(_Wire):
+class Payload(_Shape):
     """What is handed on (A7)."""
 
     task_id: str
@@ -104,7 +100,7 @@ class Payload(_Wire):
     required_output_format: str | None = None
 
 
-class HandOff(_Wire):
+class HandOff(_Shape):
     """One agent's request to another (A7). `correction` is there when it asks again."""
 
     source_agent: str | None = None
@@ -114,7 +110,7 @@ class HandOff(_Wire):
     correction: CorrectionObject | None = None
 
 
-class Call(_Wire):
+class Call(_Shape):
     """A tool-use call: as a model writes it, with `type` and `id`, or bare."""
 
     type: Literal["tool_use"] | None = None
@@ -124,13 +120,17 @@ class Call(_Wire):
     correction: CorrectionObject | None = None
 
 
-class Metadata(_Wire):
-    """What was measured (A11); what was not is left out."""
+class Metadata(_Shape):
+    """What was measured (A11); what was not is left out. Of ours: `artifacts`, the files that were made.
+
+    They stand here because the result is the agent's own, and its schema may be closed.
+    """
 
     execution_time_ms: _Natural | None = None
     tokens_used: _Natural | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     model_used: str | None = None
+    artifacts: list[Artifact] | None = None
 
 
 def _structured(value: object) -> object:
@@ -140,7 +140,7 @@ def _structured(value: object) -> object:
     return cast("object", value)
 
 
-class Envelope(_Wire):
+class Envelope(_Shape):
     """What every agent returns (A11), with the keys of the error object beside the others where it failed (A12).
 
     The spec shows the two apart. Put together this way, each key means what it means there.
@@ -157,7 +157,7 @@ class Envelope(_Wire):
     max_retries: _Natural | None = None
 
 
-class Tool(_Wire):
+class Tool(_Shape):
     """A definition: exactly three keys (A4)."""
 
     name: str

@@ -1,13 +1,15 @@
 """Numbers and times as people read them. What is measured elsewhere is only worded here, never rounded away in data."""
 
 import re
+from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from retinue.contract.result import Usage
     from retinue.contract.table import Column
 
-__all__ = ["beside", "drawable", "duration", "exact", "figure", "grouped", "head_of", "is_counted", "short"]
+__all__ = ["beside", "drawable", "duration", "exact", "figure", "grouped", "head_of", "is_counted", "short", "spent"]
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MOST: Final = 1e300
@@ -102,3 +104,15 @@ def duration(nanoseconds: int) -> str:
         return f"{minutes} min {rest:02} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min"
+
+
+def spent(usage: "Usage") -> Iterator[str]:
+    """What something cost: its tokens, in and out where both are known for all of it, and its money."""
+    counts = {"in": usage.tokens_in, "out": usage.tokens_out}
+    known = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
+    if usage.tokens_total is not None:
+        yield f"{usage.tokens_total:,} tokens"
+    elif known:
+        yield f"{', '.join(known)} tokens"
+    if usage.cost is not None:
+        yield f"${usage.cost.usd:.4f}"

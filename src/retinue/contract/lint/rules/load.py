@@ -17,6 +17,15 @@ LOAD: Final = (
         right='{"name": "weather"}',
     ),
     Rule(
+        "load/unquoted-colon",
+        "warning",
+        "A text that holds a colon and a space stands in quotes, or as a block after `|`.",
+        "It is no YAML. Here it is read as one text, as its author means it; programs that are strict refuse the file.",
+        ("H8",),
+        wrong="description: Looks up the weather. Examples: rain, snow.",
+        right="description: |\n  Looks up the weather. Examples: rain, snow.",
+    ),
+    Rule(
         "load/wrong-type",
         "error",
         "Each key holds the kind of value that it is for.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never, cast
 
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result, Usage
+from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
 from retinue.orchestration.present.ending import ending_of
@@ -18,7 +18,7 @@ from retinue.orchestration.present.html.markup import element, link, text
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.html.style import STYLE
 from retinue.orchestration.present.markdown import TITLES, unshown
-from retinue.orchestration.present.numbers import duration, exact, grouped, head_of, is_counted
+from retinue.orchestration.present.numbers import duration, exact, grouped, head_of, is_counted, spent
 from retinue.orchestration.present.tamed import as_sentences, tame
 
 __all__ = ["as_html"]
@@ -87,20 +87,11 @@ def _facts(result: Result, data: JsonMapping) -> Iterator[str]:
     if result.duration_ns is not None:
         yield duration(result.duration_ns)
     if result.usage is not None:
-        yield from _spent(result.usage)
+        yield from spent(result.usage)
     if result.completeness is not None and result.completeness < 100:
         yield f"{result.completeness} % of the requests answered"
     if result.warnings:
         yield _counted(len(result.warnings), "warning")
-
-
-def _spent(usage: Usage) -> Iterator[str]:
-    counts = {"in": usage.tokens_in, "out": usage.tokens_out}
-    known = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
-    if known:
-        yield f"{', '.join(known)} tokens"
-    if usage.cost is not None:
-        yield f"${usage.cost.usd:.4f}"
 
 
 # The answer.

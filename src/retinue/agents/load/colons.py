@@ -1,0 +1,75 @@
+"""Texts in front matter that hold a colon and a space and stand in no quotes, where they can mean one thing only.
+
+`description: Use it so: always` is no YAML, and yet common: programs that cut a line at its first colon take it, strict
+ones refuse the file. Nothing else is mended: not a text of several lines, not one that YAML could read otherwise.
+"""
+
+import json
+import re
+from typing import Final
+
+from retinue.contract.finding import Finding
+
+from .document import Place
+from .fields import snake
+
+__all__ = ["with_texts_quoted"]
+
+_TEXT: Final = re.compile(
+    r"(?P<head>(?P<key>description|argument-hint|when_to_use):[ \t]+)(?P<text>[^\s\-?:,\[\]{}#&*!|>'\"%@`].*)"
+)
+"""A key whose value is prose, and the prose as YAML's plain style lets it begin."""
+_ENDS_A_KEY: Final = re.compile(r":(?=[ \t]|\Z)")
+_COMMENT: Final = re.compile(r"[ \t]#")
+_KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?:[ \t]|\Z)")
+_KEYS: Final = frozenset({
+    "aliases", "allowed_tools", "argument_hint", "author", "background", "category", "color", "compatibility",
+    "composes", "deprecated", "description", "dialect", "disable_model_invocation", "disallowed_tools", "effort",
+    "examples", "hooks", "input_schema", "isolation", "license", "max_turns", "mcp_servers", "memory", "metadata",
+    "model", "name", "output_schema", "permission_mode", "runner", "skills", "tags", "tier", "tools",
+    "user_invocable", "version", "when_to_use",
+})  # fmt: skip
+"""What may follow such a text. Another word, `user:` perhaps, could be the text's own next line."""
+
+
+def with_texts_quoted(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Finding, ...]]:
+    """`text`, front matter that is no YAML, with quotes around each such text; and a warning for each.
+
+    Args:
+        text: The front matter without its fences.
+        file: What findings call the file.
+        first_line: The line of the file on which `text` begins.
+    """
+    lines = text.split("\n")
+    findings: dict[str, Finding] = {}
+    for at, line in enumerate(lines):
+        found = _TEXT.fullmatch(line.rstrip())
+        if found is None or found["key"] in findings:  # a key that stands twice is refused anyway
+            continue
+        colon = _ENDS_A_KEY.search(found["text"])
+        if colon is None or _COMMENT.search(found["text"]) or not _ends_there(lines, at):
+            continue
+        place = (first_line + at, len(found["head"]) + colon.start() + 1)
+        findings[found["key"]] = _finding(found["key"], place, file=file)
+        lines[at] = found["head"] + json.dumps(found["text"], ensure_ascii=False)
+    return "\n".join(lines), tuple(findings.values())
+
+
+def _ends_there(lines: list[str], at: int) -> bool:
+    """Whether the text on a line cannot go on below it: the front matter ends, or a key follows that we know."""
+    below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
+    key = None if below is None else _KEY.match(below)
+    return below is None or (key is not None and snake(key[1]) in _KEYS)
+
+
+def _finding(key: str, place: Place, *, file: str) -> Finding:
+    return Finding(
+        rule="load/unquoted-colon",
+        message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
+        severity="warning",
+        path=f"/{key}",
+        file=file,
+        line=place[0],
+        column=place[1],
+        fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
+    )

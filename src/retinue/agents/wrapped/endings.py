@@ -1,0 +1,69 @@
+"""What the end of a program says: its exit status or signal, its last words on stderr, its silence."""
+
+import signal
+from collections.abc import Mapping
+from typing import Final
+
+from retinue.contract.fault import Fault
+from retinue.contract.model import DialectName
+from retinue.errors import FaultCode, OutputInvalid
+
+__all__ = ["ended", "exit_fault", "silence"]
+
+_SHOWN: Final = 5
+_BY_HAND: Final = "Run the command by hand with the same input."
+
+_STATUSES: Final[Mapping[int, tuple[FaultCode, str]]] = {
+    75: ("unavailable", "It asks to be tried again later."),
+    126: ("access_denied", "Something it calls may not be run: check its permissions."),
+    127: ("missing_file", "Something it calls is not installed, or not where programs are looked for."),
+}
+"""Exit statuses that mean the same everywhere."""
+
+
+def ended(status: int) -> str:
+    """How it ended, as the end of a sentence. A negative status is a signal."""
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def exit_fault(status: int, name: str, stderr: str, *, unseen: tuple[str, ...]) -> Fault:
+    """Why there is no answer, by the way the program ended.
+
+    Args:
+        status: Its exit status; negative is the signal that ended it.
+        name: What it is called.
+        stderr: The end of what it said there.
+        unseen: Variables that it speaks of, that are set, and that it was not shown.
+    """
+    code, meant = _STATUSES.get(status, ("internal_error", ""))
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    said = f": {lines[-1][:300]}" if lines else " and gave no answer."
+    if status == -signal.SIGKILL:
+        meant = "The system ends programs like this when memory runs out."
+    elif unseen and not meant:
+        listed = ", ".join(f"`{each}`" for each in unseen[:_SHOWN])
+        meant = f"It sees few variables, and not {listed}: name it, as by `--env {unseen[0]}`."
+    hint = meant or ("See what else it said in `detail.stderr`." if len(lines) > 1 else _BY_HAND)
+    return Fault(
+        code=code,
+        message=f"`{name}` {ended(status)}{said}",
+        hint=hint,
+        suggestions=(_BY_HAND,),
+        retryable=code == "unavailable",
+        detail={"class": "exit", "status": status, **({"stderr": stderr} if stderr.strip() else {})},
+    )
+
+
+def silence(name: str, dialect: DialectName, stderr: str) -> OutputInvalid:
+    """What to say of a program that owes an answer in `dialect` and ended well without a word."""
+    aside = ", but on stderr, where no answer is looked for" if stderr.strip() else ""
+    return OutputInvalid(
+        f"`{name}` ended well and said nothing{aside}.",
+        hint=f"Print the answer on stdout, in `{dialect}`.",
+        detail={"class": "silence", **({"stderr": stderr} if aside else {})},
+    )

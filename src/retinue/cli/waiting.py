@@ -1,0 +1,40 @@
+"""A line on stderr while work takes its time and has nothing to show. Not the live view of a run: that is `screen`."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Generator
+from threading import Timer
+from typing import Final
+
+import click
+
+__all__ = ["waiting"]
+
+_AFTER_S: Final = 1.0
+_BEGINNING: Final = "\r\x1b[2K"
+"""Clears the line the cursor is on."""
+
+
+@contextlib.contextmanager
+def waiting(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
+    """Say at a terminal what is being done, once that has taken `after_s` seconds; the line goes when it is done."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    said: list[str] = []
+
+    def say() -> None:
+        said.append(what)
+        click.echo(f"{_BEGINNING}{what} …", nl=False, err=True)
+
+    timer = Timer(after_s, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if said:
+            click.echo(_BEGINNING, nl=False, err=True)

@@ -1,0 +1,119 @@
+"""How the good agents of the dialects are broken: a check is trusted once it has failed.
+
+The good ones, and what can go wrong in one dialect only, are in each dialect's `broken`.
+"""
+
+import json
+from collections.abc import Callable
+from itertools import count
+from threading import Barrier, BrokenBarrierError
+from typing import Any, Final, TypeAlias
+
+from retinue.conformance.requests import TOGETHER, marked
+
+__all__ = ["Body", "GoodAgent", "Speaks", "every_other", "mixing"]
+
+Speaks: TypeAlias = Callable[[str], str | None]
+"""An agent: from the text of a request to that of an answer."""
+Body: TypeAlias = dict[str, Any]
+"""The JSON object that an agent answers, before it is written."""
+
+_PATIENCE_S: Final = 5.0
+"""How long an agent that mixes requests waits until it has them all."""
+
+
+class GoodAgent:
+    """An agent with nothing wrong that answers JSON objects, and the agents that it becomes when it is broken.
+
+    Args:
+        answer: What it answers to the text of a request.
+        kind: Which kind of answer that is, as `when` names it.
+    """
+
+    def __init__(self, answer: Callable[[str], Body], *, kind: Callable[[Body], str] = lambda _: "") -> None:
+        self._answer = answer
+        self._kind = kind
+
+    def __call__(self, text: str) -> str:
+        """Answer."""
+        return _written(self._answer(text))
+
+    def changed(self, change: Callable[[Body], object], *, when: str = "") -> Speaks:
+        """It, with `change` made to every answer, or to those of one kind."""
+
+        def speak(text: str) -> str:
+            body = self._answer(text)
+            if when in {"", self._kind(body)}:
+                change(body)
+            return _written(body)
+
+        return speak
+
+    def saying(self, path: str, value: object, *, when: str = "") -> Speaks:
+        """It, with `value` at `path` (as `warnings/0/type`) of its answers."""
+
+        def change(body: Body) -> None:
+            place, name = _place(body, path)
+            place[name] = value
+
+        return self.changed(change, when=when)
+
+    def lacking(self, path: str, *, when: str = "") -> Speaks:
+        """It, with nothing at `path` of its answers."""
+
+        def change(body: Body) -> None:
+            place, name = _place(body, path)
+            del place[name]
+
+        return self.changed(change, when=when)
+
+    def fenced(self, text: str) -> str:
+        """Answer in a fence, with words before it."""
+        return f"Here is the analysis:\n```json\n{self(text)}\n```\n"
+
+    def garbled(self, text: str) -> str:
+        """Answer in UTF-8 that was read as Latin-1."""
+        return self(text).encode().decode("latin-1")
+
+
+def _place(body: Body, path: str) -> tuple[Any, str | int]:
+    """The object or list that holds what `path` names, and its key or index there."""
+    place: Any = body
+    *above, last = [int(name) if name.isdigit() else name for name in path.split("/")]
+    for name in above:
+        place = place[name]
+    return place, last
+
+
+def _written(body: Body) -> str:
+    return json.dumps(body, ensure_ascii=False)
+
+
+def every_other(one: Speaks, other: Speaks) -> Speaks:
+    """An agent that answers as `one` and as `other` in turn."""
+    asked = count()
+
+    def speak(text: str) -> str | None:
+        agent = other if next(asked) % 2 else one
+        return agent(text)
+
+    return speak
+
+
+def mixing(agent: Speaks) -> Speaks:
+    """`agent`, keeping what it was asked in one place for all requests: those of `TOGETHER` get the same answer."""
+    asked = ""
+    all_in = Barrier(len(TOGETHER))
+
+    def speak(text: str) -> str | None:
+        nonlocal asked
+        if not any(marked(name) in text for name in TOGETHER):
+            return agent(text)
+        asked = text
+        try:
+            all_in.wait(timeout=_PATIENCE_S)
+        except BrokenBarrierError:
+            return agent(text)
+        return agent(asked)
+
+    return speak

@@ -1,0 +1,27 @@
+"""What the dialects that speak JSON share in telling what a text could be. Which marks say so is each one's own."""
+
+from collections.abc import Iterable
+
+from retinue.contract import json
+from retinue.contract.json import JsonValue
+from retinue.errors import ParseError
+
+__all__ = ["json_in", "listed"]
+
+
+def json_in(text: str) -> JsonValue:
+    """What `text` is in JSON, or the one object that stands in it; None when there is neither."""
+    try:
+        return json.loads(text)
+    except ParseError:
+        pass
+    try:
+        return json.repair(text)[0]
+    except ParseError:
+        return None
+
+
+def listed(words: Iterable[str]) -> str:
+    """Keys as a sentence names them: `"a", "b" and "c"`."""
+    quoted = [f'"{word}"' for word in words]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))

@@ -1,0 +1,45 @@
+"""The page on the command line lists what the commands take: every verb, every option, nothing that is not there."""
+
+import importlib
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from retinue.cli.app import VERBS
+from tests.house.tree import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([a-zE-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def command_of(verb: str) -> click.Command:
+    return importlib.import_module(f"retinue.cli.{verb.replace('-', '_')}").command
+
+
+def options_of(command: click.Command) -> Iterator[str]:
+    """The long names of all options, those of commands inside of it too."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            yield from (name for name in parameter.opts if name.startswith("--"))
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from options_of(inner)
+
+
+def said(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def test_every_verb_stands_in_the_table_and_has_a_section() -> None:
+    assert [*re.findall(r"^\| \[`([a-z-]+)", PAGE, re.MULTILINE)] == [*VERBS]
+    assert [*SECTIONS] == ["Everywhere", *VERBS]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_section_lists_the_options_of_its_verb_and_no_others(verb: str) -> None:
+    there = {*options_of(command_of(verb))}
+    assert there - said(SECTIONS[verb]) - said(SECTIONS["Everywhere"]) == set()
+    of_another = r"`[a-z]+ --[a-z]+`"
+    assert said(re.sub(of_another, "", SECTIONS[verb])) - there == set()
