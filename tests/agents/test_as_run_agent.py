@@ -102,10 +102,10 @@ def test_config_beats_the_environment_for_that_call() -> None:
 
 @pytest.mark.row("B14", "C7")
 def test_unknown_settings_are_listed_and_reach_the_agent_and_wrong_ones_are_warnings() -> None:
-    config = {"only_domain": ["a"], "domain_timeout_secs": "soon", "broken": object()}
+    config = {"only_domain": ["a"], "domain_timeout_secs": "soon", "a/b": 2, "broken": object()}
     answer = answered(teller, "x", config=config, tool_root="t", odd=1)
-    assert answer["ignored"] == ["/odd", "/only_domain", "/broken"]
-    assert answer["results"]["config"] == {"odd": 1, "only_domain": ["a"], "tool_root": "t"}
+    assert answer["ignored"] == ["/odd", "/only_domain", "/a~1b", "/broken"]
+    assert answer["results"]["config"] == {"odd": 1, "only_domain": ["a"], "a/b": 2, "tool_root": "t"}
     assert [each["message"] for each in answer["warnings"]] == [
         "config/domain_timeout_secs: Input should be a valid number."
     ]
@@ -133,6 +133,12 @@ def test_a_failure_is_an_answer_with_an_error() -> None:
 )
 def test_wrong_arguments_are_an_answer_too(arguments: tuple[Any, ...], part: str) -> None:
     assert part in answered(counter, *arguments)["error"]["message"]
+
+
+def test_a_setting_that_no_json_can_name_is_listed_harmlessly() -> None:
+    answer = answered(teller, "x", config={"\ud800\x1b[2J": 1})
+    assert answer["ignored"] == [r"/\u{d800}\u{1b}[2J"]
+    assert answer["results"].get("config") is None
 
 
 def test_an_agent_without_a_definition_is_an_answer_too() -> None:

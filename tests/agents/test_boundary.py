@@ -196,6 +196,13 @@ def test_what_a_typed_caller_says_too_much_is_refused_by_a_closed_schema() -> No
     fault_of(called(Scripted(), task({"text": "a b", "Limits": 3})), "invalid_input")
 
 
+@pytest.mark.row("C7")
+def test_a_strict_boundary_refuses_text_that_a_closed_schema_does_not_know() -> None:
+    said = task({"text": "a b", "Limits": "3"}, untyped=True)
+    result = called(Scripted(), said, policy=Policy(level="strict"))
+    assert "Limits" in fault_of(result, "invalid_input").message
+
+
 def test_a_flood_of_unknown_text_is_one_warning() -> None:
     said = {"text": "a", **{f"key {number}": "x" for number in range(5_000)}}
     result = called(Scripted(), task(said, untyped=True))

@@ -63,6 +63,13 @@ def test_after_two_corrections_it_has_failed_and_everything_is_kept() -> None:
     assert bodies(run)[-2] == Decision("stop", "3 of 3 attempts are used up", {"code": "output_invalid", "attempts": 3})
 
 
+def test_a_sum_of_tokens_is_added_up_and_binds() -> None:
+    agent = Scripted(Reply(data={"words": "two"}, usage=Usage(tokens_total=30)))
+    result = asyncio.run(ask(agent, task({"text": "a"}, limits=Limits(tokens=50))))
+    assert agent.calls == 2
+    assert result.usage == Usage(tokens_total=60)
+
+
 def test_the_best_data_is_kept_not_the_last() -> None:
     whole = Reply(data={"words": 7}, fault=Fault(code="network_error", message="cut off"))
     result = asyncio.run(ask(Scripted(BAD, whole, BAD)))

@@ -80,6 +80,11 @@ def test_placeholders_prose_and_paths_call_nobody(text: str) -> None:
     assert said(text) == []
 
 
+def test_what_is_still_to_be_done_is_no_call() -> None:
+    text = "- [ ] `/review` comes later\n- [x] `/deploy` is there\n"
+    assert [call.agent for call in call_sites(text, file="ROADMAP.md")] == ["/deploy"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -81,6 +81,12 @@ def test_what_could_mean_something_else_is_refused(front: str) -> None:
     assert error.fix
 
 
+@pytest.mark.parametrize("line_break", ["\u2028", "\u2029", "\x85"])
+def test_a_line_break_that_only_yaml_knows_is_no_crash(line_break: str) -> None:
+    (error,) = load(f"name: judge\n{line_break * 5}note: a: b").errors
+    assert error.rule == "load/parse-error"
+
+
 def test_skills_and_commands_are_read_the_same_way() -> None:
     data = f"---\nname: judge\ndescription: Use it so: always\n---\n{BODY}".encode()
     only_warning(load_skill(data, file="skills/judge/SKILL.md"))

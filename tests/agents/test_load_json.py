@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import NEEDS_MODEL, Loaded, load_json
+from retinue.agents.load.json import read_json
 from retinue.contract import schema
 from retinue.contract.finding import Finding
 
@@ -291,10 +292,8 @@ def test_arbitrary_values_are_findings_never_an_exception(value: dict[str, objec
 
 @given(JSON)
 def test_every_part_of_a_document_has_the_place_where_it_stands(value: object) -> None:
-    from retinue.agents.load.json import _places  # pyright: ignore[reportPrivateUsage] - a law of its own
-
     text = json.dumps({"": [value]}, indent=1)
-    places = _places(text)
+    places = read_json(text.encode(), file="x.json").places
     assert places["/"] == (2, 2)
     assert places["//0"][0] == 3
     lines = text.split("\n")

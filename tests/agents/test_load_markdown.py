@@ -135,7 +135,8 @@ def test_the_file_name_is_a_name_of_the_agent_too() -> None:
         ("name: !!python/object/apply:os.system [ls]", 2, 7, "tag"),
         ("name: ! x", 2, 7, "tag"),
         ("%YAML 1.1", 2, 10, "breaks off"),
-        ("? [a]\n: 1", 2, 3, "key is no text"),
+        ("? [a]\n: 1", 2, 3, "where a key belongs"),
+        ("name: {{NAME}}", 2, 8, "where a key belongs"),
         ("1: x", 2, 1, "key is no text"),
         ("a: .nan", 2, 4, "no finite number"),
         ("a: 1e999", 2, 4, "too large"),
@@ -357,11 +358,25 @@ def test_numbered_lines_of_a_process_are_steps_and_a_role_may_have_a_heading() -
 
 
 @pytest.mark.row("H8")
+def test_a_line_with_a_colon_or_all_bold_heads_a_section() -> None:
+    text = "You are a reviewer.\n\nWhen invoked:\n1. Read.\n2. Judge.\n\n**Output**\nA list.\n\nReview checklist:\n- Kind.\n"
+    behaviour = read_behaviour(text)
+    assert behaviour.missing == ()
+    assert behaviour.steps == ("Read.", "Judge.")
+    assert (behaviour.output_format, behaviour.quality) == ("A list.", "- Kind.")
+
+
+def test_a_sentence_that_ends_with_a_colon_heads_nothing() -> None:
+    text = "You are a reviewer. Think of quality, always:\n- Kind.\n\n1. Alone."
+    assert read_behaviour(text).missing == ("steps", "output format", "quality")
+
+
+@pytest.mark.row("H8")
 def test_what_a_behaviour_leaves_out_is_told() -> None:
     loaded = load("name: x\ndescription: y", "Do it well.")
     (finding,) = loaded.findings
     assert (finding.rule, finding.severity) == ("load/thin-behaviour", "info")
-    assert "role, steps, output format, quality" in finding.message
+    assert "about role, steps, output format or quality" in finding.message
 
 
 @given(st.text(max_size=300))

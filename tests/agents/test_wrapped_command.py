@@ -95,6 +95,20 @@ def test_a_program_that_says_nothing_is_told_of() -> None:
     assert "said nothing" in result.warnings[0].message
 
 
+@pytest.mark.parametrize("dialect", ["markdown_json", "task_signal"])
+def test_silence_is_no_answer_in_a_dialect(dialect: Any) -> None:
+    result = asked(CommandAgent(python("pass"), name="counter", dialect=dialect))
+    assert result.fault is not None
+    assert (result.fault.code, result.fault.detail["reason"]) == ("output_invalid", "silence")
+    assert result.fault.message == f"`{Path(sys.executable).name}` ended well and said nothing."
+    assert f"`{dialect}`" in result.fault.hint
+    source = "import sys; print('{}', file=sys.stderr)"
+    result = asked(CommandAgent(python(source), name="counter", dialect=dialect))
+    assert result.fault is not None
+    assert "but on stderr, where no answer is looked for" in result.fault.message
+    assert result.fault.detail["stderr"] == "{}\n"
+
+
 def test_a_program_that_floods_is_refused_and_its_beginning_kept() -> None:
     agent = CommandAgent(python("while True: print('na', end='')"), name="counter", max_bytes=10_000)
     result = asked(agent)
@@ -160,7 +174,16 @@ def test_it_runs_where_it_is_told(tmp_path: Path) -> None:
 
 def test_what_is_no_text_in_its_answer_is_kept_visible() -> None:
     source = "import sys; sys.stdout.buffer.write(b'caf\\xe9')"
-    assert asked(CommandAgent(python(source), name="c")).content == "caf\\xe9"
+    result = asked(CommandAgent(python(source), name="c"))
+    assert result.content == "caf\\xe9"
+    assert "is no UTF-8 from byte 4 on" in result.warnings[0].message
+
+
+def test_what_is_no_text_in_json_is_kept_visible_too() -> None:
+    source = 'import sys; sys.stdout.buffer.write(b\'{"content": "caf\\xe9", "response_time_secs": 1, "traces": []}\')'
+    result = asked(CommandAgent(python(source), name="c", dialect="run_agent"))
+    assert (result.outcome, result.content) == ("success", "caf\\xe9")
+    assert any("is no UTF-8 from byte 17 on" in each.message for each in result.warnings)
 
 
 @pytest.mark.row("H18", "H19", "C42")

@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 
 from retinue.agents.wrapped.process import Said, run_program
+from retinue.agents.wrapped.stragglers import end_marked, marked_environment
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
-from tests.agents.programs import python, script, wait_until_gone
+from tests.agents.programs import alive, python, script, wait_until_gone
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 
@@ -111,6 +114,50 @@ def test_children_that_outlive_their_program_are_ended(tmp_path: Path) -> None:
     assert (said.status, said.stdout, said.outlived) == (0, b"answer\n", True)
 
     wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what a process was started with")
+PARTING = (
+    "import subprocess\nchild = subprocess.Popen(['sleep', '1000'], start_new_session=True{options})\n"
+    "open({pid!r}, 'w').write(str(child.pid))\nprint('answer', flush=True)\n{then}"
+)
+
+
+@LINUX
+def test_children_that_part_and_hold_its_output_are_ended_too(tmp_path: Path) -> None:
+    said = ran(python(PARTING.format(pid=str(tmp_path / "pid"), options="", then="")))
+    assert (said.stdout, said.outlived) == (b"answer\n", True)
+    wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+@LINUX
+def test_children_that_part_are_ended_when_the_program_says_too_much(tmp_path: Path) -> None:
+    quiet = ", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
+    flood = "while True: print('na' * 1000)"
+    assert ran(python(PARTING.format(pid=str(tmp_path / "pid"), options=quiet, then=flood))).flooded
+    wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+@LINUX
+def test_a_daemon_that_parts_well_from_a_program_that_ends_well_lives_on(tmp_path: Path) -> None:
+    quiet = ", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
+    said = ran(python(PARTING.format(pid=str(tmp_path / "pid"), options=quiet, then="")))
+    daemon = int((tmp_path / "pid").read_text())
+    assert alive(daemon)
+    os.kill(daemon, signal.SIGKILL)
+    assert not said.outlived
+
+
+@LINUX
+def test_a_program_run_by_a_program_is_found_by_both_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_RETINUE_CALL", "outer")
+    inner = marked_environment({"LC_ALL": "C"}, "inner")
+    assert inner == {"LC_ALL": "C", "_RETINUE_CALL": "outerinner"}
+    with subprocess.Popen(["sleep", "1000"], env={**ENVIRONMENT, **inner}) as process:
+        end_marked("some other mark")
+        assert process.poll() is None
+        end_marked("outer")
+        assert process.wait() == -signal.SIGKILL
 
 
 def test_quiet_children_do_not_hold_an_answer_up() -> None:

@@ -46,6 +46,20 @@ def run(
     )
 
 
+def start(home: Path, folder: Path, *words: str) -> subprocess.Popen[str]:
+    """One command with nobody at the terminal, while it runs."""
+    return subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
 class Terminal:
     """A command with a person at it: what is on both ends of a pseudo-terminal."""
 

@@ -136,6 +136,17 @@ def test_without_an_agent_the_module_is_asked(retinue: Give, module: Path) -> No
     assert retinue("ask", "-q", "-", stdin="piped").out == "heard piped\n"
 
 
+@pytest.mark.row("B16")
+def test_the_tools_it_used_are_named_once_in_order(retinue: Give, module: Path) -> None:
+    traces = [{"tool": tool, "output": ""} for tool in ("MAIL_SEND", "CALENDAR_GET", "MAIL_SEND", "\x1b[2JX")]
+    module.write_text(MODULE.replace('"traces": []', f'"traces": {traces!r}'))
+    assert "tools: MAIL_SEND, CALENDAR_GET, \\u{1b}[2JX\n" in retinue("ask", "hello").err
+    module.write_text(
+        MODULE.replace('"traces": []', f'"traces": {[{"tool": f"T{n}", "output": ""} for n in range(12)]!r}')
+    )
+    assert "T9 and 2 more\n" in retinue("ask", "hello").err
+
+
 def test_a_named_agent_wins_over_the_module(retinue: Give, module: Path) -> None:
     assert (
         retinue("ask", "git_state_analyzer", "is the work tree clean", "--json").data["agent"] == "git_state_analyzer"
@@ -188,3 +199,17 @@ def test_a_module_that_is_none_here_does_not_end_a_goal(
     assert said.code == 0
     assert "ACTIVE_AGENT_PATH gives no agent here" in said.err
     assert "gives no agent" not in retinue("plan", "is the work tree clean", "--json").err
+
+
+def test_an_agent_that_was_passed_over_is_told_of_with_the_reason(retinue: Give, folder: Path) -> None:
+    agents = folder / ".retinue" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "code-reviewer.json").write_text(
+        '{"name": "code_reviewer", "description": "Reviews a change. Use before a merge. Returns the issues.",'
+        ' "input_schema": {"type": "object", "properties": {}}, "command": ["true"]}'
+    )
+    said = retinue("ask", "code_reviewer", "Review the change")
+    assert said.code == 2
+    assert "`.retinue/agents/code-reviewer.json` was passed over. It names a program to run" in said.err
+    assert "retinue trust" in said.err
+    assert "was passed over" not in retinue("ask", "code_reviewers", "Review the change").err

@@ -87,9 +87,17 @@ def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: G
     assert (said.code, said.out) == (5, "")
     assert "error: The message is no `markdown_json` answer" in said.err
     assert "next: " in said.err
-    assert 'it said:\n  {"status": "done"' in said.err
+    assert 'It was asked 3 times, and told what was wrong.\nit said:\n  {"status": "done"' in said.err
     result = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json").data
     assert (result["outcome"], len(result["attempts"])) == ("failed", 3)
+
+
+@pytest.mark.row("H18")
+def test_what_was_told_on_the_way_is_no_part_of_what_it_said(retinue: Give, folder: Path) -> None:
+    script(folder, "print('PROGRESS: Reading - 1/2\\nCHECKPOINT: Read - done\\nCREATED: gone.md')\n")
+    said = retinue("ask", "--command", "./my-agent", "--dialect", "task_signal", "count")
+    assert said.code == 5
+    assert said.err.endswith("it said:\n  CREATED: gone.md\n")
 
 
 @pytest.mark.row("K26", "C25")
@@ -140,7 +148,57 @@ def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path
 def test_a_program_that_is_not_there_is_unreachable(retinue: Give, folder: Path) -> None:
     said = retinue("ask", "--command", "./gone", "look")
     assert (said.code, said.out) == (4, "")
-    assert "next: Install it, or name it by its path." in said.err
+    assert "next: Install it, or mend the path." in said.err
+
+
+def test_a_program_that_is_nearly_meant_is_named(retinue: Give, agent: Path, folder: Path) -> None:
+    said = retinue("ask", "--command", "./my-agnet", "look")
+    assert said.code == 4
+    assert f"next: Did you mean '{agent}'?" in said.err
+    script(folder, "", name="reviewer.py")
+    assert f"next: Did you mean '{folder / 'reviewer.py'}'?" in retinue("ask", "--command", "./reviewer", "look").err
+    assert "Did you mean" not in retinue("ask", "--command", "./gone.py", "look").err
+    said = retinue("ask", "--command", "my-agent", "look")
+    assert "next: It is in the folder, where programs are not looked for. Say `./my-agent`." in said.err
+    said = retinue("ask", "--command", "KEY=1 ./my-agent", "look")
+    assert "No shell reads the command." in said.err
+    said = retinue("ask", "--command", "./", "look")
+    assert "is a folder." in said.err
+
+
+def test_a_path_with_spaces_wants_quotes(retinue: Give, folder: Path) -> None:
+    script(folder, "print('here')", name="my own agent")
+    said = retinue("ask", "--command", "./my own agent --json", "look")
+    assert (said.code, said.out) == (2, "")
+    assert "next: Quote it: './my own agent'" in said.err
+    assert retinue("ask", "--command", "'./my own agent' --json", "look", "-q").out == "here\n"
+
+
+def test_a_variable_that_is_set_and_not_shown_is_named(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_REVIEW", "secret")
+    script(folder, "import os\nprint(len(os.environ['KEY_OF_REVIEW']))")
+    said = retinue("ask", "--command", "./my-agent", "look")
+    assert said.code == 5
+    assert "`my-agent` ended with status 1: KeyError: 'KEY_OF_REVIEW'" in said.err
+    assert "next: It sees few variables, and not `KEY_OF_REVIEW`: name it, as by `--env KEY_OF_REVIEW`." in said.err
+    assert "secret" not in said.err
+    assert retinue("ask", "--command", "./my-agent", "look", "--env", "KEY_OF_REVIEW", "-q").out == "6\n"
+
+
+def test_a_program_that_does_its_work_without_a_word_leaves_stdout_empty(retinue: Give, folder: Path) -> None:
+    said = retinue("ask", "--command", "true", "look")
+    assert (said.code, said.out) == (0, "")
+    assert "`true` ended well and said nothing." in said.err
+
+
+@pytest.mark.parametrize("joined", ["|", "&&", ";", "> out.txt", "2>&1"])
+def test_what_only_a_shell_can_do_is_refused(retinue: Give, agent: Path, joined: str) -> None:
+    said = retinue("ask", "--command", f"./my-agent {joined} cat", "look")
+    assert (said.code, said.out) == (2, "")
+    assert "and no shell reads it." in said.err
+    assert retinue("ask", "--command", f"./my-agent '{joined}' cat", "look", "-q").code == 0
 
 
 @pytest.mark.row("C44")

@@ -1,12 +1,16 @@
 """`retinue check`: who is judged, how the report comes, and what the exit code says."""
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.agents.programs import script, wait_until_gone
+from tests.cli import shell
 from tests.cli.conftest import Give
 
 AGENT = """
@@ -89,6 +93,36 @@ def test_one_that_never_answers_fails_everything(retinue: Give, agent: Path) -> 
     assert said.code == 8
     assert said.data["counts"]["passed"] == 0
     assert {each["error"] for each in said.data["exchanges"]} == {"It returned `None`, and no answer."}
+
+
+def test_one_reason_is_told_once(retinue: Give, agent: Path) -> None:
+    said = retinue("check", "my_agent.py:silent", *SPEAKS)
+    assert said.code == 8
+    assert (
+        said.out.count("It returned `None`, and no answer.") == 3
+    )  # what is wrong, and what came back to two requests
+    assert "\nfailed for the same reasons: json, status, agent, " in said.out
+    assert "\nwarned for the same reasons: " in said.out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("subject", [("--command", "./my-agent"), ("hanging.py:answer",)])
+def test_whoever_ends_it_ends_what_it_judges(home: Path, folder: Path, how: str, subject: tuple[str, ...]) -> None:
+    hangs = "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    wait = "open(f'pids/{os.getpid()}', 'w').close()\ntime.sleep(1000)\n"
+    (folder / "pids").mkdir()
+    script(folder, hangs + wait)
+    (folder / "hanging.py").write_text(f"import os, time\ndef answer(text):\n    {wait.replace(chr(10), '; ')}\n")
+    with shell.start(home, folder, "check", *subject, *SPEAKS) as process:
+        while not (started := [int(each.name) for each in (folder / "pids").iterdir()]):
+            assert process.poll() is None
+            os.sched_yield()
+        process.send_signal(getattr(signal, how))
+        process.communicate()
+    assert process.returncode == 130
+    wait_until_gone(*started)
 
 
 def test_the_dialect_is_found_out_by_asking(retinue: Give, agent: Path) -> None:

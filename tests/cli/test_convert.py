@@ -36,6 +36,16 @@ def test_every_message_goes_into_every_dialect(retinue: Give, folder: Path, targ
     assert again.data["from"]["form"] == said.data["to"]["form"]
 
 
+def test_fields_that_are_lost_for_one_reason_stand_on_one_line(retinue: Give, folder: Path) -> None:
+    (folder / "answer.json").write_text(ANSWER)
+    said = retinue("convert", "answer.json", "--to", "task_signal")
+    reasons = [line.partition(" (")[2] for line in said.err.splitlines() if line.startswith("lost: ")]
+    assert reasons
+    assert len(set(reasons)) == len(reasons)
+    machine = retinue("convert", "answer.json", "--to", "task_signal", "--json").data
+    assert all(loss["field"] in said.err for loss in machine["losses"])
+
+
 def test_back_in_the_same_dialect_nothing_is_lost(retinue: Give, folder: Path) -> None:
     said = retinue("convert", "--to", "markdown_json", stdin=ANSWER)
     assert json.loads(said.out) == ENVELOPE

@@ -177,11 +177,11 @@ def test_a_file_without_a_definition_is_said_to_have_none(retinue: Give, folder:
 def test_a_folder_without_a_definition_is_said_to_have_none(retinue: Give, folder: Path) -> None:
     said = retinue("convert-definition", ".", "--to", "json")
     assert (said.code, said.out) == (6, "")
-    assert ".: error convert/none No definition was found here." in said.err
+    assert ".: error load/none No definition was found here." in said.err
     assert "fix: Definitions end with .json or .md" in said.err
     machine = retinue("convert-definition", ".", "--to", "json", "--json")
     assert (machine.code, machine.err) == (6, "")
-    assert [each["rule"] for each in machine.data["findings"]] == ["convert/none"]
+    assert [each["rule"] for each in machine.data["findings"]] == ["load/none"]
 
 
 def test_of_many_definitions_the_losses_are_told_together(retinue: Give, folder: Path) -> None:
@@ -264,3 +264,12 @@ def test_hostile_text_moves_no_cursor(retinue: Give, folder: Path) -> None:
     said = retinue("convert-definition", name, "--to", "skill")
     assert "\x1b" not in said.err
     assert "\u202e" not in said.err
+
+
+def test_a_readme_beside_agents_is_none_of_them(retinue: Give, folder: Path) -> None:
+    put(folder, ".claude/agents/README.md", "# Our agents\n")
+    put(folder, ".claude/agents/a.md", AGENT.format(name="a"))
+    put(folder, ".claude/agents/NOTES.md", AGENT.format(name="notes"))
+    said = retinue("convert-definition", ".claude/agents", "--to", "json", "--json")
+    assert said.code == 0
+    assert {each["name"] for each in said.data["definitions"]} == {"a", "notes"}

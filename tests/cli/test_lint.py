@@ -40,7 +40,19 @@ def test_a_sound_definition_is_clean(retinue: Give, folder: Path) -> None:
     put(folder / "good.json", GOOD)
     said = retinue("lint", "good.json")
     assert said.code == 0
-    assert said.err == "clean: 1 file, 0 errors, 0 warnings\n"
+    assert said.out == ""
+    assert said.err == "clean: 1 file, 0 errors, 0 warnings, 1 note (--notes lists them)\n"
+
+
+def test_notes_are_listed_when_asked_for(retinue: Give, folder: Path) -> None:
+    put(folder / "good.json", GOOD)
+    for words in (("--notes",), ("--select", "skill/output")):
+        said = retinue("lint", "good.json", *words)
+        assert "info skill/output" in said.out
+        assert said.err == "clean: 1 file, 0 errors, 0 warnings, 1 note\n"
+    retinue("lint", "good.json", "--output", "report.txt")
+    assert "info skill/output" in (folder / "report.txt").read_text()
+    assert [each["severity"] for each in retinue("lint", "good.json", "--json").data["findings"]] == ["info"]
 
 
 def test_every_finding_says_place_rule_and_what_to_do(retinue: Give, folder: Path) -> None:
@@ -114,7 +126,10 @@ def test_what_cannot_be_linted_is_said(retinue: Give, folder: Path, path: str, m
 def test_nothing_to_lint_is_said(retinue: Give, folder: Path) -> None:
     said = retinue("lint", ".")
     assert said.code == 0
-    assert "No definition was found" in said.err
+    assert said.err.splitlines() == [
+        "No definition was found; they end with .json, .md or .py.",
+        "nothing checked: 0 files, 0 errors, 0 warnings",
+    ]
 
 
 def test_too_many_files_are_refused(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,3 +254,11 @@ def test_an_earlier_folder_can_be_named(retinue: Give, folder: Path) -> None:
     assert said.code == 6
     assert "new/agents/w.json:1:1: error compatibility/agent-removed" in said.out
     assert "name one PATH that is a folder" in retinue("lint", "new", "old", "--against", "old").err
+
+
+def test_against_a_revision_of_no_repository_is_said(retinue: Give, tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere" / "agents" / "good.json", GOOD)
+    said = retinue("lint", str(tmp_path / "elsewhere"), "--against", "HEAD")
+    assert (said.code, said.out) == (2, "")
+    assert "There is no folder 'HEAD', and no git repository" in said.err
+    assert "next: Name the folder" in said.err

@@ -27,6 +27,7 @@ from retinue.contract.event import (
     UsageNoted,
 )
 from retinue.contract.fault import Fault
+from retinue.contract.finding import Finding
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Cost, Result, Usage, Warned
 from retinue.contract.sanitize import printable
@@ -43,6 +44,29 @@ def test_json_says_the_same_with_nothing_hidden(value: Any) -> None:
     assert json.loads(line) == value
     assert printable(line) == line
     line.encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("agents/a b.md", "agents/a b.md"),
+        ("größe.md", "größe.md"),
+        ("a\nb.md", "a\\nb.md"),
+        ("a  b.md", "a  b.md"),
+        ("\x1b[31mred.md", "\\x1b[31mred.md"),
+        ("a\u202egnp.md", "a\\u202egnp.md"),
+        ("\udcff.md", "\\udcff.md"),
+    ],
+)
+def test_a_path_stays_one_that_can_be_found(path: str, text: str) -> None:
+    assert output.path_text(path) == text
+
+
+def test_a_pointer_that_nobody_can_read_is_cut() -> None:
+    finding = Finding(rule="x/y", message="Too deep.", path="/result" + "/0" * 200, file="a.json", line=1, column=9)
+    (line,) = output.findings_text([finding]).splitlines()
+    assert len(line) < 200
+    assert "/0/…0/" in line
 
 
 def test_safe_text_is_one_line() -> None:
@@ -160,6 +184,12 @@ def _words(line: str) -> list[str]:
     import click
 
     return [part for part in click.unstyle(line).replace(" - ", " · ").split(" · ") if part]
+
+
+def test_what_is_missing_and_what_that_means_are_two_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    bare = Warned(type="missing_data", message="tests/ is empty", impact="Coverage was not judged", recovery="Add one")
+    tell_warnings(Result(task_id="t", agent="o", warnings=(bare,)))
+    assert capsys.readouterr().err == "warning: tests/ is empty. Coverage was not judged\n   next: Add one\n"
 
 
 def test_warnings_are_said_once_and_not_without_end(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,7 @@ def test_a_message_is_recognised_read_and_shown(retinue: Give, folder: Path) -> 
     assert said.err.startswith("markdown_json: an answer in the form `envelope`; certain: ")
     assert "agent: ticket_analyzer\n" in said.out
     assert "outcome: success\n" in said.out
+    assert "task_id" not in said.out
     assert (
         "data:\n  score: 85\n  ready: true\n  issues: []\n  note: |\n    All there.\n    Nothing is missing.\n"
         in said.out

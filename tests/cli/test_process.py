@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import COMMAND, children_of, environment, run
+from tests.cli.shell import COMMAND, children_of, environment, run, start
 from tests.house.tree import child_environment
 
 pytestmark = pytest.mark.slow
@@ -67,19 +67,6 @@ def test_closed_streams_are_no_error(team: Path, home: Path) -> None:
     assert done.returncode == 0
 
 
-def start(home: Path, folder: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, *words],
-        cwd=folder,
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
 def test_words_arrive_as_they_were_typed_where_the_locale_knows_no_accents(team: Path, home: Path) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = run(home, team, "ask", "singer", "--params", '{"task": "naïve"}', "--json", **plain)
@@ -95,7 +82,7 @@ def test_an_error_that_cannot_be_told_still_has_its_exit_code(team: Path, home: 
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_was_finished_and_leaves_nothing_behind(
     team: Path, home: Path, how: signal.Signals
 ) -> None:

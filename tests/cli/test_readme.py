@@ -36,7 +36,8 @@ def test_a_claim_of_work_that_was_not_done_is_refused_as_it_is_shown(retinue: Gi
 
 
 def test_what_a_conversion_loses_is_what_is_shown(retinue: Give, folder: Path) -> None:
-    said = retinue("convert", "--to", "markdown_json", stdin=ANSWER)
+    prompt = re.findall(r"^\$ echo '(.*)' \| retinue convert", SECTION, re.MULTILINE)[0]
+    said = retinue("convert", "--to", "tool_use", "--agent", "researcher", stdin=prompt)
     assert (said.code, said.out) == (0, SHOWN[1])
     assert said.err.partition("\n")[2] == SHOWN[2]
 

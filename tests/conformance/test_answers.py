@@ -205,18 +205,22 @@ def test_what_says_nothing_is_told() -> None:
     error: Any = {
         "status": "error",
         "message": "Something went wrong!",
-        "recovery_suggestions": ["Try again.", 3, "story-deep"],
+        "recovery_suggestions": ["Try again.", 3, "story-deep", "Use `story-deep`.", "再試行してください。"],
     }
     assert list(content.generic_message(error)) == ['`message` is `"Something went wrong!"`']
     assert list(content.generic_suggestion(error)) == [
         '`recovery_suggestions[0]` is `"Try again."`',
         "`recovery_suggestions[1]` is `3`",
+        '`recovery_suggestions[2]` is `"story-deep"`',
     ]
     warned: Any = {
         "status": "partial",
         "warnings": [{"message": "Failed", "recovery": "retry"}, "x", {"message": None}],
     }
-    assert len(list(content.generic_message(warned))) == 2
+    assert list(content.generic_message(warned)) == [
+        '`warnings[0].message` is `"Failed"`',
+        "`warnings[2].message` is `null`",
+    ]
     assert list(content.generic_suggestion(warned)) == ['`warnings[0].recovery` is `"retry"`']
 
 

@@ -126,6 +126,14 @@ def test_names_that_are_none_are_said(folder: Path, agent: str, operation: str |
         prepared(Order(words="agent.py:answer", dialect="markdown_json", agent=agent, operation=operation))
 
 
+def test_a_variable_that_is_not_set_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SET_IN_TEST", "x")
+    order = Order(words="cat", is_command=True, dialect="run_agent", environment=("SET_IN_TEST", "UNSET_IN_TEST"))
+    ready = asyncio.run(prepare(order))
+    ready.close()
+    assert ready.facts["not set here"] == "UNSET_IN_TEST"
+
+
 def test_variables_are_for_commands(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="for commands"):
         prepared(Order(words="agent.py:answer", environment=("KEY",)))

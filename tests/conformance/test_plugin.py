@@ -83,7 +83,7 @@ def test_a_broken_should_warns(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:unmeasured", *SPEAKS)
     assert done.returncode == 0
     assert "42 passed, 1 warning" in done.stdout
-    assert "NotKept: markdown_json/completeness" in done.stdout
+    assert "<agent.py:unmeasured>:1: NotKept: markdown_json/completeness" in done.stdout
 
 
 @pytest.mark.slow
@@ -103,11 +103,30 @@ def test_a_command_is_judged_too(project: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_command_sees_the_variables_that_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY_OF_TEST", "k")
+    (project / "needy.py").write_text(
+        "import os\nos.environ['KEY_OF_TEST']\nimport agent, sys\nprint(agent.GOOD(sys.stdin.read()))"
+    )
+    words = (f"--retinue-subject={sys.executable} needy.py", "--retinue-command", *SPEAKS, "-k", "markdown_json/status")
+    assert "1 failed" in run(project, *words).stdout
+    assert "1 passed" in run(project, *words, "--retinue-env=KEY_OF_TEST").stdout
+
+
+@pytest.mark.slow
 def test_a_subject_that_is_not_there_is_a_mistake_of_use(project: Path) -> None:
     done = run(project, "--retinue-subject=gone.py", *SPEAKS)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: --retinue-subject:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_dialect_that_is_none_is_a_mistake_of_use(project: Path) -> None:
+    done = run(project, "--retinue-subject=agent.py:answer", "--retinue-dialect=yaml")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "No dialect is called 'yaml'." in done.stderr
+    assert "INTERNALERROR" not in done.stdout + done.stderr
 
 
 @pytest.mark.slow

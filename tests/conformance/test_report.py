@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.conformance.port import Asking, Exchange, Force, Probe, Report, Requirement, Verdict
-from retinue.conformance.report import as_html, as_json, as_junit, counts, told
+from retinue.conformance.report import as_html, as_json, as_junit, counts, followers, told
 from retinue.contract import json as strict_json
 from tests.orchestration.present.pages import read
 from tests.orchestration.present.test_html import HOSTILE
 
 TEXTS = st.sampled_from(HOSTILE) | st.text(max_size=60) | st.text("<>&\"'\0\x1b\u202e\ud800 ab:\n", max_size=60)
 TAGS = {
-    "b", "body", "dd", "details", "div", "dl", "dt", "footer", "h1", "h2", "h3", "head", "header", "html", "i", "li",
+    "b", "body", "code", "dd", "details", "div", "dl", "dt", "footer", "h1", "h2", "h3", "head", "header", "html", "i", "li",
     "main", "meta", "p", "pre", "section", "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
 }  # fmt: skip
 
@@ -85,11 +85,40 @@ def test_what_is_told_begins_with_the_worst() -> None:
 
 
 def test_what_is_wrong_everywhere_is_said_once() -> None:
-    exchanges = tuple(exchange(name) for name in ("a", "b", "c", "d", "e"))
+    exchanges = tuple(exchange(name, name) for name in ("a", "b", "c", "d", "e"))
     wrong = (*(f"{name}: it is no JSON" for name in "abcde"), "a: and `x: y`", "and 3 more of the kind")
     found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
     assert found[0].wrong == ("a, b, c and 2 more: it is no JSON", "a: and `x: y`", "and 3 more of the kind")
     assert [each.probe.name for each in found[0].exchanges] == ["a", "b"]
+
+
+def test_what_shows_nothing_new_is_not_shown_again() -> None:
+    exchanges = (exchange("valid"), exchange("again"), exchange("odd", "asked oddly"))
+    wrong = tuple(f"{each.probe.name}: it is no JSON" for each in exchanges)
+    found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
+    assert [each.probe.name for each in found[0].exchanges] == ["valid", "odd"]
+
+
+def test_what_breaks_only_with_another_follows_it() -> None:
+    silent = ("valid: nothing came", "odd: nothing came")
+    verdicts = (
+        Verdict(requirement("answers"), silent),
+        Verdict(requirement("json"), silent[:1]),
+        Verdict(requirement("status"), (*silent, "odd: `status` is missing")),
+        Verdict(requirement("odd"), ("valid: `status` is missing",)),
+        Verdict(requirement("agent"), mistake="`KeyError`: 'x'"),
+        Verdict(requirement("completeness", "SHOULD"), silent),
+    )
+    broken = told(Report("s", "markdown_json", "1.0", verdicts, ()))
+    assert followers(broken) == {"markdown_json/json", "markdown_json/completeness"}
+    page = as_html(Report("s", "markdown_json", "1.0", verdicts, ()))
+    assert "<b>For the same reasons</b>: json, completeness" in page
+    assert page.count("<section") == 4
+
+
+def test_names_in_a_sentence_are_code_on_the_page() -> None:
+    page = as_html(report(wrong="`status` is `<b>`"))
+    assert "<code>status</code> is <code>&lt;b&gt;</code>" in page
 
 
 def test_a_long_text_is_cut_and_says_how_long_it_was() -> None:

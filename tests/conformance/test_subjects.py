@@ -222,9 +222,9 @@ def test_a_command_that_floods_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     assert (exchange.text, exchange.error) == (None, "It printed more than 1,000 bytes.")
 
 
-def test_what_is_not_utf8_stays_as_it_was(tmp_path: Path) -> None:
+def test_what_is_not_utf8_is_no_answer(tmp_path: Path) -> None:
     exchange = put(CommandSubject(script(tmp_path, "import sys; sys.stdout.buffer.write(b'a\\xffb')")))
-    assert exchange.text == "a\udcffb"
+    assert (exchange.text, exchange.error) == (None, "It printed what is no UTF-8 from byte 2 on.")
 
 
 def test_a_command_sees_only_the_variables_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,12 +334,15 @@ def test_an_agent_of_retinue_has_to_be_told_what_to_speak(folder: Path) -> None:
         ("leaving", InvalidDefinition, "`SystemExit`"),
         ("my_agent.py:anser", UnknownName, "has no 'anser'"),
         ("my_agent.py", UnknownName, "has no 'run_agent'"),
-        ("my_agent.py:number", InvalidDefinition, "is a `int` and cannot be asked"),
+        ("my_agent.py:number", InvalidDefinition, "is of type `int` and cannot be asked"),
         ("my_agent.py:Broken", InvalidDefinition, "cannot be made"),
+        ("", InvalidInput, "Nothing is named"),
+        ("below", InvalidInput, "'below' is a folder"),
     ],
 )
 def test_what_cannot_be_asked_is_said(folder: Path, words: str, error: type[Exception], told: str) -> None:
     write(folder, "import no_such_need", "needy.py")
+    (folder / "below").mkdir()
     write(folder, "raise ValueError('broken')", "raising.py")
     write(folder, "raise SystemExit(1)", "leaving.py")
     code = "number = 3\ndef answer(text): return text\nclass Broken:\n    definition = None\n    def __init__(self, x): ..."

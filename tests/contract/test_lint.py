@@ -247,6 +247,8 @@ def test_two_skills_of_one_name_collide() -> None:
         (" \n", ["description"]),
         ("Search the catalogue by keywords.", ["description-when", "description-returns"]),
         ("Search the catalogue by keywords. Returns: documents.", ["description-when"]),
+        ("Creates unit tests from the code of a module.", ["description-when"]),
+        ("Checks the pages in a browser. Only runs for frontend tasks.", ["description-returns"]),
         ("Search the catalogue by keywords. Use when words are known.", ["description-returns"]),
         ("Use when words are known. Returns: documents.", ["description-what"]),
         ("Catalogue search. Use when words are known. Returns: documents.", ["description-what"]),

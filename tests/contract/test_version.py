@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.version import Version, compatible, negotiate, split_versioned_name
+from retinue.contract.version import Version, compatible, is_version, negotiate, split_versioned_name
 from retinue.errors import InvalidInput
 
 parts = st.integers(0, 999_999_999)
@@ -15,6 +15,7 @@ versions = st.builds(Version, parts, parts, st.none() | parts)
 def test_a_version_renders_as_it_was_written(version: Version):
     again = Version.parse(str(version))
     assert again == version
+    assert is_version(str(version))
     assert (again.patch is None) == (version.patch is None)
 
 
@@ -28,6 +29,7 @@ def test_anything_else_is_no_version(text: str):
         Version.parse(text)
     assert "MAJOR.MINOR" in caught.value.hint
     assert len(caught.value.message) < 200
+    assert not is_version(text)
 
 
 @given(st.text(st.sampled_from("0123456789.v-\n\u0663")))

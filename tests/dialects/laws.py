@@ -1,16 +1,21 @@
 """The laws every dialect keeps, as functions: nothing is lost but what a loss report names, and nothing it names is kept."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import cast
+from typing import Any, cast
+
+from hypothesis import strategies as st
 
 from retinue.contract.finding import Loss
 from retinue.contract.json import pointer
 from retinue.contract.model import Model
+from retinue.dialects.port import Parsed
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-__all__ = ["assert_exact_losses", "differences"]
+__all__ = ["assert_exact_losses", "assert_read_or_refused", "differences", "mutated"]
 
 _ABSENT = object()
+_PIECES = ("", "null", '"', "{", "[", "]", "}", "1", "true", "**", "\n")
 
 
 def assert_exact_losses(before: Model, after: Model, losses: Iterable[Loss], *, unit_ns: int = 1) -> None:
@@ -28,6 +33,27 @@ def assert_exact_losses(before: Model, after: Model, losses: Iterable[Loss], *, 
     assert not unnamed, f"lost, and not reported: {sorted(unnamed)}\n{before!r}\n{after!r}"
     kept = {field for field in named if not any(_under(path, field) or _under(field, path) for path in differing)}
     assert not kept, f"reported as lost, and kept: {sorted(kept)}\n{before!r}\n{after!r}"
+
+
+def assert_read_or_refused(read: Callable[..., Parsed[Any]], text: str | bytes, **options: Any) -> None:
+    """See that `read` gives a message, or one of the typed errors: unreadable, or refused with findings."""
+    try:
+        assert isinstance(read(text, **options), Parsed)
+    except ParseError:
+        pass
+    except (InvalidInput, OutputInvalid) as error:
+        assert error.detail["findings"]  # noqa: PT017 - reading it is fine too
+
+
+@st.composite
+def mutated(draw: st.DrawFn, seeds: Sequence[str]) -> str:
+    """One of the texts, with up to four places of it spoiled."""
+    text = draw(st.sampled_from(seeds))
+    for _ in range(draw(st.integers(0, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 12)))
+        text = text[:start] + draw(st.sampled_from(_PIECES)) + text[end:]
+    return text
 
 
 def differences(one: object, other: object, *, unit_ns: int = 1, path: tuple[str | int, ...] = ()) -> Iterator[str]:

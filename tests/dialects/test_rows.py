@@ -160,3 +160,18 @@ def test_a_command_asks_by_a_block_and_the_sentence_below_it() -> None:
     written = markdown_json.render_task(read.value, form="invocation")
     assert written.text.rstrip().endswith("Execute per AGENT_CONTRACT.md.")
     assert markdown_json.parse_task(written.text, level="strict").value == read.value
+
+
+@pytest.mark.row("K34", "C35", "K9")
+@pytest.mark.parametrize(
+    ("version", "rules"),
+    [("1.0", []), ("1.7", []), ("1.0.3", []), (None, ["markdown_json/no_version"]), ("2.0", ["markdown_json/version"])],
+)
+def test_the_same_major_is_compatible_and_a_missing_version_with_a_warning(
+    version: str | None, rules: list[str]
+) -> None:
+    envelope: dict[str, Any] = json.loads(SUCCESS)
+    del envelope["version"]
+    said = {**envelope, "version": version} if version else envelope
+    read = markdown_json.parse_result(json.dumps(said), known=Known(agent="counter"))
+    assert [(each.rule, each.severity) for each in read.findings] == [(rule, "warning") for rule in rules]

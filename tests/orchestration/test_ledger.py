@@ -63,6 +63,19 @@ def test_usage_is_summed_where_it_was_measured():
     assert total.cost.usd == pytest.approx(0.3)
     assert (total.cost.price_id, total.cost.price_date) == ("p1, p2", "2026-01-01")
     assert total.model == "a, b"
+    assert (total.tokens_total, total.tokens) == (None, 6)
+
+
+def test_a_sum_of_tokens_counts_against_the_budget_and_in_the_total():
+    whole, parts = spent(tokens_total=40), spent(tokens_in=5, tokens_out=5)
+    ledger = Ledger(Budget(tokens=50))
+    ledger.charge(whole)
+    assert ledger.objection() is None
+    ledger.charge(parts)
+    assert ledger.objection() is not None
+    total = total_usage([whole, parts])
+    assert total is not None
+    assert (total.tokens_in, total.tokens_out, total.tokens_total, total.tokens) == (5, 5, 50, 50)
 
 
 def test_nothing_measured_is_no_usage():

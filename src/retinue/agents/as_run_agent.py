@@ -17,6 +17,7 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
+from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Limits, Task
 from retinue.errors import InvalidInput, RetinueError
 
@@ -127,15 +128,12 @@ def _asked(
     from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
 
     # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
-    configured = {**extra, **(said["config"] or {})}
+    configured: JsonMapping = {**extra, **(said["config"] or {})}
     read = read_config(configured, environment)
     config = read.config
     overrides = config.model_overrides
-    own = {
-        key: value
-        for key, value in configured.items()
-        if key not in type(config).model_fields and _is_json({key: value})
-    }
+    unknown = {key: value for key, value in configured.items() if json.pointer([key]) in read.ignored}
+    own = {key: value for key, value in unknown.items() if _is_json({key: value})}
     kept = {**own, **config.model_dump(exclude_none=True)}
     return (
         Task(
@@ -172,7 +170,7 @@ def _answer(result: Result, read: "ConfigRead | None") -> dict[str, Any]:
         ).text
     answer = cast("dict[str, Any]", json.loads(text))
     if read is not None and read.ignored:
-        answer["ignored"] = list(read.ignored)
+        answer["ignored"] = [printable(each) for each in read.ignored]
     wrong = [] if read is None else [finding for finding in read.findings if finding.severity != "info"]
     if wrong:
         said = [{"type": "degraded_analysis", "message": f"config{each.path}: {each.message}"} for each in wrong]

@@ -93,6 +93,10 @@ def _failed(path: Path, error: BaseException) -> InvalidDefinition:
     else:
         message = f"{path.name!r} cannot be imported: `{kind}`{where}: {said}"
         hint = "Run it with Python by itself to see the whole error."
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            hint = (
+                f"Install {error.name.partition('.')[0]!r} where Retinue is installed, or run the agent as a command."
+            )
     return InvalidDefinition(message, hint=hint, detail={"line": line} if line else {})
 
 

@@ -77,7 +77,7 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         if code != Exit.OK:
             tell(json_line({"error": next(_errors(ended, result, code))}))
         return
-    answers = _has_answer(ended.result)
+    answers = _has_answer(ended.result) and not _is_silent(result)
     if form.document is not None and (answers or form.document == "html"):
         hand_over(as_document(ended.result, form, run=ended.run if ended.recorded else ""), form)
     elif answers:
@@ -89,6 +89,7 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         if answers and sys.stderr.isatty():
             tell("")
         tell(summary(ended.result, run=ended.run if ended.recorded else ""))
+        _tell_tools(result)
         tell_warnings(ended.result, engine=ended.warnings)
     if code != Exit.OK:
         for error in _errors(ended, result, code):
@@ -160,6 +161,12 @@ def _has_answer(result: "Result") -> bool:
     )
 
 
+def _is_silent(result: "Result") -> bool:
+    """Whoever was asked did it without a word: nothing is printed then, as after any command."""
+    says = result.content.strip() or result.artifacts or result.questions
+    return result.useful and result.data is None and not says
+
+
 def _data(result: "Result") -> dict[str, Any]:
     return cast("dict[str, Any]", result.data) if isinstance(result.data, dict) else {}
 
@@ -214,6 +221,17 @@ def _handed_on(tokens: dict[str, Any]) -> str:
     if not isinstance(full, int) or not isinstance(handed_on, int) or not full:
         return ""
     return f"{handed_on:,} of {full:,} tokens handed on ({safe(tokens.get('counter', 'counted'))})"
+
+
+def _tell_tools(result: "Result") -> None:
+    """Say which tools the asked agent used, each once, in the order of their first use (B16)."""
+    if not result.traces:
+        return
+    from retinue.dialects.run_agent import tool_names
+
+    names = tool_names(result)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    tell(f"tools: {', '.join(map(safe, names[:_SHOWN]))}{more}")
 
 
 def tell_warnings(result: "Result", *, engine: tuple[str, ...] = ()) -> None:

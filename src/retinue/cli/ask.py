@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from retinue.contract.budget import Budget
     from retinue.contract.definition import Skill
     from retinue.engine.inprocess import InProcessEngine
+    from retinue.errors import UnknownName
     from retinue.orchestration.orchestrator import Orchestrator
 
 __all__ = ["command"]
@@ -181,8 +182,23 @@ def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence
         project, name = with_module(project, path)
         return project.registry.get(name), words, path
     if unknown is not None:
-        raise unknown
+        raise _passed_over(project, words[0]) or unknown
     raise click.UsageError(f"Nobody is asked. Name an agent (`retinue agents`), or a module in {MODULE_VARIABLE}.")
+
+
+def _passed_over(project: "Project", name: str) -> "UnknownName | None":
+    """Why there is no agent of that name, when a file that is called so was passed over."""
+    from retinue.contract.names import fold
+    from retinue.errors import UnknownName
+
+    files = (each for each in project.registry.skipped if fold(Path(each.path).stem) == fold(name))
+    skipped = next(files, None)
+    if skipped is None:
+        return None
+    return UnknownName(
+        f"No agent is called {name[:80]!r}: `{skipped.path}` was passed over. {skipped.reason}",
+        hint=skipped.hint or "See `retinue agents`.",
+    )
 
 
 def _is_text(word: str) -> bool:

@@ -1,18 +1,19 @@
 """`retinue convert`: a message of one dialect, said in another, and what that loses."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import DIALECT_WORDS, Asked, Message, Refused, dialect_names, message_options
+from retinue.cli.message import Asked, Message, Refused, dialect_names, dialect_option, message_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.contract.finding import Level, Loss
+    from retinue.contract.finding import Loss
     from retinue.dialects.port import Dialect, Kind, Rendered
     from retinue.errors import InvalidInput
 
@@ -20,13 +21,7 @@ __all__ = ["command"]
 
 
 @click.command("convert")
-@click.option(
-    "--from",
-    "source",
-    metavar="NAME",
-    shell_complete=dialect_names,
-    help=f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]",
-)
+@dialect_option("--from")
 @click.option(
     "--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="What it is to speak."
 )
@@ -40,21 +35,7 @@ __all__ = ["command"]
     help="Write the message into this file, in place of stdout.",
 )
 @message_options
-def command(
-    *,
-    file: str,
-    source: str | None,
-    target: str,
-    form: str | None,
-    strict: bool,
-    output: Path | None,
-    kind: "Kind | None",
-    level: "Level",
-    agent: str | None,
-    skill: str | None,
-    task_id: str,
-    as_json: bool,
-) -> int:
+def command(*, asked: Asked, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool) -> int:
     """Say the message in FILE (or on stdin) in another dialect.
 
     The message goes to stdout. What it was taken for, what is wrong with it, and every field that the other dialect has
@@ -73,8 +54,7 @@ def command(
     writer = dialect_of(target)
     if output is not None:
         check_output(output)
-    asked = Asked(file, level, source, kind, agent, skill, task_id, option="--from")
-    message = read_message(asked)
+    message = read_message(replace(asked, option="--from"))
     if isinstance(message, Refused):
         return message.tell(machine=as_json)
     _check_form(writer, message.kind, form)
@@ -153,9 +133,13 @@ def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: 
 
 
 def _tell_losses(losses: "Sequence[Loss]") -> None:
+    """Every field that is not said, a line each reason."""
     from retinue.cli.output import safe, tell
 
+    by_reason: dict[str, list[str]] = {}
     for loss in losses:
-        tell(f"{click.style('lost', fg='yellow', bold=True)}: {safe(loss.field)}: {safe(loss.why)}")
+        by_reason.setdefault(loss.why, []).append(safe(loss.field))
+    for why, fields in by_reason.items():
+        tell(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
     if not losses:
         tell(f"{click.style('whole', fg='green', bold=True)}: nothing is lost")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -81,6 +81,8 @@ def command(
     files = {file: path for path in reversed(paths) for file in _files(path)}
     with waiting(f"converting {counted(len(files), 'file')}"):
         converted, findings = _convert(files, form, kind=kind, url=url)
+    if len(converted) > 1 and output is None and not as_json:
+        raise click.UsageError(f"{len(converted):,} definitions were found. Name a folder for them with --output.")
     converted = _placed(converted, output, keep_folders=keep_folders)
     if not files:
         findings.append(_nothing(paths))
@@ -132,7 +134,7 @@ def _nothing(paths: Sequence[Path]) -> "Finding":
     from retinue.contract.finding import Finding
 
     fix = f"Definitions end with {' or '.join(ENDINGS)}; name the file itself where it is not taken for one."
-    return Finding(rule="convert/none", message="No definition was found here.", file=str(paths[0]), fix=fix)
+    return Finding(rule="load/none", message="No definition was found here.", file=str(paths[0]), fix=fix)
 
 
 # Converting.
@@ -179,22 +181,18 @@ def _beside(definition: "Definition") -> tuple[str, ...]:
     from retinue.agents.load.command import COMMAND
     from retinue.agents.load.skill import FILES
 
-    files = definition.extras.get(FILES)
-    return tuple(map(str, files)) if isinstance(files, list) and COMMAND not in definition.extras else ()
+    files: object = definition.extras.get(FILES)
+    if not isinstance(files, list) or COMMAND in definition.extras:
+        return ()
+    return tuple(map(str, cast("list[object]", files)))
 
 
 # Writing.
 
 
 def _placed(converted: list[Converted], output: str | None, *, keep_folders: bool) -> list[Converted]:
-    """The definitions, each with the file it goes into.
-
-    Raises:
-        UsageError: There are several, and no folder for them.
-    """
+    """The definitions, each with the file it goes into."""
     if output is None:
-        if len(converted) > 1:
-            raise click.UsageError(f"{len(converted)} definitions were found. Name a folder for them with --output.")
         return converted
     folder = Path(output)
     if len(converted) > 1 or output.endswith(("/", "\\")) or folder.is_dir():
@@ -234,13 +232,15 @@ def _see_free(targets: Sequence[tuple[Path, Converted]], *, force: bool) -> None
     from retinue.errors import InvalidInput
 
     taken: dict[Path, Converted] = {}
-    for target, each in targets:
-        other = taken.setdefault(target, each)
-        if other is not each:
-            raise InvalidInput(
-                f"{each.source!r} and {other.source!r} would both go into {str(target)!r}.",
-                hint="Add `--keep-folders`, rename one of the two agents, or convert them one by one.",
-            )
+    twice = [(target, each) for target, each in targets if taken.setdefault(target, each) is not each]
+    if twice:
+        target, each = twice[0]
+        more = f" {len(twice) - 1:,} more have no place of their own either." if len(twice) > 1 else ""
+        raise InvalidInput(
+            f"{each.source!r} and {taken[target].source!r} would both go into {str(target)!r}.{more}",
+            hint="Add `--keep-folders`, rename one of the two agents, or convert them one by one.",
+            detail={"files": [each.source for _, each in twice]},
+        )
     there = [repr(str(target)) for target in taken if target.exists() or target.is_symlink()]
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""

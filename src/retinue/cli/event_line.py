@@ -56,7 +56,7 @@ def told(body: Body) -> str:  # noqa: C901 - one case for each kind of event
 def progress(body: Progress) -> str:
     """How far a phase is: `reading 3/10`."""
     count = None if body.done is None else f"{body.done:,}{'' if body.total is None else f'/{body.total:,}'}"
-    return " ".join(filter(None, (body.phase, body.status, count)))
+    return " ".join(dict.fromkeys(filter(None, (body.phase, body.status, count))))
 
 
 def _ended(result: "Result") -> str:

@@ -14,10 +14,14 @@ __all__ = ["command"]
 
 
 @click.command("explain")
-@click.argument("name", metavar="RULE", required=False)
+@click.argument("name", metavar="[RULE]", required=False)
 @json_option
 def command(*, name: str | None, as_json: bool) -> int:
-    """Say what a rule of `retinue lint` asks for, and why; without RULE, list them all."""
+    """Say what a rule of `retinue lint` asks for, and why; without RULE, list them all.
+
+    \b
+      retinue explain definition/description-when
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from dataclasses import asdict
 
     from retinue.cli.output import echo, echo_json

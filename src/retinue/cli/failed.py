@@ -15,6 +15,8 @@ __all__ = ["tell_failed"]
 
 _LINES: Final = 30
 _SHOWN: Final = 5
+_ON_THE_WAY: Final = ("PROGRESS:", "CHECKPOINT:")
+"""What was told while it worked is no answer (H18, H19)."""
 
 
 def tell_failed(ended: "Ended", code: Exit) -> None:
@@ -25,6 +27,8 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
     ways = [way for way in dict.fromkeys(result.fault.suggestions) if way not in result.fault.hint]
     for way in ways[:_SHOWN]:
         tell(f"   {click.style('or', bold=True)}: {safe(way)}")
+    if len(result.attempts) > 1 and result.fault.code == "output_invalid":
+        tell(f"It was asked {len(result.attempts)} times, and told what was wrong.")
     if _said_something(result):
         _tell_partial(result)
     else:
@@ -39,6 +43,7 @@ def _tell_partial(result: "Result") -> None:
     """What it had done by then: its data as JSON, else its words."""
     whole = json_text(result.data) if result.data is not None else plain(result.content or result.native or "")
     lines = whole.strip().split("\n")
+    lines = [line for line in lines if not line.startswith(_ON_THE_WAY)] or lines
     tell(click.style("partial results, no answer:" if result.data is not None else "it said:", bold=True))
     tell("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
     if len(lines) > _LINES:

@@ -1,5 +1,6 @@
 """`retinue lint`: agent definitions and whoever calls them, held against the contract and against what they were."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
@@ -26,6 +27,7 @@ _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": 
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--notes", is_flag=True, help="List the notes too, which are only counted else: no rule is broken.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only rules whose id begins so. May be repeated.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="No rules whose id begins so. May be repeated.")
 @click.option(
@@ -40,6 +42,7 @@ def command(
     *,
     paths: tuple[Path, ...],
     strict: bool,
+    notes: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     against: str | None,
@@ -52,24 +55,38 @@ def command(
     Of a folder, those files count that lie below `agents`, `skills` or `commands`, or that look like a definition; of
     its other texts, what they say of agents. Nothing is run. Each finding says place, rule, what is wrong and how to
     mend it; `retinue explain RULE` says more. Exits 6 when something is wrong.
-    """
+
+    \b
+      retinue lint .claude agents/
+      retinue lint .claude --against origin/main --output lint.sarif
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue import catalogue
     from retinue.agents.lint import gather, lint_tree
     from retinue.cli.delivery import check_output, deliver
+    from retinue.cli.output import counted
+    from retinue.cli.waiting import waiting
 
     form = _form(kind, output, as_json=as_json)
     _see_that_rules_exist(select, "--select")
     _see_that_rules_exist(ignore, "--ignore")
     if output is not None:
         check_output(output)
-    files = gather(paths)
-    earlier = _earlier(paths, against) if against else ()
+    with waiting("looking for definitions"):
+        files = gather(paths)
+        earlier = _earlier(paths, against) if against else ()
     ready_made = [agent.definition for agent in catalogue.agents()]
-    linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
+    with waiting(f"checking {counted(len(files), 'file')}"):
+        linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
     ignored = (*ignore, *_ignored_here())
     findings = [each for each in linted.findings if _wanted(each.rule, select, ignored)]
-    deliver(_report(findings, linted, form, strict=strict), output)
-    return _sum_up(findings, linted, strict=strict, silent=form == "json" and output is None)
+    failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
+    # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
+    told = findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    report = _report(told, linted, form, strict=strict)
+    deliver(click.unstyle(report) if output and form == "text" else report, output)
+    if form != "json" or output:
+        _sum_up(findings, linted, failed=failed, notes_wait=len(told) < len(findings))
+    return Exit.INVALID if failed else Exit.OK
 
 
 def _form(kind: str | None, output: Path | None, *, as_json: bool) -> _Format:
@@ -113,10 +130,15 @@ def _wanted(rule: str, select: tuple[str, ...], ignore: tuple[str, ...]) -> bool
 
 def _earlier(paths: "Sequence[Path]", against: str) -> "Sequence[Earlier]":
     from retinue.agents.lint import at_revision, in_folder
+    from retinue.errors import MissingFile
 
     folder = Path(against)
     if not folder.is_dir():
-        return at_revision(paths, against)
+        try:
+            return at_revision(paths, against)
+        except MissingFile:
+            message = f"There is no folder {against[:200]!r}, and no git repository to have such a revision."
+            raise MissingFile(message, hint="Name the folder that holds the earlier definitions.") from None
     if len(paths) != 1 or not paths[0].is_dir():
         raise click.UsageError("--against FOLDER compares one folder with another: name one PATH that is a folder.")
     return in_folder(paths[0], folder)
@@ -146,18 +168,18 @@ def _report(findings: "Sequence[Finding]", linted: "Linted", form: _Format, *, s
             return findings_text(findings) + "\n" if findings else ""
 
 
-def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, strict: bool, silent: bool) -> int:
-    """Say in a line what it came to, and give the exit code."""
+def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, notes_wait: bool) -> None:
+    """Say in a line what it came to."""
     from retinue.agents.lint import ENDINGS
     from retinue.cli.output import counted, tell
 
-    errors = sum(finding.severity == "error" for finding in findings)
-    warnings = sum(finding.severity == "warning" for finding in findings)
-    failed = bool(errors or (strict and warnings))
-    if not silent:
-        if not linted.names:
-            tell(f"No definition was found; they end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
-        head = click.style("failed" if failed else "clean", fg="red" if failed else "green", bold=True)
-        counts = [counted(len(linted.names), "file"), counted(errors, "error"), counted(warnings, "warning")]
-        tell(f"{head}: {', '.join(counts)}")
-    return Exit.INVALID if failed else Exit.OK
+    if not linted.names:
+        tell(f"No definition was found; they end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+    word = "failed" if failed else "clean" if linted.names else "nothing checked"
+    head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
+    number = Counter(finding.severity for finding in findings)
+    counts = [counted(len(linted.names), "file"), counted(number["error"], "error")]
+    counts.append(counted(number["warning"], "warning"))
+    if number["info"]:
+        counts.append(f"{counted(number['info'], 'note')}{' (--notes lists them)' if notes_wait else ''}")
+    tell(f"{head}: {', '.join(counts)}")

@@ -5,8 +5,8 @@ What a verb makes of it then is the verb's own business: `parse` shows it, `conv
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -30,6 +30,7 @@ __all__ = [
     "Refused",
     "dialect_names",
     "dialect_of",
+    "dialect_option",
     "message_options",
     "read_message",
     "tell_reading",
@@ -52,10 +53,25 @@ _LONGEST_NAME: Final = 64
 _MOST_OTHERS: Final = 3
 
 
-def message_options(command: F) -> F:
-    """Add FILE and what its reader can be told: `--kind`, `--level`, `--agent`, `--skill`, `--task-id`, `--json`."""
+def dialect_option(*names: str) -> Callable[[F], F]:
+    """What the message speaks, said with an option called `names`."""
+    help_ = f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]"
+    return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=help_)
+
+
+def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add FILE and what its reader can be told: `--kind`, `--level`, `--agent`, `--skill`, `--task-id`, `--json`.
+
+    The command gets it all, and the dialect, as one `asked`; whether it is to be said as data, as `as_json`.
+    """
     kinds = "What it is. [default: what it looks like]"
     levels = "How strictly it is read. [default: standard]"
+
+    @wraps(command)
+    def gathered(**said: Any) -> Any:
+        asked = {each.name: said.pop(each.name) for each in fields(Asked) if each.name in said}
+        return command(asked=Asked(**asked), **said)
+
     for option in (
         json_option,
         click.option("--task-id", default="", metavar="ID", help="The task it belongs to, where it does not say."),
@@ -65,8 +81,8 @@ def message_options(command: F) -> F:
         click.option("--kind", type=click.Choice(_KINDS), help=kinds),
         click.argument("file", default="-", metavar="[FILE]"),
     ):
-        command = option(command)
-    return command
+        gathered = option(gathered)
+    return gathered
 
 
 def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
@@ -274,21 +290,11 @@ def _unknown(data: bytes, asked: Asked) -> "RetinueError":
 
 
 def _bytes_of(file: str) -> bytes:
-    from retinue.contract.json import MAX_BYTES
-    from retinue.errors import AccessDenied, MissingFile
+    from retinue.cli.typed import bytes_in
 
-    if file == "-":
-        if sys.stdin.isatty():
-            raise click.UsageError("There is no message. Name a file, or pipe one in.")
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        with Path(file).open("rb") as opened:  # a pipe will do: `retinue parse <(my-agent …)`
-            return opened.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise MissingFile(f"There is no file {file[:200]!r}.", hint="Name the file that holds the message.") from None
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
+    if file == "-" and sys.stdin.isatty():
+        raise click.UsageError("There is no message. Name a file, or pipe one in.")
+    return bytes_in(file, hint="Name the file that holds the message.")
 
 
 def _see_it_is_not_too_large(data: bytes) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from retinue.cli.event_line import progress
+from retinue.cli.wording import said_here
 from retinue.contract.event import Answered, Asked, Decision, Event, Finished, Message, Progress, Retried, Started
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
@@ -124,7 +125,8 @@ class Nodes:
                 node.state = outcome
             case _:
                 node.state = "error"
-        node.note = result.fault.message if result.fault and not result.useful else ""
+        fault = None if result.useful else said_here(result).fault
+        node.note = fault.message if fault else ""
 
     def _find(self, run: str, name: str) -> Node | None:
         """The node that `name` belongs to: itself, a further step, a question or a child run of it."""

@@ -89,8 +89,11 @@ def tell(text: str) -> None:
 
 def tell_warning(warning: "Warned") -> None:
     """Say what makes a result less than whole, and what to do about it."""
-    impact = f" {safe(warning.impact)}" if warning.impact else ""
-    tell(f"{click.style('warning', fg='yellow', bold=True)}: {safe(warning.message)}{impact}")
+    said = safe(warning.message)
+    if warning.impact:
+        stop = "" if said.endswith((".", "!", "?", "…")) else "."
+        said = f"{said}{stop} {safe(warning.impact)}"
+    tell(f"{click.style('warning', fg='yellow', bold=True)}: {said}")
     if warning.recovery:
         tell(f"   {click.style('next', bold=True)}: {safe(warning.recovery)}")
 

@@ -1,39 +1,20 @@
 """`retinue parse`: what a message means."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import cast
 
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.message import DIALECT_WORDS, Asked, Refused, dialect_names, message_options
-
-if TYPE_CHECKING:
-    from retinue.contract.finding import Level
-    from retinue.dialects.port import Kind
+from retinue.cli.message import Asked, Refused, dialect_option, message_options
 
 __all__ = ["command"]
 
 
 @click.command("parse")
-@click.option(
-    "--dialect",
-    "-d",
-    metavar="NAME",
-    shell_complete=dialect_names,
-    help=f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]",
-)
+@dialect_option("--dialect", "-d")
 @message_options
-def command(
-    *,
-    file: str,
-    dialect: str | None,
-    kind: "Kind | None",
-    level: "Level",
-    agent: str | None,
-    skill: str | None,
-    task_id: str,
-    as_json: bool,
-) -> int:
+def command(*, asked: Asked, as_json: bool) -> int:
     """Say what the message in FILE (or on stdin) means, whichever of the five dialects it speaks.
 
     What it says goes to stdout in the words of the contract; what it was taken for and what is wrong with it, to
@@ -49,7 +30,7 @@ def command(
     from retinue.cli.placed import tell_findings
     from retinue.dialects.messages import to_json
 
-    message = read_message(Asked(file, level, dialect, kind, agent, skill, task_id))
+    message = read_message(asked)
     if isinstance(message, Refused):
         return message.tell(machine=as_json)
     parsed = message.parsed
@@ -59,8 +40,16 @@ def command(
         echo_json({**message.to_json(), "noun": to_json(parsed.value), **again, "findings": findings})
     else:
         tell_reading(message)
-        echo(outline(to_json(parsed.value, whole=False)))
+        echo(outline(_said(to_json(parsed.value, whole=False))))
         if again:
             echo(outline(again))
         tell_findings(message.findings)
     return Exit.OK
+
+
+def _said(noun: object) -> object:
+    """What the message says of itself: an id that it does not have is no fact about it."""
+    if not isinstance(noun, Mapping):
+        return noun
+    facts = cast("Mapping[str, object]", noun)
+    return {key: value for key, value in facts.items() if value != "" or key not in {"id", "task_id"}}

@@ -1,11 +1,9 @@
 """Plans as commands get them: made of a goal, or read from a file that somebody may have edited."""
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from retinue.contract.json import MAX_BYTES
-from retinue.errors import AccessDenied, BudgetExceeded, InvalidDefinition, MissingFile, ParseError, RetinueError
+from retinue.cli.typed import bytes_in
+from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
 
 if TYPE_CHECKING:
     from retinue.cli.project import Project
@@ -61,7 +59,7 @@ def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -
     from retinue.orchestration.edited import read_plan
 
     try:
-        plan = read_plan(_read(source))
+        plan = read_plan(bytes_in(source, hint="Write one with `retinue plan … --output FILE`."))
     except RetinueError as error:
         if not isinstance(error, InvalidDefinition | ParseError):
             raise
@@ -89,20 +87,6 @@ def _nothing_in_it() -> "Finding":
 
     fix = "Add one: an `id`, an `agent`, and what it is told."
     return Finding(rule="plan/empty", message="The plan has no delegation.", path="/nodes", fix=fix)
-
-
-def _read(source: str) -> bytes:
-    if source == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        with Path(source).open("rb") as file:  # a pipe will do: `--plan <(jq … plan.json)`
-            return file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        hint = "Write one with `retinue plan … --output FILE`."
-        raise MissingFile(f"There is no file {source[:200]!r}.", hint=hint) from None
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise AccessDenied(f"{source[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
 
 
 def _findings_in(error: RetinueError) -> "list[Finding]":

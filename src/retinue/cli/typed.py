@@ -1,16 +1,17 @@
-"""What a person typed, or piped in, as the words and parameters it stands for."""
+"""What a person typed, named or piped in, as the words, bytes and parameters it stands for."""
 
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from retinue.contract import json
-from retinue.errors import InvalidInput, ParseError
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 
-__all__ = ["parameters_of", "read_stdin", "words_of"]
+__all__ = ["bytes_in", "parameters_of", "read_stdin", "words_of"]
 
 _STDIN: Final = "-"
 _MOST: Final = 8 * 2**20
@@ -43,6 +44,29 @@ def read_stdin() -> str:
     if len(data) > _MOST:
         raise InvalidInput(f"Stdin holds more than {_MOST:,} bytes.", hint="Put it into a file and name the file.")
     return data.decode("utf-8", "backslashreplace")
+
+
+def bytes_in(file: str, *, hint: str) -> bytes:
+    """What `file` holds, or stdin for a `-`: at most one byte more than a JSON text may have. A pipe is a file too.
+
+    Args:
+        file: Its name.
+        hint: What to do when there is none.
+
+    Raises:
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+    """
+    if file == _STDIN:
+        return sys.stdin.buffer.read(json.MAX_BYTES + 1)
+    try:
+        with Path(file).open("rb") as opened:
+            return opened.read(json.MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise MissingFile(f"There is no file {file[:200]!r}.", hint=hint) from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
 
 
 def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,8 +7,6 @@ from collections.abc import Generator
 from threading import Timer
 from typing import Final
 
-import click
-
 __all__ = ["waiting"]
 
 _AFTER_S: Final = 1.0
@@ -26,7 +24,7 @@ def waiting(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
 
     def say() -> None:
         said.append(what)
-        click.echo(f"{_BEGINNING}{what} …", nl=False, err=True)
+        _put(f"{_BEGINNING}{what} …")
 
     timer = Timer(after_s, say)
     timer.daemon = True
@@ -37,4 +35,10 @@ def waiting(what: str, *, after_s: float = _AFTER_S) -> Generator[None]:
         timer.cancel()
         timer.join()
         if said:
-            click.echo(_BEGINNING, nl=False, err=True)
+            _put(_BEGINNING)
+
+
+def _put(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody looks any more
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -112,5 +112,6 @@ def _order(config: pytest.Config) -> Order:
         target=said("target"),
         partial_target=said("partial-target"),
         instruction=said("instruction"),
+        environment=tuple(said("env")),
         **({} if timeout_s is None else {"timeout_s": timeout_s}),
     )

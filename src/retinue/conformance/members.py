@@ -17,6 +17,7 @@ __all__ = [
     "missing",
     "object_at",
     "object_in",
+    "objects_at",
     "quoted",
     "says_nothing",
     "shown",
@@ -74,6 +75,14 @@ def object_at(body: JsonObject, name: str) -> JsonObject:
     """The object that is the member `name`; an empty one when there is none."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def objects_at(body: JsonObject, name: str) -> Iterator[tuple[int, JsonObject]]:
+    """The objects in the list that is the member `name`, each with its index; what is no object is passed over."""
+    value = body.get(name)
+    for at, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield at, item
 
 
 def values_in(value: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:

@@ -3,6 +3,7 @@
 The command line and the pytest plugin both make one; what it comes to is here, so that it comes to the same.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,6 +92,8 @@ async def prepare(order: Order) -> Ready:
     try:
         asking = _asking(order, named, definition or named.definition)
         facts = {"asked": _shown(asking)}
+        if unset := [name for name in order.environment if name not in os.environ]:
+            facts["not set here"] = ", ".join(unset)
         dialect = order.dialect or (definition.dialect if definition else None) or named.dialect
         if dialect is None:
             found = await guess(named.subject, asking=asking, timeout_s=order.timeout_s)

@@ -34,6 +34,13 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         help="The longest it may take for one request.",
     )
     group.addoption(
+        "--retinue-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="A variable the command may see; repeatable.",
+    )
+    group.addoption(
         "--retinue-command",
         action="store_true",
         default=False,

@@ -17,6 +17,8 @@ _OBJECT: Final = ("Input should be an object", "Send an object.")
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     "missing": ("", "Add `{name}`."),
     "extra_forbidden": ("", "Leave `{name}` out."),
+    "null": ("null is not allowed here", "Leave `{name}` out."),
+    "string_pattern_mismatch": ("", "Send text that matches `{pattern}`."),
     "string_type": ("", "Send text, in double quotes."),
     "int_type": ("", "Send a whole number, without quotes."),
     "int_from_float": ("", "Send a whole number."),

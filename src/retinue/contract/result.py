@@ -1,13 +1,15 @@
 """What comes back from one task. A failing agent returns a result; it does not raise."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.question import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Artifact",

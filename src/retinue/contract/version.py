@@ -12,7 +12,7 @@ from retinue.errors import InvalidInput
 
 from ._shown import shown
 
-__all__ = ["Version", "compatible", "negotiate", "split_versioned_name"]
+__all__ = ["Version", "compatible", "is_version", "negotiate", "split_versioned_name"]
 
 _PART: Final = r"(0|[1-9][0-9]{0,8})"
 _VERSION: Final = re.compile(rf"{_PART}\.{_PART}(?:\.{_PART})?")
@@ -69,6 +69,11 @@ class Version:
 
     def _key(self) -> tuple[int, int, int]:
         return self.major, self.minor, self.patch or 0
+
+
+def is_version(text: str) -> bool:
+    """Whether `text` is a version that can be compared."""
+    return _VERSION.fullmatch(text) is not None
 
 
 def compatible(one: Version | None, other: Version | None) -> bool:

@@ -15,7 +15,7 @@ from retinue.contract.json import JsonObject
 from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-__all__ = ["Mend", "Notes", "Refusal", "object_in", "read", "refuse", "refuse_text"]
+__all__ = ["Mend", "Notes", "Refusal", "answer_in", "object_in", "read", "refuse", "refuse_text"]
 
 _MILDER: Final = get_args(Level)
 Wire = TypeVar("Wire", bound=BaseModel)
@@ -86,6 +86,18 @@ def object_in(text: str | bytes, notes: Notes) -> JsonObject:
             "The message is JSON, and no object.", hint="Send one JSON object.", detail={"reason": "no_object"}
         )
     return value
+
+
+def answer_in(text: str | bytes, notes: Notes) -> JsonObject:
+    """The same for an answer, which is refused with another error.
+
+    Raises:
+        OutputInvalid: There is no such object; `detail` is as above, with the finding that says the same.
+    """
+    try:
+        return object_in(text, notes)
+    except ParseError as error:
+        refuse_text(error, notes)
 
 
 def _unwrapped(text: str, error: ParseError) -> tuple[JsonObject, str]:

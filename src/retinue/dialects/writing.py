@@ -6,6 +6,8 @@ from typing import Final
 from retinue.contract.finding import Loss
 from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, JsonMapping, Model
+from retinue.contract.result import Result
+from retinue.dialects.port import NOTHING
 from retinue.errors import InvalidInput
 
 __all__ = ["NO_WORD", "Losses", "form_of"]
@@ -34,6 +36,13 @@ class Losses:
         for name in names:
             if getattr(noun, name) != fields[name].get_default(call_default_factory=True):
                 self.add(f"{path}/{fields[name].alias or name}", why)
+
+    def unnamed(self, result: Result) -> None:
+        """Note its task and its agent, where a reader that knows nothing would take them for others."""
+        if result.task_id != NOTHING.task_id:
+            self.add("/task_id")
+        if result.agent != NOTHING.agent:
+            self.add("/agent")
 
     def foreign(self, extras: JsonMapping, *, path: str = "/extras") -> None:
         """Note what other dialects left in `extras`: it has no place in this one."""

@@ -4,7 +4,6 @@ The result itself is never cut: what is handed on refers to it by its task id, a
 What an agent thought (`reasoning`) goes no further, at any level (C9).
 """
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Final, assert_never, cast
 
@@ -12,6 +11,7 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import ContextLevel
+from retinue.contract.text import cut
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 
@@ -89,14 +89,9 @@ class Savings:
 
 def summarise(text: str, *, limit: int = SUMMARY_CHARS) -> Summary:
     """The beginning of `text` on one line, cut at a word's edge; never more than `limit` characters (C24)."""
-    line = " ".join(text[: limit * 20].split())
-    if len(line) <= limit and len(text) <= limit * 20:
-        return Summary(line, truncated=False)
-    end = limit
-    if not line[end : end + 1].isspace():
-        space = line.rfind(" ", 0, end + 1)
-        end = space if space > 0 else _character_edge(line, limit)
-    return Summary(line[:end].rstrip(), truncated=True)
+    words = text.split(maxsplit=limit + 1)  # no line of so many words fits, and a long text is not split to its end
+    line = " ".join(words[: limit + 1])
+    return Summary(cut(line, limit), truncated=len(line) > limit)
 
 
 def hand_on(result: Result, level: ContextLevel, counter: TokenCounter | None) -> Handed:
@@ -182,10 +177,3 @@ def _text_of(data: object) -> str:
         return dumps(data)
     except InvalidInput:
         return ""
-
-
-def _character_edge(text: str, end: int) -> int:
-    """The last place up to `end` that does not part a letter from its marks."""
-    while end > 1 and (unicodedata.combining(text[end]) or "\u200d" in text[end - 1 : end + 1]):
-        end -= 1
-    return end

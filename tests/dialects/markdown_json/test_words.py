@@ -7,7 +7,7 @@ import pytest
 
 from retinue.contract.fault import Fault
 from retinue.contract.question import Question
-from retinue.contract.result import Lifecycle, Outcome, Result, Versions, Warned
+from retinue.contract.result import Artifact, Lifecycle, Outcome, Result, Versions, Warned
 from retinue.contract.task import Task
 from retinue.dialects import dialect, markdown_json
 from retinue.dialects.markdown_json.wire import ERROR_TYPES, FAULT_CODES
@@ -138,6 +138,58 @@ def test_a_failure_always_says_what_to_do() -> None:
     assert (read.fault and read.fault.message) == ""
 
 
+@pytest.mark.row("K11")
+def test_a_name_alone_becomes_a_sentence_where_a_way_out_is_due() -> None:
+    fault = Fault(
+        code="invalid_input",
+        message="There is no such operation.",
+        hint="story-deep",
+        suggestions=("docs/a.md", "Ask again with both.", "Wait."),
+        operation="b",
+    )
+    warned = Warned(type="missing_data", message="m", impact="i", recovery="ticket.md")
+    result = answer(outcome="error", fault=fault, warnings=(warned,))
+    said = json.loads(markdown_json.render_result(result).text)
+    assert said["recovery_suggestions"] == ["Use `story-deep`.", "Use `docs/a.md`.", "Ask again with both.", "Wait."]
+    assert said["warnings"][0]["recovery"] == "Use `ticket.md`."
+    assert lost(result) == {"/fault/hint", "/fault/suggestions", "/warnings/0/recovery"}
+
+
+@pytest.mark.row("K9")
+def test_an_answer_that_names_no_skill_goes_by_the_agents_own_name() -> None:
+    bare = Result(task_id="", agent="ticket_analyzer", outcome="success", data={}, versions=Versions(contract="1.0"))
+    written = markdown_json.render_result(bare)
+    assert json.loads(written.text)["operation"] == "ticket-analyzer"
+    assert {loss.field for loss in written.losses} == {"/skill"}
+    asked = markdown_json.render_task(Task(id="", agent="ticket_analyzer", instruction="Look."))
+    assert "**Operation:** ticket-analyzer" in asked.text
+    assert {loss.field for loss in asked.losses} == {"/skill"}
+    assert markdown_json.parse_task(asked.text, level="strict").value.skill == "ticket_analyzer"
+
+
+def test_files_that_were_made_come_back_and_leave_the_result_alone() -> None:
+    files = (Artifact(path="reports/a.md", title="A", size=7), Artifact(path="b.csv"))
+    result = answer(outcome="success", data={"n": 3}, artifacts=files)
+    written = markdown_json.render_result(result)
+    assert json.loads(written.text)["result"] == {"n": 3}
+    assert written.losses == ()
+    assert markdown_json.parse_result(written.text, level="strict").value == result
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("strange", [["a.md"], [{"name": "a"}], "a.md", {"path": "a.md"}])
+def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -> None:
+    said = json.loads(markdown_json.render_result(answer(outcome="success", data={})).text)
+    said["metadata"] = {"execution_time_ms": 1, "artifacts": strange}
+    read = markdown_json.parse_result(json.dumps(said))
+    assert read.value.artifacts == ()
+    assert [finding.path for finding in read.findings] == ["/metadata/artifacts"]
+    written = markdown_json.render_result(read.value)
+    assert (json.loads(written.text), written.losses) == (said, ())
+    with pytest.raises(OutputInvalid):
+        markdown_json.parse_result(json.dumps(said), level="strict")
+
+
 @pytest.mark.row("C3", "K4")
 def test_a_producer_fills_all_four_fields_of_a_warning() -> None:
     warned = answer(outcome="partial", data={}, warnings=(Warned(type="missing_data", message="m"),))
@@ -219,8 +271,8 @@ def test_an_unknown_form_is_refused_with_those_there_are() -> None:
 
 
 @pytest.mark.row("K10")
-def test_after_a_thousand_findings_the_rest_is_counted() -> None:
+def test_after_many_findings_the_rest_is_counted() -> None:
     text = markdown_json.render_result(answer(outcome="success", data={"ready": ["true"] * 1500}, duration_ns=1)).text
     findings = markdown_json.parse_result(text).findings
-    assert len(findings) == 1001
-    assert findings[-1].message == "Of such findings there are 500 more."
+    assert len(findings) == 501
+    assert findings[-1].message == "Of such findings there are 1000 more."

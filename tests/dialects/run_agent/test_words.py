@@ -27,11 +27,15 @@ def answer(**facts: Any) -> Result:
 FAULT = Fault(code="timeout", message="Too slow.")
 OUTCOMES: list[tuple[Result, set[str]]] = [
     (answer(outcome="success", content="c"), set()),
-    (answer(outcome="partial", content="c"), {"warnings"}),
+    (answer(outcome="partial", content="c"), {"warnings", "outcome"}),
     (answer(outcome="partial", content="c", warnings=(Warned(type="missing_data", message="m"),)), {"warnings"}),
     (answer(outcome="error", content="c", fault=FAULT), {"error"}),
-    (answer(outcome="error", content="c"), {"error"}),
-    (answer(outcome="failed", content="c", fault=FAULT), {"error", "attempts"}),
+    (answer(outcome="error", content="c"), {"error", "outcome"}),
+    (answer(outcome="failed", content="c", fault=FAULT), {"error", "attempts", "outcome"}),
+    (
+        answer(outcome="failed", content="c", fault=FAULT, attempts=(Attempt(number=1, duration_ns=1),)),
+        {"error", "attempts"},
+    ),
     (answer(outcome="canceled", content="c", fault=FAULT), {"error", "outcome"}),
     (answer(outcome="rejected", content="c", fault=FAULT), {"error", "outcome"}),
     (answer(outcome="success", content="c", attempts=(Attempt(number=1, duration_ns=1),)), {"attempts"}),
@@ -63,6 +67,13 @@ def test_what_has_not_ended_has_no_word(lifecycle: Lifecycle) -> None:
     written = run_agent.render_result(answer(lifecycle=lifecycle))
     assert fields(written.losses) == {"/lifecycle", "/outcome"}
     assert fields(run_agent.render_result(answer(lifecycle=lifecycle, outcome="partial")).losses) == {"/lifecycle"}
+
+
+@pytest.mark.row("B6", "C1")
+@pytest.mark.parametrize("key", ["warnings", "error", "attempts"])
+def test_an_empty_list_or_object_of_a_stranger_says_nothing(key: str) -> None:
+    said = {"content": "c", "response_time_secs": 1, "traces": [], key: {} if key == "error" else []}
+    assert run_agent.parse_result(json.dumps(said), level="strict").value.outcome == "success"
 
 
 @pytest.mark.row("C2")
@@ -337,7 +348,10 @@ def test_files_that_were_made_come_back() -> None:
     files = (Artifact(path="reports/a.md", title="A", size=7), Artifact(path="b.csv"))
     result = answer(outcome="success", content="c", artifacts=files)
     written = run_agent.render_result(result)
-    assert json.loads(written.text)["artifacts"] == [{"path": "reports/a.md", "title": "A", "size": 7}, {"path": "b.csv"}]
+    assert json.loads(written.text)["artifacts"] == [
+        {"path": "reports/a.md", "title": "A", "size": 7},
+        {"path": "b.csv"},
+    ]
     assert written.losses == ()
     assert run_agent.parse_result(written.text, level="strict").value == result
 
@@ -345,7 +359,7 @@ def test_files_that_were_made_come_back() -> None:
 @pytest.mark.row("C7", "B6")
 @pytest.mark.parametrize("strange", [["a.md"], [], "a.md"])
 def test_what_is_called_artifacts_and_names_no_files_rides_along(strange: Any) -> None:
-    said = {"content": "c", "response_time_secs": 1, "traces": [], "artifacts": strange}
+    said: dict[str, Any] = {"content": "c", "response_time_secs": 1, "traces": [], "artifacts": strange}
     read = run_agent.parse_result(json.dumps(said)).value
     assert (read.artifacts, read.extras) == ((), {"run_agent": {"artifacts": strange}})
     assert json.loads(run_agent.render_result(read).text) == said

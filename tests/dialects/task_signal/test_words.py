@@ -391,3 +391,23 @@ def test_events_of_other_kinds_have_no_words() -> None:
     written = task_signal.render_events((Progress("a", "b"), Message("hello"), Checkpoint("a - b", "c\nd")))
     assert written.text == "PROGRESS: a - b\nCHECKPOINT: a - b complete\n- Status: c d"
     assert [loss.field for loss in written.losses] == ["/1", "/2/status"]
+
+
+@pytest.mark.row("H6", "C3")
+@pytest.mark.parametrize("outcome", ["error", "failed", "canceled", "rejected"])
+def test_a_failure_without_a_reason_says_that_there_is_none(outcome: Outcome) -> None:
+    written = task_signal.render_result(_result(outcome=outcome))
+    assert "ERROR: INTERNAL - The agent failed and did not say why.\n" in written.text
+    assert "/fault" in _lost(written)
+    read = task_signal.parse_result(written.text, level="strict").value
+    assert (read.outcome, read.fault and read.fault.code) == ("error", "internal_error")
+
+
+@pytest.mark.row("C36", "C41")
+@pytest.mark.parametrize("mark", ["\x08", "\x1b[2J", "\u202e", "\x85", "\r"])
+def test_no_value_moves_the_cursor_or_turns_the_line(mark: str) -> None:
+    file = Artifact(path=f"reports/a{mark}b.md", title=f"A{mark}B")
+    written = task_signal.render_result(_result(outcome="success", artifacts=(file,)))
+    assert mark[0] not in written.text
+    assert {"/artifacts/0/path", "/artifacts/0/title"} <= set(_lost(written))
+    task_signal.parse_result(written.text, level="strict")

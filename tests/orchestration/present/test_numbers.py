@@ -3,8 +3,19 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from retinue.contract.result import Cost, Usage
 from retinue.contract.table import Column
-from retinue.orchestration.present.numbers import drawable, duration, exact, figure, grouped, head_of, is_counted, short
+from retinue.orchestration.present.numbers import (
+    drawable,
+    duration,
+    exact,
+    figure,
+    grouped,
+    head_of,
+    is_counted,
+    short,
+    spent,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -85,3 +96,20 @@ def test_a_unit_is_said_once(name: str, unit: str | None, head: str) -> None:
 @given(st.integers() | st.floats(allow_nan=False))
 def test_any_number_can_be_drawn(value: float) -> None:
     assert -1e300 <= drawable(value) <= 1e300
+
+
+PRICE = Cost(usd=0.0123, price_id="p", price_date="2026-01-01")
+
+
+@pytest.mark.parametrize(
+    ("usage", "said"),
+    [
+        (Usage(), []),
+        (Usage(tokens_in=1200, tokens_out=30, cost=PRICE), ["1,200 in, 30 out tokens", "$0.0123"]),
+        (Usage(tokens_out=30), ["30 out tokens"]),
+        (Usage(tokens_total=3200), ["3,200 tokens"]),
+        (Usage(tokens_in=5, tokens_out=5, tokens_total=1010), ["1,010 tokens"]),
+    ],
+)
+def test_what_was_measured_is_said_and_a_sum_as_a_sum(usage: Usage, said: list[str]) -> None:
+    assert list(spent(usage)) == said

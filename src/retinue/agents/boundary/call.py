@@ -129,8 +129,8 @@ class _Call:
     """One call of one agent, with all its attempts."""
 
     __slots__ = (
-        "_attempts", "_bound", "_correction", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns", "_task",
-        "_usage", "_warnings",
+        "_attempts", "_bound", "_correction", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns",
+        "_task", "_usage", "_warnings",
     )  # fmt: skip
 
     def __init__(

@@ -149,10 +149,15 @@ def _below_parameters(finding: Finding) -> Finding:
 def _ignored(parameters: JsonMapping, prepared: Prepared) -> JsonMapping:
     """What came as text and a closed schema does not know, with what was probably meant (C7).
 
-    Formats of text have free parameters: one too many is no reason to refuse the call, and never passed over silently.
+    Formats of text have free parameters: one too many is no reason to refuse the call, unless the policy is strict. It
+    is never passed over silently.
     """
     schema = prepared.takes.schema
-    if schema.get("additionalProperties") is not False or "patternProperties" in schema:
+    if (
+        prepared.policy.level == "strict"
+        or schema.get("additionalProperties") is not False
+        or "patternProperties" in schema
+    ):
         return {}
     known: object = schema.get("properties")
     mine = cast("JsonMapping", known) if isinstance(known, dict) else {}

@@ -76,7 +76,8 @@ class Policy:
         level: How strictly an answer is judged (C3). `strict` refuses whatever the contract does; `standard` writes
             what only a consumer misses (the warning a partial answer owes, the fault an error owes) and marks it;
             `lenient` also drops claims that make no sense. None of them lets data pass that breaks its schema, or a
-            file that is not there.
+            file that is not there. Only `strict` refuses parameters that came as text and that a closed schema does not
+            know (C7).
     """
 
     rules: Mapping[FaultCode, Rule] = field(default_factory=lambda: RULES)

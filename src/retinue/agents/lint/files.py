@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.agents.load.looks import TAKES, has_front_matter, is_definition, is_entered
 from retinue.contract import json
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 
@@ -24,15 +25,10 @@ ENDINGS: Final = (".json", ".md", ".py")
 MAX_FILES: Final = 10_000
 """Definitions that are looked at in one go."""
 
-_OPENED: Final = frozenset({".claude", ".retinue"})
-"""Hidden folders in which people keep definitions."""
-_SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
 _HOMES: Final[dict[str, Kind]] = {"agents": "agent", "skills": "skill", "commands": "command"}
 _BY_ENDING: Final[dict[str, Kind]] = {".json": "json", ".md": "agent", ".py": "python"}
 _SKILL: Final = "skill.md"
-_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
-"""One of these beside `name` and `description` makes a JSON object look like a definition."""
-_PARTS: Final = frozenset({"name", "description"}) | _TAKES
+_PARTS: Final = frozenset({"name", "description"}) | TAKES
 _SPEAKS: Final = re.compile(
     rb"\*\*(?:Agent|Operation)\b|subagent_type|_OPERATIONS\b|\bcontract\b|\.claude/agents/|\|\s*Operations?\s*\|",
     re.IGNORECASE,
@@ -92,7 +88,7 @@ def files_at(path: Path) -> Iterator[File]:
 
 def _below(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
-        folders[:] = [each for each in folders if each not in _SKIPPED and (each[0] != "." or each in _OPENED)]
+        folders[:] = filter(is_entered, folders)
         for name in files:
             if name.lower().endswith(ENDINGS) and not (file := Path(where, name)).is_dir():
                 yield file  # one that is no file, or a link in a circle, is said to be so when it is read
@@ -147,21 +143,9 @@ def _is_other_json(data: bytes) -> bool:
 def _looks_like_definition(data: bytes) -> bool:
     """Whether a JSON text holds what looks like a definition."""
     try:
-        value = json.loads(data, max_bytes=MAX_BYTES)
+        return is_definition(json.loads(data, max_bytes=MAX_BYTES))
     except RetinueError:
         return False
-    entries = value if isinstance(value, list) else [value]
-    return any(
-        isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("description"), str)
-        and not _TAKES.isdisjoint(each)
-        for each in entries
-    )
-
-
-def _has_front_matter(data: bytes) -> bool:
-    return data.startswith(b"---") and b"\nname:" in data[:2_000] and b"\ndescription:" in data[:20_000]
 
 
 def _read(path: Path, parts: Sequence[str]) -> File | None:
@@ -183,7 +167,7 @@ def _kind_by_content(ending: str, data: bytes) -> Kind | None:
             is_agent = b"retinue" in data and _DECORATED.search(data)
             return "python" if is_agent else "text" if b"_OPERATIONS" in data else None
         case _:
-            return "agent" if _has_front_matter(data) else "text" if _SPEAKS.search(data) else None
+            return "agent" if has_front_matter(data) else "text" if _SPEAKS.search(data) else None
 
 
 def _taken(path: Path) -> File:

@@ -13,10 +13,10 @@ from typing import Any, Final
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.lint.rules import found
-from retinue.contract.version import Version
+from retinue.contract.version import Version, is_version
 from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import Known
-from retinue.errors import InvalidInput, OutputInvalid, ParseError
+from retinue.errors import OutputInvalid, ParseError
 
 from .outline import Fence
 from .texts import Text
@@ -219,7 +219,7 @@ def _contract_version(text: Text) -> _Citation | None:
         return None
     for number, line in enumerate(text.outline.lines[:_HEADER], start=1):
         said = _OWN_VERSION.search(line)
-        if said and _is_version(said[1]):
+        if said and is_version(said[1]):
             return _Citation(said[1], text, number, said.start(1) + 1)
     return None
 
@@ -228,13 +228,13 @@ def _citations(text: Text, envelopes: tuple[Envelope, ...]) -> Iterator[_Citatio
     """Each place where a text says which version of the contract it speaks."""
     for envelope in envelopes:
         said = _VERSION.search(envelope.fence.text)
-        if said and _is_version(said[1]):
+        if said and is_version(said[1]):
             line, column = envelope.fence.place(said.start(1))
             yield _Citation(said[1], text, line, column)
     for number, line in text.outline.prose():
         cited = _CITED.search(line)
         said = _CITED_VERSION.search(line, cited.end()) if cited else None
-        if said and _is_version(said[1]):
+        if said and is_version(said[1]):
             yield _Citation(said[1], text, number, said.start(1) + 1)
 
 
@@ -253,14 +253,6 @@ def _most_cited(citations: Iterable[_Citation]) -> str | None:
     """The version that most places speak; the newest of several."""
     counts = Counter(str(Version.parse(each.version)) for each in citations)
     return max(counts, key=lambda version: (counts[version], Version.parse(version)), default=None)
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version.parse(text)
-    except InvalidInput:
-        return False
-    return True
 
 
 # Examples.

@@ -1,10 +1,11 @@
 """Behaviour files: what the body of a Markdown agent says, and how a caller refers to it instead of repeating it.
 
-Reads headings and step lines, nothing cleverer: a behaviour is written for a model, and only its outline is ours.
+Reads headings, lines that stand for one (all bold, or with a colon at the end) and numbered lines, nothing cleverer: a
+behaviour is written for a model, and only its outline is ours.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +16,8 @@ from retinue.errors import InvalidDefinition
 __all__ = ["Behaviour", "inject", "read_behaviour"]
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*")
+_LABEL = re.compile(r"(?:\*\*([^*]{1,80})\*\*:?|([A-Z][^:.!?]{0,80}):)")
+"""A line by itself that people write where a heading could stand: `Quality checklist:`."""
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
 _STEP = re.compile(r"(?:[-*][ \t]+)?(?:\*\*)?STEP[ \t]*[0-9]+\b.*", re.IGNORECASE)
 _ROLE = re.compile(r"\brole\b|\bpurpose\b", re.IGNORECASE)
@@ -98,12 +101,22 @@ def _sections(text: str) -> list[_Section]:
     """The parts of a Markdown text; what stands before the first heading has an empty one."""
     sections = [_Section("")]
     for line, is_code in _lines(text):
-        heading = None if is_code else _HEADING.fullmatch(line)
+        heading = None if is_code else _heading(line)
         if heading:
-            sections.append(_Section(heading[2]))
+            sections.append(_Section(heading))
         else:
             sections[-1].lines.append((line, is_code))
     return sections
+
+
+def _heading(line: str) -> str:
+    """What a line that heads a section says; empty when it heads none."""
+    if line.startswith("#"):
+        found = _HEADING.fullmatch(line)
+        return found[2] if found else ""
+    said = line.rstrip()
+    label = _LABEL.fullmatch(said) if said.endswith((":", "**")) else None
+    return (label[1] or label[2]).rstrip(":") if label else ""
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -124,10 +137,14 @@ def _about(sections: list[_Section], subject: re.Pattern[str]) -> str:
 
 
 def _steps(sections: list[_Section]) -> tuple[str, ...]:
-    """Lines and headings that start with STEP and a number, else the numbered lines of the sections on steps."""
+    """Lines and headings that start with STEP and a number, else numbered lines: of sections on steps, else of all."""
     lines = (line for each in sections for line in (each.heading, *each.prose))
     steps = tuple(line for line in lines if _STEP.fullmatch(line))
-    if steps:
-        return steps
-    listed = (line for each in sections if _PROCESS.search(each.heading) for line in each.prose)
-    return tuple(found[1] for line in listed if (found := _NUMBERED.fullmatch(line)))
+    return steps or _numbered(each for each in sections if _PROCESS.search(each.heading)) or _numbered(sections)
+
+
+def _numbered(sections: Iterable[_Section]) -> tuple[str, ...]:
+    """What stands behind numbers; one alone is no sequence."""
+    lines = (line for each in sections for line in each.prose)
+    found = tuple(match[1] for line in lines if (match := _NUMBERED.fullmatch(line)))
+    return found if len(found) > 1 else ()

@@ -24,6 +24,8 @@ _COMMAND: Final = re.compile(
     r"(?:(?<=`)|^(?:[ \t]|[-*+>][ \t]|[0-9]{1,3}[.)][ \t]){0,8})"
     r"/([a-z][a-z0-9_-]{0,63}(?::[a-z][a-z0-9_-]{0,63}){0,4})(?=[ \t`]|$)"
 )
+_STILL_TO_DO: Final = re.compile(r"[ \t]*[-*+][ \t]\[ \][ \t]")
+"""An item of a list of plans: what it names need not be there yet."""
 _ANYBODY: Final = "general-purpose"
 """The sub-agent that is none in particular: what it is to do stands in its prompt (H1)."""
 _FOLDERS: Final = frozenset(
@@ -79,7 +81,7 @@ def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
             name = _name(found[1].rstrip(".\\"))
             if name and name != _ANYBODY:
                 yield _call("subagent", name, file, (number, found.start(1)))
-        for found in _COMMAND.finditer(line):
+        for found in () if _STILL_TO_DO.match(line) else _COMMAND.finditer(line):
             if found[1] not in _FOLDERS:
                 yield _call("command", f"/{found[1]}", file, (number, found.start(1) - 1))
 

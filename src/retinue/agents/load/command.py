@@ -14,17 +14,14 @@ from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonValue
-from retinue.errors import ParseError
 
 from .arguments import arguments_of
-from .call_sites import call_sites
 from .definition import prompted_skill
-from .document import decode, finding_of
 from .fields import Fields
-from .front import Front, read_front
+from .front import Front
 from .loaded import Loaded
 from .naming import read_model, read_version
-from .prompted import Prompted
+from .prompt import load_prompt
 from .skill import FILES
 
 __all__ = ["COMMAND", "COMMANDS_FOLDER", "command_name", "load_command"]
@@ -55,25 +52,16 @@ def load_command(data: bytes, *, file: str) -> Loaded:
         data: The content of the file.
         file: What findings and the definition's `source` call it; its path below `commands` is the command's name.
     """
-    try:
-        front = read_front(data, file=file, required=False, hinted=True)
-    except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
-    if not isinstance(front.value, dict):
-        message = "The front matter must be lines with `description:` and so on."
-        return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
-    findings = list[Finding](front.findings)
-    fields = Fields(front.document, front.value, path="", findings=findings)
-    definition = _definition(fields, front, command_name(file))
-    if definition is not None and not front.body:
-        message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
-        fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
-    findings += _about_shell(front)
-    findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
-    if fields.failed or definition is None:
-        return Loaded(findings=tuple(findings))
-    calls = call_sites(decode(data), file=file)
-    return Loaded(agents=(Prompted(definition),), findings=tuple(findings), calls=calls)
+
+    def reads(fields: Fields, front: Front) -> Definition | None:
+        definition = _definition(fields, front, command_name(file))
+        if definition is not None and not front.body:
+            message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
+            fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
+        fields.take(_about_shell(front))
+        return definition
+
+    return load_prompt(data, file=file, reads=reads, required=False, keys="`description:` and so on")
 
 
 def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
@@ -100,7 +88,7 @@ def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
         "source": fields.source,
         "skills": (skill,) if skill else None,
     }
-    fields.keep_rest()
+    fields.keep_rest(kebab=True)
     files = list(dict.fromkeys(_files(front.body)))
     extras = {**fields.extras, COMMAND: typed, "argument-hint": hint or None, FILES: list[JsonValue](files) or None}
     facts["extras"] = {key: value for key, value in extras.items() if value is not None}

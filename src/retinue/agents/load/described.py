@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition
-from retinue.contract.fault import Fault
-from retinue.contract.task import Task
+
+from .unavailable import Unavailable
 
 __all__ = ["ELSEWHERE", "Described"]
 
@@ -13,27 +12,13 @@ ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this ver
 """What `Skill.unavailable` says of the skills on a card."""
 
 
-class Described:
-    """An agent read from its card. It says what it does, and cannot be asked from here."""
+class Described(Unavailable):
+    """An agent read from its card."""
 
     def __init__(self, definition: Definition) -> None:
-        self._definition = definition
-
-    @property
-    def definition(self) -> Definition:
-        """What the card says of it."""
-        return self._definition
-
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Answer that it runs elsewhere. Trying again does not help, so the fault is not retryable."""
-        del run
-        fault = Fault(
-            code="unavailable",
-            message=f"`{self._definition.name}` runs elsewhere, and only its card is known here.",
+        super().__init__(
+            definition,
+            why="runs elsewhere, and only its card is known here.",
+            missing="connection",
             hint="Ask it where it runs, or wrap a program that does so with `--command`.",
-            retryable=False,
-            operation=task.skill,
-            target=task.target,
-            detail={"class": "Unavailable", "missing": "connection"},
         )
-        return Reply(outcome="error", fault=fault)

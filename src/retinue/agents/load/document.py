@@ -107,7 +107,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         os.close(handle)
     if len(data) > max_bytes:
         raise refusal(
-            f"The file has {max(status.st_size, len(data))} bytes; {max_bytes} are allowed.",
+            f"The file has {max(status.st_size, len(data)):,} bytes; {max_bytes:,} are allowed.",
             hint="Move what is no definition elsewhere.",
         )
     return data
@@ -120,7 +120,7 @@ def decode(data: bytes) -> str:
         ParseError: It is empty, too large, not UTF-8, or holds a NUL; `detail` has line and column.
     """
     if len(data) > MAX_BYTES:
-        raise refusal(f"The text has {len(data)} bytes; {MAX_BYTES} are allowed.", hint="Split the file.")
+        raise refusal(f"The text has {len(data):,} bytes; {MAX_BYTES:,} are allowed.", hint="Split the file.")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise refusal("The text is UTF-16 or UTF-32, not UTF-8.", hint="Save the file as UTF-8.")
     try:

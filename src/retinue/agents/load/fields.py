@@ -1,7 +1,7 @@
 """Reads the keys of one object of a definition file, whatever convention spells them, and collects what is wrong."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -120,6 +120,10 @@ class Fields:
         """Add a finding about `path`."""
         self._findings.append(self._document.finding(rule, message, path=path, severity=severity, fix=fix))
 
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Add what somebody else found in the same file."""
+        self._findings.extend(findings)
+
     def text(self, name: str, *, required: bool = False) -> str | None:
         """Take a text. An empty one counts as absent."""
         value = self._pop(name)
@@ -231,19 +235,29 @@ class Fields:
             if value is not None:
                 self._put(name, value)
 
-    def keep_rest(self) -> None:
-        """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one."""
+    def keep_rest(self, *, kebab: bool = False) -> None:
+        """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one.
+
+        Args:
+            kebab: Whether keys are spelt `allowed-tools` here, and not `allowed_tools`.
+        """
         for count, (name, value) in enumerate(self._left.items()):
             key = self._put(name, value)
             if count < _MOST_SAID:
-                near = names.nearest(name, sorted(self._asked), limit=1)
-                fix = f"Did you mean {near[0]!r}?" if near else ""
+                near = self._meant(name)
+                fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
                 message = f"The key {key!r} has no effect here; it is kept in `extras`."
                 self.say("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
         if len(self._left) > _MOST_SAID:
             message = f"{len(self._left) - _MOST_SAID} more keys have no effect here; they are kept in `extras`."
             self.say("load/unknown-key", message, path=self._path, severity="info")
         self._left.clear()
+
+    def _meant(self, name: str) -> str:
+        """The key that was looked for and of which `name` is a slip or a part: `tools` of `allowed_tools`."""
+        asked = sorted(self._asked)
+        near = names.nearest(name, asked, limit=1)
+        return near[0] if near else next((each for each in asked if name in each.split("_")), "")
 
     def _put(self, name: str, value: JsonValue) -> str:
         """Enter a key into `extras`, and give it as the file spells it."""

@@ -5,6 +5,7 @@ Knows nothing of what the keys mean; that differs between agents, skills and com
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -139,5 +140,11 @@ def about_behaviour(front: Front) -> list[Finding]:
     missing = read_behaviour(front.body).missing
     if not missing:
         return []
-    message = f"The behaviour says nothing of {', '.join(missing)}."
-    return [front.document.finding("load/thin-behaviour", message, severity="info", fix="Add a section for each.")]
+    message = f"No section of the behaviour is about {_either(missing)}."
+    fix = "Add one for each." if len(missing) > 1 else "Add one."
+    return [front.document.finding("load/thin-behaviour", message, severity="info", fix=fix)]
+
+
+def _either(words: Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last

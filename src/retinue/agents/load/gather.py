@@ -10,17 +10,12 @@ from retinue.errors import InvalidInput, RetinueError
 from .document import MAX_BYTES, read_bytes
 from .json import read_json
 from .kinds import ENDINGS, SKILL_FILE, home_of
+from .looks import has_front_matter, is_definition, is_entered
 
 __all__ = ["MAX_FILES", "gather"]
 
 MAX_FILES: Final = 10_000
 """Most definitions that are gathered at once."""
-
-_OPENED: Final = frozenset({".claude", ".retinue"})
-"""Hidden folders in which people keep definitions."""
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
-_TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
-"""One of these beside `name` and `description` makes a JSON object look like a definition."""
 
 
 def gather(folder: Path) -> tuple[Path, ...]:
@@ -44,7 +39,7 @@ def gather(folder: Path) -> tuple[Path, ...]:
 
 def _below(folder: Path) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
-        folders[:] = [each for each in folders if each not in _SKIPPED and (each[0] != "." or each in _OPENED)]
+        folders[:] = filter(is_entered, folders)
         skills = [name for name in files if name.lower() == SKILL_FILE.lower()]
         if skills:
             folders.clear()  # what else is there belongs to the skill
@@ -55,20 +50,15 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def _is_definition(path: Path, folder: Path) -> bool:
     parts = (*folder.resolve().parts[-2:], *path.relative_to(folder).parts[:-1])
-    if path.name.lower() == SKILL_FILE.lower() or home_of(parts) in {"agents", "commands"}:
+    if path.name.lower() == SKILL_FILE.lower():
         return True
+    is_prose = path.suffix.lower() == ".md" and not any(letter.islower() for letter in path.stem)
+    if not is_prose and home_of(parts) in {"agents", "commands"}:
+        return True  # but a README beside them is one only with front matter
     try:
         data = read_bytes(path, max_bytes=MAX_BYTES)
         if path.suffix.lower() == ".md":
-            return data.startswith(b"---") and b"\nname:" in data[:2_000] and b"\ndescription:" in data[:20_000]
-        value = read_json(data, file=path.name).value
+            return has_front_matter(data)
+        return is_definition(read_json(data, file=path.name).value)
     except RetinueError:
         return False
-    entries = value if isinstance(value, list) else [value]
-    return any(
-        isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("description"), str)
-        and not _TAKES.isdisjoint(each)
-        for each in entries
-    )

@@ -1,17 +1,14 @@
 """Tool-use definitions in JSON (A4): one object, or an array of them."""
 
-import json
-from bisect import bisect_right
 from functools import partial
 from typing import Final
 
-from retinue.contract import json as strict
+from retinue.contract import json
 from retinue.contract.finding import Finding
-from retinue.contract.json import pointer
 from retinue.errors import ParseError
 
 from .definition import read_definition
-from .document import MAX_BYTES, Document, Place, decode, finding_of
+from .document import MAX_BYTES, Document, decode, finding_of
 from .loaded import Loaded
 from .prompted import Prompted
 
@@ -44,7 +41,9 @@ def load_json(data: bytes, *, file: str) -> Loaded:
     if not entries:
         findings.append(document.finding("load/none", "The array is empty.", fix="Put a definition into it."))
     definitions = [
-        read_definition(document, entry, path=pointer([position]) if isinstance(value, list) else "", findings=findings)
+        read_definition(
+            document, entry, path=json.pointer([position]) if isinstance(value, list) else "", findings=findings
+        )
         for position, entry in enumerate(entries)
     ]
     agents = tuple(Prompted(definition) for definition in definitions if definition)
@@ -58,58 +57,5 @@ def read_json(data: bytes, *, file: str) -> Document:
         ParseError: It is no strict JSON; `detail` has line and column.
     """
     text = decode(data)
-    value = strict.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
-    return Document(file=file, value=value, locate=partial(_places, text))
-
-
-# Places. Only wanted once something is wrong, so they are found by a second walk over a text known to be good.
-
-
-class _Walk:
-    """One walk over a strict JSON text that notes the offset of every member's key and every item."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._path: list[str | int] = []
-        self._decoder = json.JSONDecoder()
-        self.offsets: dict[str, int] = {}
-
-    def value(self) -> None:
-        """Walk over the value that comes next; its depth was capped by the strict reader."""
-        opening = self._next()
-        if opening not in "{[":
-            _, self._at = self._decoder.raw_decode(self._text, self._at)
-            return
-        self._at += 1
-        count = 0
-        while self._next() not in "}]":
-            here = self._at
-            self._path.append(self._key() if opening == "{" else count)
-            self.offsets[pointer(self._path)] = here
-            self.value()
-            self._path.pop()
-            count += 1
-            if self._next() == ",":
-                self._at += 1
-        self._at += 1
-
-    def _key(self) -> str:
-        key, self._at = self._decoder.raw_decode(self._text, self._at)
-        self._next()
-        self._at += 1  # the colon
-        return str(key)
-
-    def _next(self) -> str:
-        """Skip white space and look at the next character."""
-        while self._text[self._at] in " \t\n\r":
-            self._at += 1
-        return self._text[self._at]
-
-
-def _places(text: str) -> dict[str, Place]:
-    walk = _Walk(text)
-    walk.value()
-    starts = [0, *(offset + 1 for offset, character in enumerate(text) if character == "\n")]
-    lines = {path: bisect_right(starts, offset) for path, offset in walk.offsets.items()}
-    return {path: (line, walk.offsets[path] - starts[line - 1] + 1) for path, line in lines.items()}
+    value = json.loads(text, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
+    return Document(file=file, value=value, locate=partial(json.places, text))

@@ -3,8 +3,7 @@
 from retinue.contract import names
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.json import JsonObject
-from retinue.contract.version import Version, split_versioned_name
-from retinue.errors import InvalidInput
+from retinue.contract.version import is_version, split_versioned_name
 
 from .fields import Fields
 
@@ -45,7 +44,7 @@ def _bare(name: str) -> str:
 def read_version(fields: Fields) -> str | None:
     """The version, where the format has no rule for it: what we cannot compare is kept aside, with a warning (C35)."""
     said = fields.peek("version")
-    if said is None or (isinstance(said, str) and _is_version(said.strip())):
+    if said is None or (isinstance(said, str) and is_version(said.strip())):
         return fields.text("version")
     fields.say(
         "load/version",
@@ -56,14 +55,6 @@ def read_version(fields: Fields) -> str | None:
     )
     fields.keep("version")
     return None
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version.parse(text)
-    except InvalidInput:
-        return False
-    return True
 
 
 def read_model(fields: Fields) -> tuple[Tier | None, str | None]:

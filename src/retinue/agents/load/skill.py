@@ -10,18 +10,14 @@ from typing import Final
 
 from retinue.contract import names
 from retinue.contract.definition import Definition
-from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.errors import ParseError
 
-from .call_sites import call_sites
 from .definition import TASK_SCHEMA, prompted_skill
-from .document import decode, finding_of
 from .fields import Fields
-from .front import Front, read_front
+from .front import Front
 from .loaded import Loaded
 from .naming import read_model, read_name, read_version
-from .prompted import Prompted
+from .prompt import load_prompt
 
 __all__ = ["FACTS", "FILES", "MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "SKILL_NAME", "load_skill"]
 
@@ -47,25 +43,16 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> Loaded:
         file: What findings and the definition's `source` call it; the folder in it should have the skill's name.
         files: The files beside it, relative to its folder.
     """
-    try:
-        front = read_front(data, file=file, hinted=True)
-    except ParseError as error:
-        return Loaded(findings=(finding_of(error, file=file),))
-    if not isinstance(front.value, dict):
-        message = "The front matter must be lines with `name:`, `description:` and so on."
-        return Loaded(findings=(front.document.finding("load/wrong-type", message, fix="Write `key: value` lines."),))
-    findings = list[Finding](front.findings)
-    fields = Fields(front.document, front.value, path="", findings=findings)
-    _judge(fields, folder=PurePosixPath(file).parent.name)
-    definition = _definition(fields, front, files)
-    if definition is not None and not front.body:
-        message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
-        fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
-    findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
-    if fields.failed or definition is None:
-        return Loaded(findings=tuple(findings))
-    calls = call_sites(decode(data), file=file)
-    return Loaded(agents=(Prompted(definition),), findings=tuple(findings), calls=calls)
+
+    def reads(fields: Fields, front: Front) -> Definition | None:
+        _judge(fields, folder=PurePosixPath(file).parent.name)
+        definition = _definition(fields, front, files)
+        if definition is not None and not front.body:
+            message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
+            fields.say("load/no-instructions", message, path="", severity="warning", fix=fix)
+        return definition
+
+    return load_prompt(data, file=file, reads=reads, required=True, keys="`name:`, `description:` and so on")
 
 
 def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definition | None:
@@ -91,7 +78,7 @@ def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definitio
         "skills": (skill,) if skill else None,
     }
     fields.keep("license", "compatibility")
-    fields.keep_rest()
+    fields.keep_rest(kebab=True)
     extras = {**fields.extras, "metadata": rest or None, FILES: list[JsonValue](files) or None}
     facts["extras"] = {key: value for key, value in extras.items() if value is not None}
     return fields.build(Definition, facts) if skill else None

@@ -58,7 +58,7 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[JsonValue, dict[str, P
     """
     if len(text) > MAX_LENGTH:
         raise refusal(
-            f"The YAML has {len(text)} characters; {MAX_LENGTH} are allowed.",
+            f"The YAML has {len(text):,} characters; {MAX_LENGTH:,} are allowed.",
             line=first_line,
             hint="Move long text into the body.",
         )
@@ -166,7 +166,8 @@ def _broken(error: Any, text: str, first_line: int) -> ParseError:
     mark = error.problem_mark or error.context_mark
     line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
     if mark and "mapping values" in problem:
-        key = _KEY_OF_LINE.match(text.split("\n")[mark.line])
+        lines = text.split("\n")  # the scanner takes more than that for the end of a line
+        key = _KEY_OF_LINE.match(lines[mark.line]) if mark.line < len(lines) else None
         if key and key.end() < mark.column:
             message = f"The unquoted text of `{key['key']}` holds a colon and a space."
             hint = f"Write `{key['key']}: |` and all of the text, indented, below it; or put it in quotes."
@@ -220,6 +221,10 @@ class _Reader:
         members: dict[str, JsonValue] = {}
         while (event := self._next()).kind != "end":
             key = _scalar(event) if event.kind == "scalar" else None
+            if event.kind in {"list", "object"}:
+                raise _refused(
+                    event, "A list or an object stands where a key belongs", "Put text with brackets in quotes."
+                )
             if not isinstance(key, str):
                 raise _refused(event, "A key is no text", "Put the key in quotes.")
             if key in members:

@@ -23,7 +23,7 @@ from retinue.tools.process import clean_environment, find_program
 
 from .asking import Form, Request, request_for
 from .command_line import split_command
-from .definition import canonical, made_definition, name_of
+from .definition import canonical, made_definition, name_of, see_it_agrees
 from .endings import ended, exit_fault, silence
 from .process import Said, run_program
 
@@ -92,10 +92,8 @@ class CommandAgent:
                 guessed=name is None,
                 effects=_ANYTHING,
             )
-        elif (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
-            raise InvalidInput(
-                f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
-            )
+        else:
+            see_it_agrees(definition, name=name, dialect=dialect)
         self._definition = definition
 
     def __repr__(self) -> str:
@@ -159,14 +157,14 @@ class CommandAgent:
     # What it gave.
 
     def _reply(self, said: Said, request: Request, task: Task) -> Reply:
-        name, (text, odd_at) = self._name, _decoded(said.stdout)
+        name, (text, odd_at) = self._name, _decoded(said.stdout, self._definition.dialect)
         text = text if self._definition.dialect else text.rstrip("\r\n")
         stderr = said.stderr.decode("utf-8", "replace")[-_TOLD:]
         if said.flooded:
             raise OutputInvalid(
                 f"`{name}` said more than {self._max_bytes:,} bytes and was ended.",
                 hint="Say less, or put it into a file and name the file.",
-                detail={"class": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
+                detail={"reason": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
         if not said.status and not text.strip() and self._definition.dialect is not None:
             raise silence(name, self._definition.dialect, stderr)
@@ -223,15 +221,21 @@ class CommandAgent:
         return Path(self._argv[0]).name
 
 
+_ODD: Final = re.compile("[\udc80-\udcff]")
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9_]{2,63}\b")
 
 
-def _decoded(said: bytes) -> tuple[str, int | None]:
-    """What was said as text, and where it begins to be none."""
+def _decoded(said: bytes, dialect: DialectName | None) -> tuple[str, int | None]:
+    r"""What was said as text, and where it begins to be none: from there on, odd bytes stand as `\xe9`.
+
+    In JSON, a backslash has to be escaped to stand for itself.
+    """
     try:
         return said.decode("utf-8"), None
     except UnicodeDecodeError as error:
-        return said.decode("utf-8", "backslashreplace"), error.start
+        backslash = "\\" if dialect in {None, "task_signal"} else "\\\\"
+        text = said.decode("utf-8", "surrogateescape")
+        return _ODD.sub(lambda odd: f"{backslash}x{ord(odd[0]) - 0xDC00:02x}", text), error.start
 
 
 def _extras(status: int, stderr: str) -> JsonMapping | None:

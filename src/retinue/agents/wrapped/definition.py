@@ -12,7 +12,7 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import DialectName
 from retinue.errors import InvalidInput
 
-__all__ = ["canonical", "is_made", "made_definition", "name_of"]
+__all__ = ["canonical", "is_made", "made_definition", "name_of", "see_it_agrees"]
 
 _TAKES: Final[JsonObject] = {
     "type": "object",
@@ -63,6 +63,18 @@ def made_definition(
     )
     extras = {NAME_GUESSED: True} if guessed else {}
     return Definition(name=name, description=description, skills=(only,), dialect=dialect, extras=extras)
+
+
+def see_it_agrees(definition: Definition, *, name: str | None, dialect: DialectName | None) -> None:
+    """See that what was said beside a definition is what it says itself.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    if (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
+        raise InvalidInput(
+            f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
+        )
 
 
 def is_made(skill: Skill) -> bool:

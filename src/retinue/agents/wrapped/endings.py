@@ -65,5 +65,5 @@ def silence(name: str, dialect: DialectName, stderr: str) -> OutputInvalid:
     return OutputInvalid(
         f"`{name}` ended well and said nothing{aside}.",
         hint=f"Print the answer on stdout, in `{dialect}`.",
-        detail={"class": "silence", **({"stderr": stderr} if aside else {})},
+        detail={"reason": "silence", **({"stderr": stderr} if aside else {})},
     )

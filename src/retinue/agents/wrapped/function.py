@@ -16,7 +16,7 @@ from retinue.contract.task import Task
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .asking import Form, request_for
-from .definition import canonical, made_definition
+from .definition import canonical, made_definition, see_it_agrees
 
 __all__ = ["TextAgent", "reply_from"]
 
@@ -59,10 +59,8 @@ class TextAgent:
         if definition is None:
             called = canonical(name or getattr(function, "__name__", type(function).__name__))
             definition = made_definition(called, about=_about(function), dialect=dialect, guessed=name is None)
-        elif (name and canonical(name) != definition.name) or dialect not in {None, definition.dialect}:
-            raise InvalidInput(
-                f"The definition of `{definition.name}` says another name or dialect.", hint="Say it in one place."
-            )
+        else:
+            see_it_agrees(definition, name=name, dialect=dialect)
         self._definition = definition
 
     def __repr__(self) -> str:

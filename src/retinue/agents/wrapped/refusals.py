@@ -33,7 +33,10 @@ def refusal(error: OSError, program: str, cwd: str) -> RetinueError:
 def no_program(program: str, cwd: str) -> NotInstalled:
     """What to say of a program that is not there: a path that leads nowhere, or a name that is nowhere looked up."""
     if "/" in program:
-        near = tuple(str(Path(program).with_name(each)) for each in nearest(Path(program).name, _names_in(program)))
+        stems = {Path(each).stem: each for each in _names_in(program)}  # every `.py` is like every other
+        stem = Path(program).stem
+        alike = (stem,) if stem in stems else nearest(stem, stems)
+        near = tuple(str(Path(program).with_name(stems[each])) for each in alike)
         hint = f"Did you mean {near[0]!r}?" if near else "Install it, or mend the path."
         return NotInstalled(f"There is no program {program[:200]!r}.", hint=hint, suggestions=near)
     if Path(cwd, program).is_file():

@@ -7,6 +7,7 @@ found either: it has parted for good.
 
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Final
 
 __all__ = ["end_marked", "marked_environment", "new_mark"]
 
-_VARIABLE: Final = "RETINUE_CALL"
+_VARIABLE: Final = "_RETINUE_CALL"
 _PROCESSES: Final = Path("/proc")
-_ROUNDS: Final = 5
+_ROUNDS: Final = 10
 """How often is looked again: one that is being ended may just have started another."""
+_PAUSE_S: Final = 0.02
 
 
 def new_mark() -> str:
@@ -31,23 +33,33 @@ def marked_environment(environment: Mapping[str, str], mark: str) -> dict[str, s
 
 
 def end_marked(mark: str) -> None:
-    """Kill everything that has inherited `mark`."""
+    """Kill everything that has inherited `mark`. Takes milliseconds, and does not come back before they are told."""
     for _ in range(_ROUNDS):
-        found = tuple(_with(mark.encode()))
+        looked = dict(_environments())
+        found = [process for process, environment in looked.items() if _has(environment, mark)]
         for process in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
-        if not found:
+        if not found and all(looked.values()):
             return
+        time.sleep(_PAUSE_S)
 
 
-def _with(mark: bytes) -> Iterator[int]:
-    """The processes that have `mark`. Those that have ended and wait to be collected have no environment any more."""
+def _has(environment: bytes, mark: str) -> bool:
+    sign, variable = mark.encode(), f"{_VARIABLE}=".encode()
+    return any(sign in each for each in environment.split(b"\0") if each.startswith(variable))
+
+
+def _environments() -> Iterator[tuple[int, bytes]]:
+    """The environment of every other process whose environment we may read; of one that is just starting it is empty.
+
+    Those that have ended and wait to be collected have none, and no program either.
+    """
     if not _PROCESSES.is_dir():
         return
     for entry in os.scandir(_PROCESSES):
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
             with suppress(OSError):  # it has ended, or is somebody else's
                 environment = Path(entry.path, "environ").read_bytes()
-                if any(mark in each for each in environment.split(b"\0") if each.startswith(_VARIABLE.encode())):
-                    yield int(entry.name)
+                if environment or Path(entry.path, "exe").readlink():
+                    yield int(entry.name), environment

@@ -8,12 +8,12 @@ from retinue.conformance.answers import (
     ObjectLook,
     accepted,
     alike,
+    anything,
     each,
     each_object,
     each_object_asked,
     garbled_values,
     is_object,
-    there,
     unmixed,
 )
 from retinue.conformance.markdown_json.content import (
@@ -268,7 +268,7 @@ def _warnings(body: JsonObject) -> list[JsonObject]:
 CHECKS: Final[Mapping[str, Check]] = {
     f"markdown_json/{name}": check
     for name, check in {
-        "answers": there,
+        "answers": anything,
         "json": each(is_object),
         "status": each_object(_status),
         "agent": each_object_asked(_agent),

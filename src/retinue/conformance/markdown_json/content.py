@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retinue.conformance.members import says_nothing, shown, values_in
+from retinue.conformance.members import objects_at, says_nothing, shown, values_in
 from retinue.contract.json import JsonObject, JsonValue
 
 __all__ = [
@@ -95,7 +95,7 @@ def generic_message(body: JsonObject) -> Iterator[str]:
     """Messages of errors and warnings that say nothing."""
     if body.get("status") == "error" and says_nothing(body.get("message"), words=2):
         yield f"`message` is {shown(body.get('message'))}"
-    for at, warning in enumerate(_objects(body.get("warnings"))):
+    for at, warning in objects_at(body, "warnings"):
         if says_nothing(warning.get("message"), words=2):
             yield f"`warnings[{at}].message` is {shown(warning.get('message'))}"
 
@@ -104,12 +104,13 @@ def generic_suggestion(body: JsonObject) -> Iterator[str]:
     """Ways out that are none."""
     said = body.get("recovery_suggestions")
     for at, suggestion in enumerate(said if isinstance(said, list) else ()):
-        if says_nothing(suggestion):
+        if _leads_nowhere(suggestion):
             yield f"`recovery_suggestions[{at}]` is {shown(suggestion)}"
-    for at, warning in enumerate(_objects(body.get("warnings"))):
-        if "recovery" in warning and says_nothing(warning["recovery"]):
+    for at, warning in objects_at(body, "warnings"):
+        if "recovery" in warning and _leads_nowhere(warning["recovery"]):
             yield f"`warnings[{at}].recovery` is {shown(warning['recovery'])}"
 
 
-def _objects(value: JsonValue) -> list[JsonObject]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+def _leads_nowhere(value: JsonValue) -> bool:
+    """Whether a way out says nothing, or is a single word: a name alone does not say what to do with it."""
+    return says_nothing(value) or (isinstance(value, str) and value.isascii() and len(value.split()) == 1)

@@ -1,6 +1,6 @@
 """A report as one page of HTML that needs nothing else: no script, no network, no second file.
 
-Every foreign text passes `markup.text`; the page's policy forbids any load.
+Every foreign text passes `markup.text`.
 """
 
 import re
@@ -9,12 +9,12 @@ from typing import Final
 
 from retinue.conformance.port import Exchange, Report, Verdict
 from retinue.conformance.report.told import Told, counts, followers, told
+from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.numbers import duration
 
 __all__ = ["as_html"]
 
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MOST: Final = 4_000
 _CODE: Final = re.compile(r"`([^`]+)`")
 _STYLE: Final = """
@@ -63,28 +63,12 @@ def as_html(report: Report, *, made: str = "") -> str:
         made: When it was made, as a person reads it.
     """
     title = f"{report.subject[:120]}: {report.dialect}"
-    parts = (
+    return document(
+        title,
         element("header", "".join(_header(report))),
         element("main", "\n".join((*_broken(report), _table(report.verdicts), _exchanges(report.exchanges)))),
-        element("footer", text(f"Made by Retinue{f', {made}' if made else ''}. This page loads nothing.")),
-    )
-    return "\n".join((_head(title), "<body>", *parts, "</body>", "</html>", ""))
-
-
-def _head(title: str) -> str:
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            element("title", text(title)),
-            f"<style>{_STYLE}</style>",
-            "</head>",
-        )
+        style=_STYLE,
+        made=made,
     )
 
 

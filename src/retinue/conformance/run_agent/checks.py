@@ -6,15 +6,15 @@ from typing import Final
 from retinue.conformance.answers import (
     ObjectLook,
     accepted,
+    anything,
     each,
     each_object,
     each_object_asked,
     garbled_values,
     is_object,
-    there,
     unmixed,
 )
-from retinue.conformance.members import is_amount, is_words, quoted, shown
+from retinue.conformance.members import is_amount, is_words, objects_at, quoted, shown
 from retinue.conformance.port import Check, Exchange
 from retinue.contract import schema
 from retinue.contract.json import JsonObject
@@ -67,7 +67,7 @@ def _traces(body: JsonObject) -> Iterator[str]:
 
 def _trace_has_text(name: str) -> ObjectLook:
     def look(body: JsonObject) -> Iterator[str]:
-        for at, item in _items(body):
+        for at, item in objects_at(body, "traces"):
             said = item.get(name)
             if not isinstance(said, str) or (name == "tool" and not said.strip()):
                 yield f"`traces[{at}].{name}` is {quoted(item, name)}"
@@ -76,25 +76,25 @@ def _trace_has_text(name: str) -> ObjectLook:
 
 
 def _trace_args(body: JsonObject) -> Iterator[str]:
-    for at, item in _items(body):
+    for at, item in objects_at(body, "traces"):
         if "args" in item and not isinstance(item["args"], dict):
             yield f"`traces[{at}].args` is {shown(item['args'])}"
 
 
 def _trace_duration(body: JsonObject) -> Iterator[str]:
-    for at, item in _items(body):
+    for at, item in objects_at(body, "traces"):
         if "duration_secs" in item and not is_amount(item["duration_secs"]):
             yield f"`traces[{at}].duration_secs` is {shown(item['duration_secs'])}"
 
 
 def _trace_keys(body: JsonObject) -> Iterator[str]:
-    for at, item in _items(body):
+    for at, item in objects_at(body, "traces"):
         yield from (f"`traces[{at}]` has {shown(key)}" for key in item if key not in ToolTraceMinimal.model_fields)
 
 
 def _trace_time(body: JsonObject) -> Iterator[str]:
     whole = body.get("response_time_secs")
-    for at, item in _items(body):
+    for at, item in objects_at(body, "traces"):
         took = item.get("duration_secs")
         if isinstance(took, int | float) and isinstance(whole, int | float) and took > whole:
             yield f"`traces[{at}].duration_secs` is {shown(took)}, and the whole call took {shown(whole)}"
@@ -109,17 +109,10 @@ def _answered(body: JsonObject) -> Iterator[str]:
         yield f"`error` is {shown(body['error'])}"
 
 
-def _items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    traces = body.get("traces")
-    for at, item in enumerate(traces if isinstance(traces, list) else ()):
-        if isinstance(item, dict):
-            yield at, item
-
-
 CHECKS: Final[Mapping[str, Check]] = {
     f"run_agent/{name}": check
     for name, check in {
-        "answers": there,
+        "answers": anything,
         "json": each(is_object),
         "schema": each_object(_schema),
         "content": each_object(_content),

@@ -88,7 +88,10 @@ def _with(exchange: Exchange, said: Said) -> Exchange:
         return replace(exchange, error=f"It printed more than {_MOST_BYTES:,} bytes.")
     if not said.stdout:
         return replace(exchange, error=_silence(exchange, said.status))
-    return replace(exchange, text=said.stdout.decode("utf-8", "surrogateescape"))
+    try:
+        return replace(exchange, text=said.stdout.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return replace(exchange, error=f"It printed what is no UTF-8 from byte {error.start + 1:,} on.")
 
 
 def _silence(exchange: Exchange, status: int) -> str:

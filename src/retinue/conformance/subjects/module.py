@@ -19,6 +19,8 @@ from retinue.errors import InvalidDefinition, InvalidInput, UnknownName
 
 __all__ = ["ENTRY", "Found", "find_module"]
 
+_HOW: Final = "Name a file as `folder/agent.py`, or a module as `package.agent`."
+
 ENTRY: Final = "run_agent"
 """What is asked of a module when nothing else is named: the entry point of spec 001 (B1)."""
 
@@ -59,6 +61,10 @@ def find_module(words: str, *, cwd: Path | None = None) -> Found:
     place, _, name = words.rpartition(":") if _names_a_member(words) else (words, "", "")
     folder = cwd or Path.cwd()
     path = Path(place)
+    if not place.strip():
+        raise InvalidInput("Nothing is named.", hint=_HOW)
+    if (folder / path).is_dir() and not (folder / path / "__init__.py").exists():
+        raise InvalidInput(f"{place!r} is a folder.", hint=_HOW)
     is_file = path.suffix == ".py" or "/" in place
     module = import_file((folder / path), search=folder) if is_file else _import_module(place, folder)
     value = _member(module, place, name or ENTRY)
@@ -88,9 +94,12 @@ def _import_module(place: str, folder: Path) -> ModuleType:
         if error.name and place.startswith(error.name):
             raise InvalidInput(
                 f"There is no module {place!r}.",
-                hint="Name a file as `folder/agent.py`, or a module as `package.agent`.",
+                hint=_HOW,
             ) from error
-        raise InvalidDefinition(f"{place!r} needs a module {error.name!r}.", hint="Install it first.") from error
+        raise InvalidDefinition(
+            f"{place!r} needs a module {error.name!r}.",
+            hint="Install it where Retinue is installed, or judge the agent as a command: `--command`.",
+        ) from error
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise InvalidDefinition(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, cast
 
-from retinue.conformance.answers import Look, accepted, each, garbled, there, unmixed
+from retinue.conformance.answers import Look, accepted, anything, each, garbled, unmixed
 from retinue.conformance.port import Check, Exchange
 from retinue.conformance.task_signal.probes import FORGED
 from retinue.contract.event import Checkpoint, Progress
@@ -214,7 +214,7 @@ def _told(result: Result | None) -> str:
 CHECKS: Final[Mapping[str, Check]] = {
     f"task_signal/{name}": check
     for name, check in {
-        "answers": there,
+        "answers": anything,
         "signals": each(_found("signals", "text", "repaired")),
         "layout": each(_found("layout")),
         "status": each(_found("status", saying="is no status")),

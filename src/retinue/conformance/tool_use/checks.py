@@ -7,12 +7,12 @@ from retinue.conformance.answers import (
     ObjectLook,
     accepted,
     alike,
+    anything,
     each,
     each_object,
     each_object_asked,
     garbled_values,
     is_object,
-    there,
     unmixed,
 )
 from retinue.conformance.members import is_count, is_words, object_at, quoted, says_nothing, shown
@@ -162,7 +162,7 @@ def _error_of(body: JsonObject) -> JsonObject:
 CHECKS: Final[Mapping[str, Check]] = {
     f"tool_use/{name}": check
     for name, check in {
-        "answers": there,
+        "answers": anything,
         "json": each(is_object),
         "status": each_object(_status),
         "result": each_object(_result),

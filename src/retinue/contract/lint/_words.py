@@ -20,7 +20,8 @@ _WHEN = re.compile(
     r"\b(?:used? (?:it |this (?:agent |tool |skill |command )?)?(?:[a-z]+ly |also |as |only |always )?"
     r"(?:when|whenever|for|to|if|after|before|during|while|at|on|in)|use proactively|whenever|"
     r"when (?:[a-z]+ing|a|an|the|you|users?|callers?|somebody|asked|there|it)\b|call (?:it|this|when)|"
-    r"invoke|ask (?:for|it)|triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
+    r"invoke|runs (?:for|when|if|after|before|on)|"
+    r"ask (?:for|it)|triggers?|triggered|(?:best|suited|intended|meant|useful|good) (?:for|when|if|to))\b",
     re.IGNORECASE,
 )
 _RETURNS = re.compile(
@@ -28,6 +29,8 @@ _RETURNS = re.compile(
     r"the (?:result|answer|output)s? (?:is|are|has|have|contains?|holds?|lists?))\b",
     re.IGNORECASE,
 )
+_MAKES = re.compile(r"\b(?:generates?|creates?|drafts?|writes?|provides?|ends? with)\b", re.IGNORECASE)
+"""What says what is done and, in doing so, what there is afterwards."""
 _DEFAULT = re.compile(r"\bdefaults?(?: value)?(?:\s*[:=]|\s+(?:is|to|are)\b)|\bby default\b", re.IGNORECASE)
 _DEPRECATED = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
 _QUOTED = r"(?:'[\w-]+'|\"[\w-]+\"|`[\w-]+`)"
@@ -67,7 +70,8 @@ def says_when(text: str) -> bool:
 
 def says_returns(text: str) -> bool:
     """Say whether `text` tells what comes back."""
-    return _RETURNS.search(text[:_LONGEST]) is not None
+    text = text[:_LONGEST]
+    return _RETURNS.search(text) is not None or _MAKES.search(text) is not None
 
 
 def says_more_than(text: str, name: str) -> bool:

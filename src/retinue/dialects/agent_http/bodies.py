@@ -24,12 +24,10 @@ _PROBLEM: Final = frozenset({"type", "title", "status", "detail", "instance"})
 
 
 def error_in(value: JsonObject, notes: Notes) -> JsonMapping | None:
-    """The error that a body says, in our shape or, unless strict, in one of the usual others; None when it is none."""
+    """The error that a body says, in our shape or, refused by strict, in one of the usual others; None if it is none."""
     error = value.get("error")
     if value.keys() == {"error"} and isinstance(error, dict):
         return cast("JsonMapping", error)
-    if notes.level == "strict":
-        return None
     if isinstance(error, dict) and "message" in error and value.keys() <= {"error", "jsonrpc", "id", "request_id"}:
         said: Any = error
     elif value.keys() == {"error"} and isinstance(error, str):
@@ -40,7 +38,8 @@ def error_in(value: JsonObject, notes: Notes) -> JsonMapping | None:
         said = {"message": str(value.get("detail") or value["title"]), "detail": dict(value)}
     else:
         return None
-    notes.add("error", "The error body has another shape.", fix="Send `error` with `code`, `message` and `hint`.")
+    fix = "Send `error` with `code`, `message` and `hint`."
+    notes.add("error", "The error body has another shape.", fix=fix, severity=notes.severity("standard"))
     return {"code": "internal_error", "message": "", **cast("JsonMapping", said)}
 
 

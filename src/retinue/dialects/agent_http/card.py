@@ -17,6 +17,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, to_kebab
 from retinue.contract.refused import findings_of
 from retinue.contract.version import Version
+from retinue.dialects.mending import drop_nulls
 from retinue.dialects.port import Parsed, Rendered
 from retinue.dialects.reading import Notes, object_in, refuse
 from retinue.dialects.writing import Losses
@@ -262,10 +263,7 @@ def _mend_capability(value: JsonObject, path: str, notes: Notes) -> None:
     for name in [name for name in value if name not in _CAPABILITY]:
         notes.add("unknown", f"A capability has no {name[:80]!r}; it was left out.", path=path + pointer([name]))
         del value[name]
-    for name in ("input_schema", "output_schema"):
-        if name in value and value[name] is None:
-            notes.add("null", f"`{name}` is null.", path=f"{path}/{name}", fix=f"Leave `{name}` out.")
-            del value[name]
+    drop_nulls(value, ("input_schema", "output_schema"), notes, path=path)
     method = value.get("method")
     if method is None:
         notes.add("method", "No method is given; POST was taken.", path=f"{path}/method", fix="Say `method`.")

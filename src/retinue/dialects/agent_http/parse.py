@@ -6,8 +6,8 @@ from retinue.contract.finding import Level
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, object_in, read, refuse_text
-from retinue.errors import InvalidInput, OutputInvalid, ParseError
+from retinue.dialects.reading import Notes, answer_in, object_in, read
+from retinue.errors import InvalidInput, OutputInvalid
 
 from .bodies import error_in, from_error, from_output
 from .record import from_record, is_record, mend_record
@@ -44,10 +44,7 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
         OutputInvalid: It is none; `detail["findings"]` lists every reason.
     """
     notes = Notes(NAME, level)
-    try:
-        value = object_in(text, notes)
-    except ParseError as error:
-        refuse_text(error, notes)
+    value = answer_in(text, notes)
     if is_record(value):
         kept: dict[str, Any] = {}
         if level != "strict":

@@ -10,6 +10,7 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
+from retinue.dialects.mending import drop_nulls
 from retinue.dialects.moments import moment_ns
 from retinue.dialects.port import Known, Parsed
 from retinue.dialects.reading import Notes, refuse
@@ -41,23 +42,32 @@ _STATE_WORDS: Final = {
 
 
 def is_record(value: JsonObject) -> bool:
-    """Whether `value` is meant as the record of a task."""
+    """Whether `value` is meant as the record of a task; also one whose `status` is no object but the state itself."""
     status = value.get("status")
+    if isinstance(status, str):
+        named = value.keys() <= TaskRecord.model_fields.keys() and "id" in value
+        return named and (_word(status) in STATES or _word(status) in _STATE_WORDS)
     return isinstance(status, dict) and "state" in status
+
+
+def _word(state: str) -> str:
+    return state.lower().removeprefix("task_state_")
 
 
 def mend_record(value: JsonObject, notes: Notes, kept: JsonMapping, known: Known) -> None:
     """Mend a record where it has one meaning; what the format has no word for goes into `kept`."""
     set_aside(value, frozenset(TaskRecord.model_fields), notes, kept)
-    for name in [name for name in value if value[name] is None]:
-        notes.add("null", f"`{name}` is null.", path=f"/{name}", fix=f"Leave `{name}` out.")
-        del value[name]
+    drop_nulls(value, tuple(value), notes)
     if "id" not in value:
         notes.add("id", "The record has no `id`.", path="/id", fix="Say the task's `id`.")
         value["id"] = known.task_id
     for name, role in (("request_message", "user"), ("response_message", "agent")):
         if name in value:
             value[name] = tidy(value[name], notes, kept, path=f"/{name}", role=role)
+    state = value["status"]
+    if isinstance(state, str):
+        notes.add("state", "The status is a bare word.", path="/status", fix='Send `{"state": …}`.')
+        value["status"] = {"state": state}
     _mend_status(cast("JsonObject", value["status"]), value, notes, kept)
 
 
@@ -66,9 +76,7 @@ def _mend_status(status: JsonObject, value: JsonObject, notes: Notes, kept: Json
     set_aside(status, frozenset(TaskStatus.model_fields), notes, aside)
     if aside:
         kept["status"] = aside
-    for name in [name for name in status if status[name] is None]:
-        notes.add("null", f"`{name}` is null.", path=f"/status/{name}", fix=f"Leave `{name}` out.")
-        del status[name]
+    drop_nulls(status, tuple(status), notes, path="/status")
     message = status.get("message")
     if isinstance(message, dict):
         notes.add("message", "The message of the status is no text.", path="/status/message", fix="Send text.")
@@ -76,7 +84,7 @@ def _mend_status(status: JsonObject, value: JsonObject, notes: Notes, kept: Json
         texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         status["message"] = "\n".join(text for text in texts if isinstance(text, str))
     said = status.get("state")
-    word = said.lower().removeprefix("task_state_") if isinstance(said, str) else ""
+    word = _word(said) if isinstance(said, str) else ""
     meant = word if word in STATES else _STATE_WORDS.get(word)
     if meant is not None and meant != said:
         notes.add("state", f"The state {said!r} was read as {meant!r}.", path="/status/state", fix=f"Say {meant!r}.")

@@ -8,7 +8,7 @@ word for.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome

@@ -9,10 +9,9 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Question
 from retinue.contract.result import Result, Versions, Warned
-from retinue.contract.version import Version
+from retinue.contract.version import is_version
 from retinue.dialects.moments import moment_ns
 from retinue.dialects.port import Known
-from retinue.errors import InvalidInput
 
 from .mend import Mended
 from .wire import ERROR_TYPES, FAULT_CODES, Envelope, ErrorEnvelope, PartialEnvelope, SuccessEnvelope
@@ -29,13 +28,12 @@ def result_of(envelope: Envelope, known: Known, mended: Mended) -> Result:
     extras = dict(mended.extras)
     counts = {name: getattr(metadata, name) for name in ("files_read", "files_written")}
     _keep(extras, "metadata", {name: count for name, count in counts.items() if count is not None})
+    told = "version" not in mended.unsaid and is_version(envelope.version)
     fields: dict[str, Any] = {
         "task_id": known.task_id,
         "agent": known.agent if "agent" in mended.unsaid else canonical(envelope.agent),
         "skill": canonical(envelope.operation) if envelope.operation is not None else known.skill,
-        "versions": Versions(
-            agent=metadata.agent_version, contract=None if "version" in mended.unsaid else _version(envelope.version)
-        ),
+        "versions": Versions(agent=metadata.agent_version, contract=envelope.version if told else None),
         "warnings": tuple(
             Warned(
                 type=each.type,
@@ -63,13 +61,6 @@ def result_of(envelope: Envelope, known: Known, mended: Mended) -> Result:
 def _keep(extras: JsonMapping, name: str, said: JsonMapping) -> None:
     if said:
         extras[name] = {**cast("JsonMapping", extras.get(name, {})), **said}
-
-
-def _version(said: str) -> str | None:
-    try:
-        return str(Version.parse(said))
-    except InvalidInput:
-        return None
 
 
 def _partial(envelope: PartialEnvelope, warnings: tuple[Warned, ...]) -> JsonMapping:

@@ -148,4 +148,5 @@ def _own_extras(extras: JsonMapping, losses: Losses) -> tuple[str, list[str]]:
 
 def _stands_before(text: str) -> bool:
     """Whether `text` is read as prose before a block, and as nothing else."""
-    return text == text.strip() != "" and "\r" not in text and not starts_or_fences(text)
+    is_whole = text == text.strip() != "" and "\r" not in text and not text.startswith("\ufeff")
+    return is_whole and not starts_or_fences(text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from retinue.contract import json
-from retinue.errors import ParseError
+from retinue.dialects import decoding
 
 __all__ = [
     "KEYS",
@@ -257,13 +257,8 @@ def _known(key: str) -> str:
 
 def unquoted(text: str) -> str:
     """What a JSON string says; any other text says itself."""
-    if not (len(text) > 1 and text.startswith('"') and text.endswith('"')):
-        return text
-    try:
-        value = json.loads(text)
-    except ParseError:
-        return text
-    return value if isinstance(value, str) else text
+    said = decoding.unquoted(text)
+    return text if said is None else said
 
 
 _ODD_START: Final = re.compile(r'["\s]|\*\*|[-*+][ \t]|```|~~~')

@@ -17,7 +17,20 @@ __all__ = ["check_figures", "path_trouble"]
 _Meaning: TypeAlias = Literal["score", "count", "path", "paths", "list", ""]
 _Place: TypeAlias = "tuple[_Place, str | int] | None"
 
-_SCORES: Final = frozenset({"score", "scores", "percent", "percentage", "percentages", "pct"})
+_SCORES: Final = frozenset(
+    {
+        "score",
+        "scores",
+        "percent",
+        "percentage",
+        "percentages",
+        "pct",
+        "completeness",
+        "coverage",
+        "confidence",
+        "ratio",
+    }
+)
 _COUNTS: Final = frozenset({"count", "counts", "total", "totals"})
 _MEASURED: Final = frozenset(
     {"amount", "cost", "costs", "days", "duration", "eur", "hours", "minutes", "ms", "price", "revenue", "sales"}
@@ -32,7 +45,7 @@ _NO_PLURALS: Final = frozenset(
 )
 _NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*%?\s*")
 _TRUTHS: Final = {"true": True, "false": False}
-_MOST: Final = 1000
+_MOST: Final = 500
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +68,7 @@ def _meaning(name: str) -> _Meaning:
 def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
     """Find what breaks the data types or the paths anywhere inside `root`; when lenient, decode it in place.
 
-    Linear in the size of `root`. After a thousand findings the rest is only counted.
+    Linear in the size of `root`. After so many findings as `_MOST` the rest is only counted.
     """
     if not isinstance(root, dict | list):
         return

@@ -4,11 +4,13 @@ Only what has one meaning is mended. What is left is judged by `checks` and by t
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import to_kebab
+from retinue.contract.result import WarningType
+from retinue.dialects.mending import drop_nulls
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 
@@ -63,7 +65,7 @@ def mend(value: JsonObject, notes: Notes, known: Known) -> Mended:
     allowed = frozenset(shape.model_fields)
     if shape is not UnknownEnvelope:
         _set_aside(value, allowed, notes, mended.extras, ())
-    _no_nulls(value, allowed - {"result"}, notes, ())
+    drop_nulls(value, allowed - {"result"}, notes)
     return mended
 
 
@@ -96,10 +98,12 @@ def _metadata(value: JsonObject, notes: Notes, mended: Mended) -> None:
     metadata = value["metadata"]
     if not isinstance(metadata, dict):
         return
-    _no_nulls(metadata, _METADATA, notes, ("metadata",))
+    drop_nulls(metadata, _METADATA, notes, path="/metadata")
     for name in _COUNTS:
         said = metadata.get(name)
         whole = _whole(said, lenient=notes.level == "lenient")
+        if whole is None and name == "execution_time_ms" and isinstance(said, float) and said >= 0:
+            whole = round(said)
         if whole is not None:
             path = f"/metadata/{name}"
             notes.add("number", f"`{name}` is {said!r}, not a whole number.", path=path, fix=f"Write {whole}.")
@@ -137,23 +141,31 @@ def _warnings(value: JsonObject, notes: Notes, mended: Mended) -> None:
         return
     kept: JsonMapping = {}
     for index, entry in enumerate(listed):
-        if isinstance(entry, dict):
+        if isinstance(entry, str) and notes.level == "lenient":
+            fix = "Send an object with `type`, `message`, `impact` and `recovery`."
+            notes.add("warning", "A warning is a bare text.", path=pointer(("warnings", index)), fix=fix)
+            listed[index] = {"type": "degraded_analysis", "message": entry, "impact": "", "recovery": ""}
+        elif isinstance(entry, dict):
             _warning(entry, notes, kept, ("warnings", index))
     if kept:
         mended.extras["warnings"] = kept
 
 
 def _warning(entry: JsonObject, notes: Notes, kept: JsonMapping, where: tuple[str, int]) -> None:
-    _no_nulls(entry, _WARNING, notes, where)
+    drop_nulls(entry, _WARNING, notes, path=pointer(where))
     for name in ("message", "impact", "recovery"):
         if name not in entry:
             if entry.get("synthetic") is not True:
                 path = pointer((*where, name))
                 notes.add("warning", f"A warning does not say its `{name}`.", path=path, fix=f"Say `{name}`.")
             entry[name] = ""
-    if "type" not in entry:
+    kind = entry.get("type", "")
+    unknown = notes.level == "lenient" and isinstance(kind, str) and kind not in get_args(WarningType)
+    if kind == "" or unknown:
         fix = "Say `missing_data`, `degraded_analysis` or `incomplete_context`."
-        notes.add("warning", "A warning does not say its `type`.", path=pointer((*where, "type")), fix=fix)
+        said = f"{str(kind)[:80]!r} is no type of a warning; `degraded_analysis` was taken." if kind else ""
+        what = said or "A warning does not say its `type`."
+        notes.add("warning", what, path=pointer((*where, "type")), fix=fix)
         entry["type"] = "degraded_analysis"
     aside: JsonMapping = {}
     _set_aside(entry, _WARNING, notes, aside, where)
@@ -177,7 +189,7 @@ def _failure(value: JsonObject, notes: Notes, mended: Mended) -> None:
         value["recovery_suggestions"] = [said]
     context = value["context"]
     if isinstance(context, dict):
-        _no_nulls(context, _CONTEXT, notes, ("context",))
+        drop_nulls(context, _CONTEXT, notes, path="/context")
         aside: JsonMapping = {}
         _set_aside(context, _CONTEXT, notes, aside, ("context",))
         if aside:
@@ -211,10 +223,3 @@ def _set_aside(
         fix = "Put what is the agent's own into `result`."
         notes.add("unknown", f"The format has no `{name[:80]}` here; it was kept.", path=path, fix=fix)
         kept[name] = value.pop(name)
-
-
-def _no_nulls(value: JsonObject, names: frozenset[str], notes: Notes, where: tuple[str | int, ...]) -> None:
-    """Leave out what is null: the format says nothing by leaving it out (C16)."""
-    for name in [name for name in value if value[name] is None and name in names]:
-        notes.add("null", f"`{name}` is null.", path=pointer((*where, name)), fix=f"Leave `{name}` out.")
-        del value[name]

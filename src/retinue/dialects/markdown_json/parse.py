@@ -12,8 +12,9 @@ from retinue.contract.names import fold
 from retinue.contract.refused import findings_of
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.dialects.decoding import from_utf8
 from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed
-from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
+from retinue.dialects.reading import Notes, answer_in, read, refuse
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import result_of
@@ -40,10 +41,7 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
         OutputInvalid: It is none; `detail["findings"]` lists every reason.
     """
     notes = Notes(_NAME, level)
-    try:
-        value = object_in(text, notes)
-    except ParseError as error:
-        refuse_text(error, notes)
+    value = answer_in(text, notes)
     mended = mend(value, notes, known)
     check(value, notes, known)
     envelope = read(value, envelope_for(value.get("status")), notes, refusal=OutputInvalid)
@@ -59,22 +57,13 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
         ParseError: The bytes are no UTF-8.
         InvalidInput: There is no such block, or more than one, or it breaks the format.
     """
-    return _Request(_decoded(text), Notes(_NAME, level), known).parsed()
-
-
-def _decoded(text: str | bytes) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        good = text[: error.start].decode("utf-8")
-        line, column = good.count("\n") + 1, len(good) - good.rfind("\n")
-        raise ParseError(
-            f"Line {line}, column {column}: the byte 0x{text[error.start]:02x} is not UTF-8 here.",
-            hint="Send the text as UTF-8.",
-            detail={"line": line, "column": column, "offset": error.start, "reason": "encoding"},
-        ) from None
+    notes = Notes(_NAME, level)
+    said = text if isinstance(text, str) else from_utf8(text)
+    if said.startswith("\ufeff"):
+        what, fix = "The text starts with a byte order mark.", "Send plain UTF-8 without one."
+        mark = Finding(rule=f"{_NAME}/byte_order_mark", message=what, line=1, column=1, fix=fix)
+        notes.take((mark.model_copy(update={"severity": notes.severity("standard")}),))
+    return _Request(said.removeprefix("\ufeff"), notes, known).parsed()
 
 
 class _Request:

@@ -14,7 +14,17 @@ from retinue.dialects.writing import Losses, form_of
 from retinue.errors import InvalidInput
 
 from .answer import MILLISECOND, questions_in
-from .wire import CONTRACT, ERROR_TYPES, FAULT_CODES, ErrorContext, Metadata, Status, WarningEntry, envelope_for, names_files
+from .wire import (
+    CONTRACT,
+    ERROR_TYPES,
+    FAULT_CODES,
+    ErrorContext,
+    Metadata,
+    Status,
+    WarningEntry,
+    envelope_for,
+    names_files,
+)
 from .words import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, canonical, to_wire
 
 __all__ = ["RESULT_FORMS", "render_result"]

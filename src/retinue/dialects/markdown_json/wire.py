@@ -1,8 +1,8 @@
 """The three envelopes of spec 003 as exact shapes, and the tables of its words. No judgement beyond types.
 
 Of ours, all optional: `metadata.agent_version` (C35), `metadata.artifacts` (the files that were made: the result is the
-agent's own, and its schema may be closed), `context.attempts`, `context.class` and `context.detail` (C2), `synthetic` on
-a warning that we wrote (C3), warnings on any envelope.
+agent's own, and its schema may be closed), `context.attempts`, `context.class` and `context.detail` (C2),
+`synthetic` on a warning that we wrote (C3), warnings on any envelope.
 """
 
 from collections.abc import Mapping

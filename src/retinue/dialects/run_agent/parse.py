@@ -12,9 +12,10 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Task
+from retinue.dialects.mending import drop_nulls, read_numbers
 from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
-from retinue.errors import InvalidInput, OutputInvalid, ParseError
+from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse
+from retinue.errors import InvalidInput, OutputInvalid
 
 from .config import read_config
 from .history import read_history
@@ -96,10 +97,7 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
         OutputInvalid: The text is no such answer.
     """
     notes = Notes("run_agent", level)
-    try:
-        value = object_in(text, notes)
-    except ParseError as error:
-        refuse_text(error, notes)
+    value = answer_in(text, notes)
     return answer(value, known, notes)
 
 
@@ -115,7 +113,7 @@ def answer(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
     nouns, extras = _beside(wire.model_extra or {}, notes)
     if notes.wrong:
         refuse(notes, OutputInvalid)
-    lifecycle, outcome = meant(nouns.keys(), nouns.get("outcome"))
+    lifecycle, outcome = meant(nouns, nouns.get("outcome"))
     result = Result(
         task_id=known.task_id,
         agent=known.agent,
@@ -156,37 +154,20 @@ def _mend(value: JsonObject, notes: Notes) -> None:
         if isinstance(item, dict):
             _mend_trace(item, f"/traces/{at}", notes)
     if notes.level == "lenient":
-        _number(value, "response_time_secs", "", notes)
+        read_numbers(value, ["response_time_secs"], notes)
 
 
 def _mend_trace(item: JsonObject, path: str, notes: Notes) -> None:
-    for key in ("args", "duration_secs"):
-        if key in item and item[key] is None:
-            del item[key]
-            notes.add("null", f"`{key}` is null.", path=f"{path}/{key}", fix="Leave out what is not there.")
+    drop_nulls(item, ["args", "duration_secs"], notes, path=path)
     if notes.level != "lenient":
         return
-    _number(item, "duration_secs", path, notes)
+    read_numbers(item, ["duration_secs"], notes, path=path)
     if isinstance(item.get("output"), dict | list):
         item["output"] = json.dumps(item["output"])
         notes.add("output", "`output` was no text; it is now its JSON.", path=f"{path}/output", fix="Send text.")
     for key in [key for key in item if key not in ToolTraceMinimal.model_fields]:
         del item[key]
         notes.add("closed", f"A trace item has no {key[:100]!r}; it was dropped.", path=path, fix="Leave it out.")
-
-
-def _number(holder: JsonObject, key: str, path: str, notes: Notes) -> None:
-    """Read a number out of a text that is one."""
-    text = holder.get(key)
-    if not isinstance(text, str):
-        return
-    try:
-        number = json.loads(text)
-    except ParseError:
-        return
-    if isinstance(number, int | float) and not isinstance(number, bool):
-        holder[key] = number
-        notes.add("number", f"`{key}` is a number in a text.", path=f"{path}/{key}", fix="Send the number.")
 
 
 def _trace(item: ToolTraceMinimal, path: str, notes: Notes) -> Trace:
@@ -218,7 +199,7 @@ def nanoseconds(seconds: float) -> int:
 def noun_of(key: str, value: object) -> object | None:
     """What the contract has for a further key of an answer; None when it has nothing, and the key is an extra.
 
-    An `error` that says no more than that there was one is `{}`.
+    An `error` that is empty is `{}`: it says nothing.
     """
     if key == DATA:
         return value

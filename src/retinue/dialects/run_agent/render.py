@@ -18,9 +18,9 @@ from .wire import CORRECTION, DATA, Arguments, meant
 
 __all__ = ["render_arguments", "render_result", "render_retry", "render_task"]
 
-_FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled", "rejected"})
 _MICROSECOND: Final = 1_000
 _LONGEST_NS: Final = 10**20
+_FAILURES: Final[frozenset[Outcome]] = frozenset({"error", "failed", "canceled", "rejected"})
 
 
 # Requests
@@ -96,8 +96,9 @@ def _lines(task: Task) -> Iterator[str]:
 
 def _line(value: object) -> str:
     """`value` on one line: a text that is one as it stands, anything else as JSON."""
-    is_line = isinstance(value, str) and value.isprintable() and value == value.strip() != ""
-    return value if is_line else json.dumps(value)
+    if isinstance(value, str) and value.isprintable() and value == value.strip() != "":
+        return value
+    return json.dumps(value)
 
 
 def _history(task: Task) -> str:
@@ -130,7 +131,9 @@ def _count_words(task: Task, losses: Losses) -> None:
         losses.add("/agent", "the one who is called is not named")
     if _prompt(task) != task.instruction:
         is_said = bool(_text(task, "prompt", task.instruction).strip())
-        losses.add("/instruction", _PARAMETERS_SAY if is_said else "there is none, so the rest of the task is the prompt")
+        losses.add(
+            "/instruction", _PARAMETERS_SAY if is_said else "there is none, so the rest of the task is the prompt"
+        )
     if read_history(_history(task)) != task.context.history:
         why = _PARAMETERS_SAY if "chat_history" in task.parameters else "a turn there begins with its role"
         losses.add("/context/history", why)
@@ -170,10 +173,7 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     own = _own(result.extras).items()
     riders = {key: value for key, value in own if key not in answer and noun_of(key, value) is None}
     _count_extras(result.extras, riders, losses)
-    if result.task_id != NOTHING.task_id:
-        losses.add("/task_id")
-    if result.agent != NOTHING.agent:
-        losses.add("/agent")
+    losses.unnamed(result)
     losses.unsaid(result, "skill", "versions", "usage", "retries", "confidence", "completeness")
     losses.unsaid(result, "files_read", "files_written", "native")
     losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")
@@ -235,7 +235,7 @@ def _beside(result: Result, losses: Losses) -> JsonMapping:
         beside["questions"] = [_noun(question) for question in result.questions]
     if result.artifacts:
         beside["artifacts"] = [_noun(artifact) for artifact in result.artifacts]
-    read = meant(beside.keys(), None)
+    read = meant(beside, None)
     asks = read[0] == result.lifecycle == "input_required"
     if outcome is not None and not asks and read != (result.lifecycle, outcome):
         beside["outcome"], read = outcome, ("ended", outcome)

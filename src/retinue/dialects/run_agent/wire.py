@@ -4,7 +4,6 @@ Where its two published forms disagree (the Python types default `traces` to an 
 absent), the schema is right; what the other form would say is borne by the reader unless it is strict.
 """
 
-from collections.abc import Container
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -13,6 +12,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Question
 from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warned
+from retinue.dialects.shapes import not_null
 
 __all__ = [
     "ANSWER_SCHEMA",
@@ -126,8 +126,12 @@ class Beside(BaseModel):
     outcome: Outcome | None = None
 
 
-def meant(keys: Container[str], outcome: Outcome | None) -> tuple[Lifecycle, Outcome | None]:
-    """What an answer came to that has these of our `keys` and says this word: the table of words, read (C1)."""
+def meant(said: JsonMapping, outcome: Outcome | None) -> tuple[Lifecycle, Outcome | None]:
+    """What an answer came to that says these of our keys and this word: the table of words, read (C1).
+
+    What is empty says nothing: many an agent always sends `warnings`.
+    """
+    keys = [key for key, value in said.items() if value]
     if outcome is not None:
         return "ended", outcome
     if "questions" in keys:

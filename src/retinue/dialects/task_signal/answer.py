@@ -11,14 +11,25 @@ from typing import Final
 
 from .wire import COLUMNS, SIGNALS, Answer, Row, Signal, Table
 
-__all__ = ["NAME", "Head", "cells_of", "is_table", "read_answer", "read_table", "write_answer", "write_table"]
+__all__ = [
+    "NAME",
+    "Head",
+    "cells_of",
+    "is_table",
+    "lines_of",
+    "read_answer",
+    "read_table",
+    "write_answer",
+    "write_table",
+]
 
 NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{1,39}", re.ASCII)
 """How the name of a signal looks, one of ours or not."""
 
 _OURS: Final = re.compile(rf"({'|'.join(SIGNALS)}):[ \t]*(.*)", re.DOTALL)
+_BOLD: Final = re.compile(rf"\*\*({'|'.join(SIGNALS)})(?::\*\*|\*\*[ \t]*+:)[ \t]*+(.*)", re.DOTALL)
 _OTHER: Final = re.compile(rf"({NAME.pattern}):(?:[ \t]+(.*)|)", re.DOTALL)
-_BULLET: Final = re.compile(r"[ \t]*-[ \t]+(?:Artifacts|Status):", re.ASCII)
+_BULLET: Final = re.compile(r"[ \t]*[-*+][ \t]+(?:Artifacts|Status):", re.ASCII)
 _PART: Final = re.compile(r"\\[|\\]|[^|\\]+|.", re.DOTALL)
 _LONGEST_HEADER: Final = 1_000
 _RULE: Final = re.compile(r"[ \t]*:?-+:?[ \t]*")
@@ -32,20 +43,28 @@ class Head:
         reports: Progress or checkpoints stood there.
         glued: The body follows without a blank line between.
         line: Where the body begins, from 1.
+        odd: The lines of signals with a bold name.
     """
 
     answer: Answer
     reports: bool = False
     glued: bool = False
     line: int = 1
+    odd: tuple[int, ...] = ()
 
 
 # Signals
 
 
-def read_answer(text: str) -> Head:
-    """Part the head of an answer from its body. Linear; never fails: without a head all is body."""
+def read_answer(text: str, *, bold: bool = False) -> Head:
+    """Part the head of an answer from its body. Linear; never fails: without a head all is body.
+
+    Args:
+        text: The whole answer.
+        bold: The names of our signals may be bold.
+    """
     signals: list[Signal] = []
+    odd: list[int] = []
     reports = in_checkpoint = False
     start, number = 0, 0
     while start < len(text):
@@ -54,16 +73,20 @@ def read_answer(text: str) -> Head:
         is_bullet = in_checkpoint and _BULLET.match(line) is not None
         in_checkpoint = is_bullet or line.startswith("CHECKPOINT:")
         signal = None if is_bullet else _signal(line, number)
+        if signal is None and bold and (found := _BOLD.fullmatch(line)):
+            signal = Signal(found[1], found[2].strip(), line=number)
+            odd.append(number)
         if signal is not None:
             signals.append(signal)
         elif is_bullet or in_checkpoint or line.startswith("PROGRESS:"):
             reports = True
         elif line.strip():
-            return Head(Answer(tuple(signals), text[start:]), reports, glued=bool(signals), line=number)
+            body, glued = text[start:], bool(signals)
+            return Head(Answer(tuple(signals), body), reports, glued=glued, line=number, odd=tuple(odd))
         elif signals:
-            return Head(Answer(tuple(signals), text[end:]), reports, line=number + 1)
+            return Head(Answer(tuple(signals), text[end:]), reports, line=number + 1, odd=tuple(odd))
         start = end
-    return Head(Answer(tuple(signals)), reports)
+    return Head(Answer(tuple(signals)), reports, odd=tuple(odd))
 
 
 def write_answer(answer: Answer) -> str:
@@ -110,7 +133,7 @@ def read_table(text: str) -> tuple[tuple[str, ...], Table, tuple[tuple[int, int]
     rows: list[Row] = []
     uneven: list[tuple[int, int]] = []
     body = ""
-    for number, (line, start, end) in enumerate(_lines(text, offset), start=first):
+    for number, (line, start, end) in enumerate(lines_of(text, offset), start=first):
         if not line.lstrip(" \t").startswith("|"):
             body = text[start:] if line.strip() else text[end:]
             break
@@ -148,7 +171,8 @@ def cells_of(line: str) -> list[str]:
     return cells
 
 
-def _lines(text: str, start: int) -> Iterator[tuple[str, int, int]]:
+def lines_of(text: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Each line without its end, where it starts and where the next one does."""
     while start < len(text):
         line, end = _line_at(text, start)
         yield line, start, end

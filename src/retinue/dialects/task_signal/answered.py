@@ -1,5 +1,6 @@
 """What an answer means: signals, the JSON form or a table as a `Result`."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,14 +13,16 @@ from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 
 from .answer import Head
+from .bare import bare_path, is_nothing
 from .elapsed import read_elapsed
 from .failure import Said, fault_of
 from .questions import read_body
-from .text import bearable, note_at
+from .status import status_of
+from .stray import note_overlooked, note_silence
+from .text import CONTROL, bearable, note_at
 from .wire import (
     COLUMNS,
     SIGNALS,
-    STATUS_SYNONYMS,
     SUMMARY_CHARS,
     TABLE_STATUSES,
     TITLE_CHARS,
@@ -30,9 +33,10 @@ from .wire import (
     Table,
 )
 
-__all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows", "status_of"]
+__all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows"]
 
 _LONGEST_COUNT: Final = 300
+_LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
 _LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}
 
 
@@ -41,11 +45,6 @@ def outcome_of(status: Status | None, fault: Fault | None) -> Outcome:
     if status == "failed" or (status is None and fault is not None):
         return "canceled" if fault is not None and fault.code == "canceled" else "error"
     return "partial" if status == "partial" else "success"
-
-
-def status_of(word: str) -> Status | None:
-    """The status that `word` means, in any spelling in use; None when it is no such word."""
-    return STATUS_SYNONYMS.get(" ".join(word.lower().replace("_", " ").split()).rstrip(".!"))
 
 
 # Signals
@@ -70,9 +69,9 @@ def from_head(head: Head, known: Known, notes: Notes) -> Result:
     if not any(signal.name in SIGNALS for signal in head.answer.signals):
         if head.reports and not head.answer.signals and not head.answer.body:
             return Result(task_id=known.task_id, agent=known.agent, skill=known.skill, lifecycle="working")
-        _note_silence(head, notes)
-    elif head.glued:
-        _note_glued(head, notes)
+        note_silence(head, notes)
+    else:
+        note_overlooked(head, notes, ended=not heard.once.keys().isdisjoint({"STATUS", "ERROR"}))
     fault = _fault(heard)
     status = _status(heard, fault)
     content, questions = read_body(head.answer.body) if status == "partial" else read_body(head.answer.body, asks=False)
@@ -94,11 +93,18 @@ def from_head(head: Head, known: Known, notes: Notes) -> Result:
 
 def _hear(signal: Signal, heard: _Heard) -> None:
     name, value = signal.name, signal.value
-    if not value:
+    if control := CONTROL.search(value):
+        message, fix = (
+            f"`{name}` holds the control character {control[0]!r}.",
+            "End lines with a line feed, and write plain text.",
+        )
+        severity = "error" if "\r" in value else bearable(heard.notes)
+        note_at(heard.notes, "control", message, line=signal.line, fix=fix, severity=severity)
+    if not value or (name in {"CREATED", "ERROR"} and is_nothing(value)):
         message, fix = f"`{name}` says nothing.", f"Give `{name}` a value, or leave it out."
         note_at(heard.notes, "empty", message, line=signal.line, fix=fix, severity=bearable(heard.notes))
     elif name == "CREATED":
-        heard.artifacts.append({"path": value})
+        heard.artifacts.append({"path": _path(value, signal.line, heard.notes)})
     elif name in _LIMITS:
         _describe(signal, heard)
     elif name == "COUNT":
@@ -109,6 +115,15 @@ def _hear(signal: Signal, heard: _Heard) -> None:
         heard.once[name] = signal
     else:
         _keep(signal, heard)
+
+
+def _path(value: str, line: int, notes: Notes) -> str:
+    """The path itself, without what is put around it."""
+    path = bare_path(value)
+    if path != value:
+        message, fix = f"{value[:80]!r} is read as the path {path[:80]!r}.", "Write the path alone."
+        note_at(notes, "path", message, line=line, fix=fix, severity=bearable(notes))
+    return path
 
 
 def _describe(signal: Signal, heard: _Heard) -> None:
@@ -130,10 +145,13 @@ def _count(signal: Signal, heard: _Heard) -> None:
     if signal.value.isascii() and signal.value.isdigit() and len(signal.value) <= _LONGEST_COUNT:
         heard.whole["count"] = int(signal.value)
         return
-    message = f"`COUNT` is {signal.value[:80]!r}, and no number."
+    found = _LOOSE_COUNT.fullmatch(signal.value) if heard.notes.level == "lenient" else None
+    if found:
+        heard.whole["count"] = int(found[1].replace(",", ""))
+    means = f"it is read as {found[1].replace(',', '')}" if found else "and no number"
     note_at(
-        heard.notes, "count", message, line=signal.line, path="/data/count", severity="error",
-        fix="Write digits alone, as in `COUNT: 15`.",
+        heard.notes, "count", f"`COUNT` is {signal.value[:80]!r}, {means}.", line=signal.line, path="/data/count",
+        fix="Write digits alone, as in `COUNT: 1234`.", severity="warning" if found else "error",
     )  # fmt: skip
 
 
@@ -235,13 +253,13 @@ def from_table(
 ) -> Result:
     """The result that a table reports: an artifact a row (H15). A row without a path is about the whole."""
     _note_columns(columns, uneven, notes)
-    artifacts = [_artifact(row) for row in table.rows if row.path]
+    artifacts = [_artifact(row, notes) for row in table.rows if bare_path(row.path)]
     fault: Fault | None = None
     warnings: list[Warned] = []
     for row in table.rows:
         if row.status:
             _word(row.status, TABLE_STATUSES, row.line, notes)
-        if row.path or not row.summary:
+        if bare_path(row.path) or not row.summary:
             continue
         if status_of(row.status) == "failed" and fault is None:
             fault = fault_of(Said(row.summary), notes, line=row.line)
@@ -272,8 +290,9 @@ def outcome_of_rows(rows: Sequence[Row], fault: Fault | None) -> Outcome:
     return "success" if words <= {"complete"} else "partial"
 
 
-def _artifact(row: Row) -> Artifact:
-    return Artifact(path=row.path, topic=row.topic or None, status=row.status or None, summary=row.summary or None)
+def _artifact(row: Row, notes: Notes) -> Artifact:
+    path = _path(row.path, row.line, notes)
+    return Artifact(path=path, topic=row.topic or None, status=row.status or None, summary=row.summary or None)
 
 
 def _note_columns(columns: Sequence[str], uneven: Sequence[tuple[int, int]], notes: Notes) -> None:
@@ -290,25 +309,6 @@ def _note_columns(columns: Sequence[str], uneven: Sequence[tuple[int, int]], not
 
 
 # Notes
-
-
-def _note_silence(head: Head, notes: Notes) -> None:
-    """Say that there is no signal, and where something looks like one."""
-    body = f"\n{head.answer.body}"
-    offset = min((at for name in SIGNALS if (at := body.find(f"\n{name}:")) >= 0), default=-1)
-    line = head.line if offset < 0 else head.line + body.count("\n", 0, offset)
-    message = "No signal stands at the start of the answer."
-    if offset >= 0:
-        name = body[offset + 1 :].partition(":")[0]
-        message += f" `{name}` on line {line} does not count: it stands below other text, or in a code fence."
-    fix = "Begin the answer with lines such as `CREATED: path`, `STATUS: complete` or `ERROR: CATEGORY - description`."
-    note_at(notes, "signals", message, line=line, fix=fix, severity="error")
-
-
-def _note_glued(head: Head, notes: Notes) -> None:
-    message = "No blank line stands between the signals and the text below them."
-    fix = "Put a blank line after the last signal."
-    note_at(notes, "layout", message, line=head.line, fix=fix, severity=bearable(notes))
 
 
 def _note_twice(signal: Signal, notes: Notes) -> None:

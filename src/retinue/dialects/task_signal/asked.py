@@ -1,7 +1,7 @@
 """What a request means: a call and its prompt as a `Task` and, where one is asked again, the correction."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 from retinue.errors import ParseError
 
+from .bare import bare_path
 from .budget import TimeBudget, read_budget
 from .prompt import items_of, read_prompt
 from .text import bearable, note_at
@@ -141,9 +142,10 @@ def _fields(section: Section, asked: _Asked, meanings: dict[str, str]) -> None:
     for item in items:
         meaning = None if item.literal or item.key is None else meanings.get(_folded(item.key))
         if meaning is not None:
-            _say(asked, meaning, item)
             if meaning == "path":
+                item = _bared(item, asked.notes)  # noqa: PLW2901 - the same line, without its quotes
                 _note_path(item, asked.notes)
+            _say(asked, meaning, item)
         elif item.key is None:
             asked.free.append(f"- {item.value}")
         elif item.key in asked.parameters:
@@ -285,6 +287,16 @@ def _note_twice(item: Item, notes: Notes) -> None:
         fix="Say it once.",
         severity="warning" if notes.level == "lenient" else "error",
     )
+
+
+def _bared(item: Item, notes: Notes) -> Item:
+    """A path without what is put around it."""
+    path = bare_path(item.value)
+    if path in {item.value, ""}:
+        return item
+    message = f"{item.value[:80]!r} is read as the path {path[:80]!r}."
+    note_at(notes, "path", message, line=item.line, fix="Write the path alone.", severity=bearable(notes))
+    return replace(item, value=path)
 
 
 def _note_path(item: Item, notes: Notes) -> None:

@@ -11,10 +11,11 @@ from typing import Final, cast
 from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.contract.model import JsonMapping
+from retinue.dialects.decoding import unquoted
 from retinue.dialects.reading import Notes
 from retinue.errors import ParseError
 
-from .text import bearable, note_at, quoted, unquoted
+from .text import bearable, note_at, quoted
 from .wire import Call
 
 __all__ = ["KEY", "call_of", "find_blocks", "is_block", "read_block", "write_block"]

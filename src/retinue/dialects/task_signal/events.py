@@ -23,9 +23,10 @@ Reported: TypeAlias = Progress | Checkpoint
 _NAME: Final[DialectName] = "task_signal"
 _LONGEST_LINE: Final = 10_000
 _EVENT: Final = re.compile(r"(PROGRESS|CHECKPOINT):[ \t]*(.*)", re.DOTALL)
-_BULLET: Final = re.compile(r"[ \t]*-[ \t]+(Artifacts|Status):[ \t]*(.*)", re.DOTALL)
+_BULLET: Final = re.compile(r"[ \t]*[-*+][ \t]+(Artifacts|Status):[ \t]*(.*)", re.DOTALL)
 _COUNTED: Final = re.compile(r"(?<![\w./])([0-9]{1,15})/([0-9]{1,15})(?![\w/]|\.[0-9])", re.ASCII)
 _APPENDED: Final = re.compile(r"(?:(.*) )?\(([0-9]{1,15})/([0-9]{1,15})\)", re.ASCII | re.DOTALL)
+_DASH: Final = re.compile(r" - | [\u2013\u2014] ")
 _COMPLETE: Final = " complete"
 
 
@@ -142,13 +143,19 @@ def render_events(bodies: Sequence[Body]) -> Rendered:
 
 def _progress(said: str) -> Progress:
     """Phase, status and, where the text counts something, how much of it is done: `15/30`, or `(15/30)` at the end."""
-    phase, dash, status = (part.strip() for part in said.partition(" - "))
+    phase, dash, status = (part.strip() for part in _halves(said))
     appended = _APPENDED.fullmatch(status)
     counted = None if appended else _COUNTED.search(status if dash else phase)
     done, total = map(int, appended.group(2, 3) if appended else counted.groups() if counted else (1, 0))
     if done > total:  # nothing is counted; or it is `7/5`, which is a ratio, a date or a mistake
         return Progress(phase=phase, status=status)
     return Progress(phase=phase, status=(appended[1] or "") if appended else status, done=done, total=total)
+
+
+def _halves(said: str) -> tuple[str, str, str]:
+    """Phase, dash and status; people write longer dashes too."""
+    found = _DASH.search(said)
+    return (said, "", "") if found is None else (said[: found.start()], found[0], said[found.end() :])
 
 
 def _progress_line(body: Progress) -> str:

@@ -16,6 +16,12 @@ from .wire import CATEGORIES, OUR_CATEGORIES, code_of
 __all__ = ["Said", "fault_of", "said_of"]
 
 _CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
+_MEANT: Final = re.compile(
+    r"[\[`*]{0,3}([A-Za-z][A-Za-z_ -]{1,40}?)[\]`*]{0,3}[ \t]*+(?:[-:](?![A-Za-z])|[\u2013\u2014])[ \t]*+(.*)",
+    re.DOTALL,
+)
+"""A category in other letters or signs, and what follows it."""
+
 _RETRYABLE: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
 _UNSAID: Final = ("retry_after_s", "operation", "target", "timestamp_ns")
 
@@ -34,7 +40,12 @@ def fault_of(said: Said, notes: Notes, *, line: int = 1) -> Fault:
     found = _CATEGORY.fullmatch(said.error)
     category = found[1] if found and (found[2] or code_of(found[1])) else None
     code = code_of(category) if category is not None else None
-    if found is None or category is None:
+    meant = _MEANT.fullmatch(said.error) if category is None else None
+    nearly = "_".join(meant[1].upper().replace("-", " ").split()) if meant else ""
+    if meant is not None and code_of(nearly) is not None:
+        category, code, message = nearly, code_of(nearly), meant[2]
+        _note(notes, line, f"The error is taken as `{nearly}`, which is written otherwise.")
+    elif found is None or category is None:
         message = said.error
         _note(notes, line, "The error has no category; it is taken as an internal error.")
     else:

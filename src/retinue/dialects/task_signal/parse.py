@@ -11,10 +11,11 @@ from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import is_table, read_answer, read_table
-from .answered import from_head, from_report, from_table, status_of
+from .answered import from_head, from_report, from_table
 from .asked import task_of
 from .block import call_of, find_blocks, read_block
 from .prompt import is_prompt
+from .status import status_of
 from .text import decoded, note_at
 from .wire import Call, Report, ReportArtifact
 
@@ -112,7 +113,7 @@ def _result(text: str, known: Known, notes: Notes) -> tuple[Result, str]:
     if is_table(text):
         columns, table, uneven = read_table(text)
         return from_table(columns, table, uneven, known, notes), "table"
-    head = read_answer(text)
+    head = read_answer(text, bold=notes.level == "lenient")
     if not head.answer.signals and notes.level != "strict" and '"status"' in head.answer.body:
         return _json_result(text, known, notes), "json"
     return from_head(head, known, notes), "signals"

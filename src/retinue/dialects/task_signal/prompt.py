@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .text import Fences, quoted, unquoted
+from retinue.dialects.decoding import unquoted
+
+from .text import Fences, quoted
 from .wire import Item, Prompt, Section
 
 __all__ = ["SECTIONS", "is_plain_key", "is_prompt", "items_of", "read_prompt", "write_items", "write_prompt"]
@@ -23,7 +25,13 @@ _KNOWN: Final = {name.lower(): name for name in SECTIONS}
 _REFERENCE: Final = re.compile(r"[ \t]*read and follow[ \t]*:?[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
 _BOLD: Final = re.compile(r"\*\*([^*]{1,100})\*\*[ \t]*(:?)[ \t]*")
 _HASH: Final = re.compile(r"#{1,6}[ \t]+([^#]{1,100}?)[ \t]*#*")
-_ITEM: Final = re.compile(r"([ \t]*)[-*+](?:[ \t]+(.*)|)", re.DOTALL)
+_NUMBERED: Final = (
+    r"[0-9]{1,2}[.)](?=[ \t]+(?:\*\*)?(?:primary goal|output path|input resources|topic|target|output|time budget"
+    r"|thinking mode)(?:\*\*)?:)"
+)
+"""A number instead of a dash, where one of the keys that the format has stands behind it."""
+
+_ITEM: Final = re.compile(rf"([ \t]*)(?:[-*+]|{_NUMBERED})(?:[ \t]+(.*)|)", re.DOTALL | re.IGNORECASE)
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _KEY: Final = re.compile(r"([^:\n\"]{1,200}?)[ \t]*:(?:\s+(.*)|)", re.DOTALL)
 

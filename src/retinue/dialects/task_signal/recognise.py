@@ -7,10 +7,10 @@ from retinue.dialects.port import Certainty, Kind, Sign
 from retinue.errors import ParseError
 
 from .answer import is_table, read_answer
-from .answered import status_of
 from .block import find_blocks, is_block
 from .events import read_events
 from .prompt import is_prompt
+from .status import status_of
 from .wire import SIGNALS, Status
 
 if TYPE_CHECKING:

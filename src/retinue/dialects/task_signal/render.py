@@ -9,6 +9,7 @@ from retinue.contract.task import Task
 from retinue.dialects.port import NOTHING, Rendered
 from retinue.dialects.writing import Losses, form_of
 
+from .bare import bare_path
 from .block import KEY, write_block
 from .budget import TimeBudget, write_budget
 from .prompt import is_plain_key, read_prompt, write_items, write_prompt
@@ -88,6 +89,8 @@ def _task_context(task: Task, losses: Losses) -> tuple[Item, ...]:
     items = [Item("Primary Goal", task.instruction)] if task.instruction else []
     if task.output.path is not None:
         items.append(Item("Output Path", task.output.path))
+        if bare_path(task.output.path) not in {task.output.path, ""}:
+            losses.add("/output/path", "with nothing around it there")
     if task.target is not None:
         items.append(Item("Input Resources", task.target))
     for name, value in cast("dict[str, object]", task.parameters).items():

@@ -7,16 +7,18 @@ from retinue.contract.fault import Fault
 from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Outcome, Result
+from retinue.contract.text import cut
 from retinue.dialects.port import NOTHING, Rendered
 from retinue.dialects.reading import Notes
 from retinue.dialects.writing import Losses, form_of
 
 from .answer import NAME as SIGNAL_NAME, write_answer, write_table
 from .answered import outcome_of, outcome_of_rows
+from .bare import bare_path
 from .elapsed import read_elapsed, write_elapsed
 from .failure import Said, fault_of, said_of
 from .questions import write_body
-from .text import cut, one_line, writable
+from .text import one_line, writable
 from .wire import (
     SIGNALS,
     STATUSES,
@@ -163,18 +165,16 @@ def _whole(data: object, losses: Losses) -> list[Signal]:
 
 def _created(result: Result, losses: Losses) -> list[Signal]:
     """The files, each with its title and summary."""
-    if not all(one_line(artifact.path) for artifact in result.artifacts):
+    if not all(_named(artifact) for artifact in result.artifacts):
         losses.add("/artifacts", "a file without a name cannot be told there")
-        return [
-            each for one in result.artifacts if one_line(one.path) for each in _file(one, "", Losses("task_signal"))
-        ]
+        return [each for one in result.artifacts if _named(one) for each in _file(one, "", Losses("task_signal"))]
     return [each for at, one in enumerate(result.artifacts) for each in _file(one, f"/artifacts/{at}", losses)]
 
 
 def _file(artifact: Artifact, path: str, losses: Losses) -> list[Signal]:
-    named = one_line(artifact.path)
+    named = _named(artifact)
     if named != artifact.path:
-        losses.add(f"{path}/path", "on one line there")
+        losses.add(f"{path}/path", "on one line there, and with nothing around it")
     signals = [Signal("CREATED", named)]
     for name in _LIMITS:
         value: str | None = getattr(artifact, name)
@@ -185,6 +185,11 @@ def _file(artifact: Artifact, path: str, losses: Losses) -> list[Signal]:
             losses.add(f"{path}/{name}", _why_short(name))
     losses.unsaid(artifact, "type", "topic", "status", "size", "sha256", "media_type", path=path)
     return signals
+
+
+def _named(artifact: Artifact) -> str:
+    """The path as it reads back; empty where it would read as none."""
+    return bare_path(one_line(artifact.path))
 
 
 def _others(result: Result, losses: Losses, *, is_failure: bool) -> list[Signal]:
@@ -326,14 +331,15 @@ def _table(result: Result, losses: Losses) -> str:
 
 
 def _rows(result: Result, word: str, losses: Losses) -> list[Row]:
-    if not all(one_line(artifact.path) for artifact in result.artifacts):
+    if not all(_named(artifact) for artifact in result.artifacts):
         losses.add("/artifacts", "a file without a name cannot be told there")
-        return [_row(one, word, "", Losses("task_signal")) for one in result.artifacts if one_line(one.path)]
+        return [_row(one, word, "", Losses("task_signal")) for one in result.artifacts if _named(one)]
     return [_row(one, word, f"/artifacts/{at}", losses) for at, one in enumerate(result.artifacts)]
 
 
 def _row(artifact: Artifact, word: str, path: str, losses: Losses) -> Row:
-    cells = {name: one_line(getattr(artifact, name) or "") for name in ("topic", "path", "summary")}
+    cells = {"topic": one_line(artifact.topic or ""), "path": _named(artifact)}
+    cells["summary"] = one_line(artifact.summary or "")
     for name, cell in cells.items():
         if (cell or None) != getattr(artifact, name):
             losses.add(f"{path}/{name}", "on one line there")

@@ -4,17 +4,20 @@ Knows no signal and no section.
 """
 
 import re
-import unicodedata
 from typing import Final
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
+from retinue.dialects.decoding import from_utf8, unreadable
 from retinue.dialects.reading import Notes
-from retinue.errors import InvalidInput, ParseError
+from retinue.errors import InvalidInput
 
-__all__ = ["Fences", "bearable", "cut", "decoded", "note_at", "one_line", "quoted", "unquoted", "writable"]
+__all__ = ["CONTROL", "Fences", "bearable", "decoded", "note_at", "one_line", "quoted", "writable"]
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
+CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What a line of plain text never holds: it moves the cursor, breaks the line, or turns the direction."""
+
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -24,37 +27,24 @@ def decoded(text: str | bytes, notes: Notes) -> str:
     Raises:
         ParseError: It is no UTF-8, empty, too large, or holds half a character.
     """
-    said = _from_utf8(text) if isinstance(text, bytes) else text
+    said = from_utf8(text) if isinstance(text, bytes) else text
     if said.startswith("\ufeff"):
         if notes.level == "strict":
-            raise _refusal(said, 0, "byte_order_mark", "The text starts with a byte order mark", "Send plain UTF-8.")
+            raise unreadable(
+                said, 0, "byte_order_mark", "the text starts with a byte order mark", hint="Send plain UTF-8."
+            )
         notes.add("repaired", "The byte order mark was taken off.", fix="Send plain UTF-8 without one.")
         said = said[1:]
     if len(said) > json.MAX_BYTES:
-        raise _refusal(said, 0, "too_large", f"The text has {len(said):,} characters", "Send less, or name a file.")
+        raise unreadable(
+            said, 0, "too_large", f"the text has {len(said):,} characters", hint="Send less, or name a file."
+        )
     if not said or said.isspace():
-        raise _refusal(said, 0, "empty", "There is no text", "Send a message.")
+        raise unreadable(said, 0, "empty", "there is no text", hint="Send a message.")
     half = None if said.isascii() else _SURROGATE.search(said)
     if half:
-        raise _refusal(said, half.start(), "lone_surrogate", "Half a character stands alone", "Send it whole.")
+        raise unreadable(said, half.start(), "lone_surrogate", "half a character stands alone", hint="Send it whole.")
     return said
-
-
-def _from_utf8(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _refusal("", 0, "encoding", "The text is UTF-16, not UTF-8", "Send the text as UTF-8.")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        good = data[: error.start].decode("utf-8")
-        what = f"The byte 0x{data[error.start]:02x} is not UTF-8 here"
-        raise _refusal(good, len(good), "encoding", what, "Send the text as UTF-8.") from None
-
-
-def _refusal(text: str, offset: int, reason: str, what: str, hint: str) -> ParseError:
-    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-    detail = {"line": line, "column": column, "offset": offset, "reason": reason}
-    return ParseError(f"{what} (line {line}, column {column}).", hint=hint, detail=detail)
 
 
 def writable(text: str) -> str:
@@ -85,27 +75,10 @@ def note_at(
 
 
 def one_line(value: str) -> str:
-    """`value` on one line, whoever reads it: whatever anybody takes for a line break becomes a space."""
+    """`value` on one line, whoever reads it: what anybody takes for a line break, or for a command, becomes a space."""
+    if not value.isprintable():
+        value = CONTROL.sub("\n", value)
     return " ".join(filter(None, map(str.strip, value.splitlines())))
-
-
-def cut(line: str, limit: int) -> str:
-    """The beginning of `line`, at most `limit` Unicode characters, cut at a word's edge where there is one (C24)."""
-    if len(line) <= limit:
-        return line
-    end = limit
-    if not line[end].isspace():
-        space = line.rfind(" ", 0, end)
-        end = space if space > 0 else _character_edge(line, limit)
-    return line[:end].rstrip()
-
-
-def _character_edge(line: str, end: int) -> int:
-    """The last place up to `end` that does not part a letter from its marks."""
-    start = end
-    while end > 1 and (unicodedata.combining(line[end]) or "\u200d" in line[end - 1 : end + 1]):
-        end -= 1
-    return end if end > 1 else start
 
 
 def quoted(value: str) -> str:
@@ -115,17 +88,6 @@ def quoted(value: str) -> str:
         InvalidInput: It holds half a character.
     """
     return json.dumps(value)
-
-
-def unquoted(text: str) -> str | None:
-    """The text that a JSON string says; None when `text` is none."""
-    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
-        return None
-    try:
-        value = json.loads(text)
-    except ParseError:
-        return None
-    return value if isinstance(value, str) else None
 
 
 class Fences:

@@ -4,9 +4,10 @@ import re
 from typing import Final
 
 from retinue.contract.names import fold, to_kebab
+from retinue.contract.text import cut
 from retinue.contract.version import split_versioned_name
 
-from .text import cut, one_line
+from .text import one_line
 
 __all__ = ["SUBAGENT", "agent_in", "behaviour_of", "description_of", "expected_of"]
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome
 from retinue.contract.task import Thinking
+from retinue.dialects.shapes import Shape
 from retinue.errors import FaultCode
 
 __all__ = [

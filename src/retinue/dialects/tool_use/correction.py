@@ -7,12 +7,13 @@ from retinue.contract.correction import Correction
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
+from retinue.dialects.mending import drop_nulls, read_numbers
 from retinue.dialects.port import Parsed, Rendered
 from retinue.dialects.reading import Notes, object_in, read, refuse
 from retinue.dialects.writing import Losses
 from retinue.errors import FaultCode, InvalidInput
 
-from .rest import Rest, drop_nulls, numbers
+from .rest import Rest
 from .wire import CODES, ERROR_TYPES, CorrectionObject, ErrorType
 
 __all__ = ["MAX_RETRIES", "correction_of", "mend_error", "parse_correction", "render_correction", "write_correction"]
@@ -97,7 +98,7 @@ def mend_error(value: JsonObject, notes: Notes, *, path: str = "") -> tuple[Faul
     """
     drop_nulls(value, CorrectionObject.model_fields, notes, path=path)
     if notes.level == "lenient":
-        numbers(value, ("retry_count", "max_retries"), notes, path=path)
+        read_numbers(value, ("retry_count", "max_retries"), notes, path=path)
     word = value.get("error_type")
     if not isinstance(word, str) or word in CODES:
         return ()
@@ -121,4 +122,5 @@ def _complete(value: JsonObject, notes: Notes) -> None:
     for key, word in (("error_type", "runtime_error"), ("correction_hint", ""), ("retry_count", 1)):
         if key not in value:
             value[key] = word
-            notes.add("missing", f"`{key}` is missing; {word!r} was taken.", fix=f"Send `{key}`.")
+            what = f"`{key}` is missing; {word!r} was taken."
+            notes.add("missing", what, path=f"/{key}", fix=f"Send `{key}`.")

@@ -1,6 +1,6 @@
 """From the requests and answers of spec 000 to the contract."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from pydantic import ValidationError
 
@@ -12,19 +12,23 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.question import Question
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, OutputWish, Task
+from retinue.dialects.mending import drop_nulls
 from retinue.dialects.port import NOTHING, Known, Parsed
-from retinue.dialects.reading import Notes, object_in, read, refuse, refuse_text
+from retinue.dialects.reading import Notes, answer_in, object_in, read, refuse
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, ParseError
 
 from .constraints import read_constraints
 from .correction import correction_of, mend_error
 from .mending import Mended
 from .names import ToolName, read_tool_name
-from .rest import Rest, drop_nulls
+from .rest import Rest
 from .summary import read_summary, sentences_of
-from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, HandOff, Metadata, Payload
+from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, ErrorType, HandOff, Metadata, Payload
 
-__all__ = ["answered", "parse_result", "parse_task"]
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = ["answered", "error_within", "parse_result", "parse_task"]
 
 
 # Requests
@@ -87,16 +91,17 @@ _SENTENCES: Final = 3
 def _complete(value: JsonObject, known: Known, notes: Notes) -> None:
     """What a hand-off left out and whoever reads it knows."""
     payload = value.get("payload")
-    filled = [(value, "target_agent", known.agent), (value, "message_type", "task_delegation")]
+    filled = [(value, "", "target_agent", known.agent), (value, "", "message_type", "task_delegation")]
     if isinstance(payload, dict):
-        filled.append((payload, "task_id", known.task_id))
+        filled.append((payload, "/payload", "task_id", known.task_id))
         if isinstance(payload.get("constraints"), str):
             payload["constraints"] = [payload["constraints"]]
             notes.add("list", "`constraints` was a single text.", path="/payload/constraints", fix="Send a list.")
-    for holder, key, word in filled:
+    for holder, path, key, word in filled:
         if key not in holder:
             holder[key] = word
-            notes.add("missing", f"`{key}` is missing; {word!r} was taken.", fix=f"Send `{key}`.")
+            what = f"`{key}` is missing; {word!r} was taken."
+            notes.add("missing", what, path=f"{path}/{key}", fix=f"Send `{key}`.")
 
 
 def _wish(word: str | None) -> OutputWish:
@@ -110,6 +115,8 @@ def _call(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
     def mend(value: JsonObject, notes: Notes) -> None:
         drop_nulls(value, ("type", "id", "correction"), notes)
         _mend_correction(value, notes)
+        if notes.level == "lenient":
+            _mend_input(value, notes)
         rest.take(value, Call, notes)
 
     wire = read(value, Call, notes, refusal=InvalidInput, mend=mend)
@@ -125,6 +132,22 @@ def _call(value: JsonObject, known: Known, notes: Notes) -> Parsed[Task]:
     )
     correction = _again(wire.correction, notes)
     return Parsed(task, "call", tuple(notes.findings), correction)
+
+
+def _mend_input(value: JsonObject, notes: Notes) -> None:
+    """What other vendors call it, and a text that holds the object."""
+    other = next((key for key in ("arguments", "parameters") if key in value and "input" not in value), None)
+    if other is not None:
+        value["input"] = value.pop(other)
+        notes.add("input", f"The parameters are called `{other}`.", path=f"/{other}", fix="Call them `input`.")
+    said = value.get("input")
+    try:
+        held = json.loads(said) if isinstance(said, str) else None
+    except ParseError:
+        return
+    if isinstance(held, dict):
+        value["input"] = held
+        notes.add("input", "`input` is an object in a text.", path="/input", fix="Send the object itself.")
 
 
 def _mend_correction(value: JsonObject, notes: Notes) -> None:
@@ -173,10 +196,7 @@ def parse_result(text: str | bytes, *, known: Known = NOTHING, level: Level = "s
         OutputInvalid: The text is no such envelope.
     """
     notes = Notes("tool_use", level)
-    try:
-        value = object_in(text, notes)
-    except ParseError as error:
-        refuse_text(error, notes)
+    value = answer_in(text, notes)
     return _envelope(value, known, notes)
 
 
@@ -199,7 +219,7 @@ def _envelope(value: JsonObject, known: Known, notes: Notes) -> Parsed[Result]:
         outcome=None if questions else OUTCOMES[wire.status],
         data=data,
         artifacts=tuple(measured.artifacts or ()),
-        fault=_fault(wire, mended.finer),
+        fault=_fault(wire, mended.finer) or error_within(data, status=wire.status),
         usage=_usage(measured),
         duration_ns=None if measured.execution_time_ms is None else measured.execution_time_ms * 1_000_000,
         retries=wire.retry_count or 0,
@@ -221,6 +241,9 @@ def _see_it_is_whole(wire: Envelope, notes: Notes, *, free: bool) -> None:
         notes.add("result", f"`{wire.status}` without a `result`.", path="/result", fix=fix, severity=severity)
     said = [key for key in CorrectionObject.model_fields if getattr(wire, key) is not None]
     owed = [key for key, each in CorrectionObject.model_fields.items() if each.is_required() and key not in said]
+    if not said and not ended_well and error_within(wire.result, status=wire.status) is None:
+        fix = "Add `error_type`, `message`, `correction_hint` and `retry_count`."
+        notes.add("error", f"It says `{wire.status}`, and not what failed.", path="/message", fix=fix)
     for key in owed if said else ():
         severity = "error" if strict or (key == "message" and not lenient) else "warning"
         fix = "Say what failed, and what to do about it."
@@ -236,6 +259,15 @@ def _fault(wire: Envelope, finer: tuple[FaultCode, ...]) -> Fault | None:
         return None
     code = finer[0] if finer else CODES[wire.error_type or "runtime_error"]
     return Fault(code=code, message=wire.message or "", hint=wire.correction_hint or "")
+
+
+def error_within(data: object, *, status: str) -> Fault | None:
+    """The error that a failed answer puts into its `result`: the spec does not say where else it should stand (A12)."""
+    named = cast("JsonMapping", data) if isinstance(data, dict) else {}
+    word, message, hint = (named.get(key) for key in ("error_type", "message", "correction_hint"))
+    if status not in {"error", "failed"} or word not in CODES or not isinstance(message, str):
+        return None
+    return Fault(code=CODES[cast("ErrorType", word)], message=message, hint=hint if isinstance(hint, str) else "")
 
 
 def _usage(measured: Metadata) -> Usage | None:

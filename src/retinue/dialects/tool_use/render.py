@@ -9,13 +9,13 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Limits, Task
-from retinue.dialects.port import NOTHING, Rendered
+from retinue.dialects.port import Rendered
 from retinue.dialects.writing import NO_WORD, Losses, form_of
 
 from .constraints import read_constraints, write_constraints
 from .correction import write_correction
 from .names import ToolName, read_tool_name, write_tool_name
-from .parse import answered
+from .parse import answered, error_within
 from .rest import give_back
 from .summary import read_summary, write_summary
 from .wire import CODES, ERROR_TYPES, OUTCOMES, STATUSES, STYLES, Call, Envelope, HandOff, Metadata, Payload, Status
@@ -172,8 +172,10 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
         envelope.update(_error(result.fault, result.retries, losses))
     else:
         losses.unsaid(result, "fault", "retries", why="only a failure says so")
+    if result.fault is None and error_within(envelope.get("result"), status=status) is not None:
+        losses.add("/fault", "its data reads as the error there")
     _count_unsaid(result, losses)
-    reserved = Envelope.model_fields.keys() - ({"max_retries"} if fails else set())
+    reserved = {"error", *Envelope.model_fields} - ({"max_retries"} if fails and _has_most(result.extras) else set())
     give_back(envelope, result.extras, losses, reserved=reserved, sections={"metadata": Metadata})
     return Rendered(json.dumps(envelope), named, tuple(losses.found))
 
@@ -257,11 +259,15 @@ def _error(fault: Fault, retries: int, losses: Losses) -> JsonMapping:
     return {"error_type": word, "message": fault.message, "correction_hint": fault.hint, "retry_count": retries}
 
 
+def _has_most(extras: JsonMapping) -> bool:
+    """Whether an earlier reading kept the number of retries there may be."""
+    own: object = extras.get("tool_use")
+    most: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
+    return isinstance(most, int) and not isinstance(most, bool) and most >= 0
+
+
 def _count_unsaid(result: Result, losses: Losses) -> None:
-    if result.task_id != NOTHING.task_id:
-        losses.add("/task_id")
-    if result.agent != NOTHING.agent:
-        losses.add("/agent")
+    losses.unnamed(result)
     losses.unsaid(result, "skill", "versions", "warnings", "traces", "attempts", "completeness")
     losses.unsaid(result, "files_read", "files_written", "native")
     losses.unsaid(result, "reasoning", why="it stays in the journal, and is never handed on")

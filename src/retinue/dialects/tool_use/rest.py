@@ -3,21 +3,19 @@
 It rides in `extras["tool_use"]`, which has the shape of the message: `{"trace_id": 1, "metadata": {"region": "eu"}}`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from pydantic import BaseModel
 
-from retinue.contract import json
 from retinue.contract.json import JsonObject, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.dialects.reading import Notes
 from retinue.dialects.writing import Losses
-from retinue.errors import ParseError
 
-__all__ = ["Rest", "drop_nulls", "give_back", "numbers"]
+__all__ = ["Rest", "give_back"]
 
 _SAID: Final = 50
 """Unknown keys of one object that are each spoken of."""
@@ -95,25 +93,3 @@ def give_back(
             riding += 1
     for path in lost if riding else [""]:
         losses.add(f"/extras/tool_use{path}", "it has a meaning of its own there, or no place")
-
-
-def drop_nulls(value: JsonObject, keys: Iterable[str], notes: Notes, *, path: str = "") -> None:
-    """Take null for "not there" (C16)."""
-    for key in [key for key in keys if key in value and value[key] is None]:
-        del value[key]
-        notes.add("null", f"`{key}` is null.", path=f"{path}/{key}", fix="Leave out what is not there.")
-
-
-def numbers(value: JsonObject, keys: Iterable[str], notes: Notes, *, path: str = "") -> None:
-    """Read numbers out of texts that are one."""
-    for key in keys:
-        text = value.get(key)
-        if not isinstance(text, str):
-            continue
-        try:
-            number = json.loads(text)
-        except ParseError:
-            continue
-        if isinstance(number, int | float) and not isinstance(number, bool):
-            value[key] = number
-            notes.add("number", f"`{key}` is a number in a text.", path=f"{path}/{key}", fix="Send the number.")

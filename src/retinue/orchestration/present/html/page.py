@@ -1,6 +1,6 @@
 """The page itself: the answer, what is missing from it, and how it came about.
 
-One document: its style stands in it, it has no script, and its policy forbids any other load.
+What surrounds them, and what keeps them harmless, is in `document` and `markup`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +14,7 @@ from retinue.orchestration.present.ending import ending_of
 from retinue.orchestration.present.explained import all_blocks
 from retinue.orchestration.present.figures import ROWS
 from retinue.orchestration.present.html.chart import chart
+from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, link, text
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.html.style import STYLE
@@ -23,7 +24,6 @@ from retinue.orchestration.present.tamed import as_sentences, tame
 
 __all__ = ["as_html"]
 
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CELL: Final = 1_000
 
 
@@ -39,35 +39,13 @@ def as_html(result: Result, *, run: str = "", made: str = "") -> str:
     goal = _line(str(data.get("goal") or "")) or "Answer"
     goal = goal[:1].upper() + goal[1:]
     blocks = all_blocks(data)
-    body = "\n".join(
-        filter(
-            None,
-            (
-                element("header", element("h1", text(_line(goal))) + _meta(result, data, run)),
-                element("main", "\n".join(_main(blocks, result))),
-                _how(result, data),
-                element("footer", text(f"Made by Retinue{f', {made}' if made else ''}. This page loads nothing.")),
-            ),
-        )
-    )
-    return f"{_head(goal)}\n<body>\n{body}\n</body>\n</html>\n"
-
-
-def _head(goal: str) -> str:
-    title = _line(goal)[:120]
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            element("title", text(title)),
-            f"<style>{STYLE}</style>",
-            "</head>",
-        )
+    return document(
+        _line(goal)[:120],
+        element("header", element("h1", text(_line(goal))) + _meta(result, data, run)),
+        element("main", "\n".join(_main(blocks, result))),
+        _how(result, data),
+        style=STYLE,
+        made=made,
     )
 
 

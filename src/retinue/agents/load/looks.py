@@ -1,0 +1,35 @@
+"""How a definition looks among other files: the folders where one may lie, and the marks of one. Reads no file."""
+
+from typing import Final
+
+from retinue.contract.json import JsonValue
+
+__all__ = ["TAKES", "has_front_matter", "is_definition", "is_entered"]
+
+TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
+"""One of these beside `name` and `description` makes a JSON object look like a definition."""
+
+_OPENED: Final = frozenset({".claude", ".retinue"})
+"""Hidden folders in which people keep definitions."""
+_SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+def is_entered(folder: str) -> bool:
+    """Whether definitions may lie in a folder of this name: in hidden ones, and in what was installed, none do."""
+    return folder not in _SKIPPED and (folder[0] != "." or folder in _OPENED)
+
+
+def has_front_matter(data: bytes) -> bool:
+    """Whether a Markdown text begins with the front matter of a definition."""
+    return data.startswith(b"---") and b"\nname:" in data[:2_000] and b"\ndescription:" in data[:20_000]
+
+
+def is_definition(value: JsonValue) -> bool:
+    """Whether a JSON value looks like a definition, or like a list with one in it."""
+    return any(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and isinstance(each.get("description"), str)
+        and not TAKES.isdisjoint(each)
+        for each in (value if isinstance(value, list) else [value])
+    )

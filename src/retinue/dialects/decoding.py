@@ -1,0 +1,41 @@
+"""Bytes and quoted values of the dialects that are text, not JSON."""
+
+from retinue.contract import json
+from retinue.errors import ParseError
+
+__all__ = ["from_utf8", "unquoted", "unreadable"]
+
+
+def from_utf8(data: bytes) -> str:
+    """`data` as text.
+
+    Raises:
+        ParseError: It is no UTF-8; `detail` says line, column, offset and reason.
+    """
+    hint = "Send the text as UTF-8."
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise unreadable("", 0, "encoding", "the text is UTF-16, not UTF-8", hint=hint)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = data[: error.start].decode("utf-8")
+        wrong = f"the byte 0x{data[error.start]:02x} is not UTF-8 here"
+        raise unreadable(good, len(good), "encoding", wrong, hint=hint) from None
+
+
+def unreadable(text: str, offset: int, reason: str, wrong: str, *, hint: str) -> ParseError:
+    """What is `wrong` with `text` at a place in it, as an error."""
+    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    detail = {"line": line, "column": column, "offset": offset, "reason": reason}
+    return ParseError(f"Line {line}, column {column}: {wrong}.", hint=hint, detail=detail)
+
+
+def unquoted(text: str) -> str | None:
+    """The text that a JSON string says; None when `text` is none."""
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        return None
+    try:
+        value = json.loads(text)
+    except ParseError:
+        return None
+    return value if isinstance(value, str) else None
