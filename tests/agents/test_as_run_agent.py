@@ -15,9 +15,10 @@ from retinue.agents.as_run_agent import RunAgent, as_run_agent
 from retinue.agents.module import ModuleAgent, load_module
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import schema
+from retinue.contract.correction import Correction
 from retinue.contract.result import Result, Trace, Warned
 from retinue.contract.task import Task
-from retinue.dialects.run_agent import ANSWER_SCHEMA, parse_value
+from retinue.dialects.run_agent import ANSWER_SCHEMA, parse_value, render_arguments
 from retinue.tools.workspace import Workspace
 
 
@@ -320,3 +321,19 @@ def test_what_is_thrown_into_a_call_apart_arrives() -> None:
 
 async def _awaiting(call: Any) -> Any:
     return await call
+
+
+@pytest.mark.row("C6", "A13")
+def test_a_correction_reaches_the_agent_and_is_no_part_of_its_prompt() -> None:
+    seen: list[object] = []
+
+    @retinue.agent
+    async def listener(prompt: str, run: RunContext) -> str:
+        """Listens. Use in tests. Returns what it heard."""
+        seen.append(run.correction)
+        return prompt
+
+    correction = Correction(message="Say more.", retry_count=1)
+    arguments = render_arguments(Task(id="", agent="listener", instruction="Speak."), correction=correction)
+    assert answered(listener, **arguments)["content"] == "Speak."
+    assert seen == [correction]

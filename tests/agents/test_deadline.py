@@ -46,6 +46,8 @@ def test_who_asks_for_more_than_the_default_gets_it() -> None:
 def test_the_error_says_which_bound_it_was() -> None:
     error = Bound("skill.timeout_s", START).error("counter", seconds=2.5)
     assert error.message == "`counter` did not end within 2.5 s (`skill.timeout_s`)."
+    assert "within 1 s" in Bound("skill.timeout_s", START).error("counter", seconds=0.998).message
+    assert "within 0.003 s" in Bound("skill.timeout_s", START).error("counter", seconds=0.003).message
     assert error.detail == {"bound": "skill.timeout_s", "seconds": 2.5}
     assert error.retryable
     assert "skill.timeout_s" in error.hint

@@ -425,3 +425,21 @@ def test_types_and_headings_without_operations_tell_none(tmp_path: Path) -> None
     put(tmp_path / "README.md", "# Elsewhere\n\n**Operation:** {x | y}\n\n**Agent:** a\n**Operation:** {x | y}\n")
     put(tmp_path / "commands" / "go.md", "**Agent:** a\n**Operation:** anything\n")
     assert lint(tmp_path, only=["call", "operation"]) == []
+
+
+@pytest.mark.row("C10")
+def test_a_name_that_is_taken_in_the_same_project_is_found(tmp_path: Path) -> None:
+    agents = tmp_path / ".claude" / "agents"
+    put(agents / "a" / "weather.md", markdown("weather"))
+    put(agents / "b" / "weather.md", markdown("Weather"))
+    put(tmp_path / ".claude" / "skills" / "weather" / "SKILL.md", markdown("weather"))
+    put(agents / "weather-2.md", markdown("weather_v2"))
+    found = lint(tmp_path, only=["discovery/name-taken"])
+    assert [Path(each.file or "").parent.name for each in found] == ["b", "weather"]
+    assert all("a/weather.md:2" in each.message for each in found)
+
+
+def test_two_projects_and_loose_collections_may_use_one_name(tmp_path: Path) -> None:
+    for folder in ("one/.claude/agents", "two/.claude/agents", "plugins/x/agents", "plugins/y/agents"):
+        put(tmp_path / folder / "weather.md", markdown("weather"))
+    assert lint(tmp_path, only=["discovery/name-taken"]) == []

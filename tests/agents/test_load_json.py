@@ -312,3 +312,17 @@ def test_a_flood_of_entries_or_keys_is_told_in_few_words() -> None:
 
 def test_two_spellings_of_one_key_are_refused() -> None:
     assert only_error(load({**RESEARCHER, "maxTurns": 1, "max_turns": 2})).rule == "load/key-twice"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[{"type": "function", "function": {"name": "x", "description": "y", "parameters": {}}}]', "function"),
+        ('{"tools": [{"name": "x", "description": "y", "inputSchema": {"type": "object"}}]}', "tools"),
+    ],
+)
+def test_definitions_as_other_programs_wrap_them_are_said_to_stand_inside(text: str, key: str) -> None:
+    (error,) = load_json(text.encode(), file="tools.json").findings
+    assert (error.rule, error.severity) == ("load/missing-key", "error")
+    assert f"in `{key}`" in error.message
+    assert f"`{key}` holds by itself" in error.fix

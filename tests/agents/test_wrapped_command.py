@@ -141,6 +141,15 @@ def test_a_program_whose_children_live_on_has_answered() -> None:
 # What it is given.
 
 
+@pytest.mark.parametrize("dialect", [None, "tool_use", "run_agent", "task_signal", "markdown_json", "agent_http"])
+def test_its_request_ends_with_a_line_so_that_a_shell_can_read_it(tmp_path: Path, dialect: Any) -> None:
+    lines = 'n=0; while read -r line; do n=$((n + 1)); done; printf "%s %s" "$n" "$line" > "$0"'
+    asked(CommandAgent(["sh", "-c", lines, str(tmp_path / "read")], name="counter", dialect=dialect))
+    count, _, unread = (tmp_path / "read").read_text().partition(" ")
+    assert int(count) >= 1
+    assert unread == ""
+
+
 def test_it_sees_few_variables_and_those_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEY_OF_TEST", "k")
     monkeypatch.setenv("SECRET_OF_TEST", "s")

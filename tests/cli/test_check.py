@@ -95,6 +95,20 @@ def test_one_that_never_answers_fails_everything(retinue: Give, agent: Path) -> 
     assert {each["error"] for each in said.data["exchanges"]} == {"It returned `None`, and no answer."}
 
 
+def test_a_program_that_cannot_be_started_is_not_judged(retinue: Give, agent: Path) -> None:
+    said = retinue("check", "--command", "./my_agent.py", *SPEAKS)
+    assert (said.code, said.out) == (2, "")
+    assert f"next: Allow it: `chmod +x {agent}`." in said.err
+    said = retinue("check", "--command", "./", *SPEAKS)
+    assert (said.code, said.out) == (2, "")
+    assert "is a folder." in said.err
+
+
+def test_its_time_is_said_as_everywhere(retinue: Give, agent: Path) -> None:
+    assert retinue("check", "my_agent.py:answer", *SPEAKS, "--timeout", "1m").code == 0
+    assert "is no time" in retinue("check", "my_agent.py:answer", *SPEAKS, "--timeout", "soon").err
+
+
 def test_one_reason_is_told_once(retinue: Give, agent: Path) -> None:
     said = retinue("check", "my_agent.py:silent", *SPEAKS)
     assert said.code == 8

@@ -57,3 +57,10 @@ def test_a_rule_that_there_is_not_is_said_with_the_nearest(retinue: Give, name: 
 def test_without_a_near_one_the_list_is_pointed_at(retinue: Give) -> None:
     assert "`retinue explain` lists all rules." in retinue("explain", "%%%").err
     assert retinue("explain", "").code == 2
+
+
+@pytest.mark.parametrize("rule", ["message/truncated", "message/invalid_input", "convert/cannot", "load/unquoted-colon"])
+def test_rules_that_other_verbs_report_are_explained_too(retinue: Give, rule: str) -> None:
+    said = retinue("explain", rule)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith((rule, rule.partition("/")[0]))

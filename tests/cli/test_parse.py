@@ -107,6 +107,23 @@ def test_what_is_no_text_is_said_to_be_none(retinue: Give, folder: Path, data: b
     assert "not UTF-8" in said.err
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("**STATUS**: complete\n", "does not stand bare"),
+        ("Done!\n\nCREATED: docs/a.md\n", "below other text"),
+        ("```\nSTATUS: complete\n```\n", "in a code fence"),
+    ],
+)
+def test_what_was_meant_as_signals_is_told_what_keeps_it_from_it(
+    retinue: Give, folder: Path, text: str, why: str
+) -> None:
+    said = retinue("parse", stdin=text)
+    assert (said.code, said.out) == (6, "")
+    assert "does not count" in said.err
+    assert why in said.err
+
+
 def test_one_finding_is_told_once(retinue: Give, folder: Path) -> None:
     said = retinue("parse", "--dialect", "task_signal", stdin="All went well.\n")
     assert said.err.count("No signal stands") == 1

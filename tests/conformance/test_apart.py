@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import textwrap
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from retinue.conformance.port import Asking, Exchange, Probe
 from retinue.conformance.subjects import Named, apart, module_apart
 from retinue.engine.blocking import in_thread
 from retinue.errors import DeadlineExceeded, InvalidDefinition, InvalidInput, UnknownName
+from tests.agents.programs import wait_until_gone
 
 PROBE = Probe("valid", Asking().task("valid"), "A request as it should be.")
 CODE = """
@@ -45,6 +47,13 @@ def reads(text): return sys.stdin.read() + "!"
 def needs_a_sibling(text):
     import sibling
     return sibling.WORD
+def parts(text):
+    import subprocess
+    with open("pid", "w") as file:
+        file.write(str(subprocess.Popen(["sleep", "1000"], start_new_session=True).pid))
+    if text == "end":
+        os._exit(0)
+    return text
 async def waits(text):
     import asyncio
     await asyncio.sleep(0.05)
@@ -121,6 +130,13 @@ def test_one_that_ends_its_process_is_told_and_started_anew(folder: Path) -> Non
     assert ended.text is None
     assert ended.error.startswith("It ended its process: exit code 3")
     assert answered.text == "go on"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what a process was started with")
+@pytest.mark.parametrize("text", ["go on", "end"])
+def test_what_it_started_is_ended_with_it_even_in_a_session_of_its_own(folder: Path, text: str) -> None:
+    put("parts", text)
+    wait_until_gone(int((folder / "pid").read_text()))
 
 
 @pytest.mark.parametrize("name", ["hangs", "holds"])

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from retinue.conformance.port import Asking, Exchange, Probe, Subject
 from retinue.conformance.subjects import CallableSubject, CommandSubject, calling, command_named, module_named
-from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, NotInstalled, UnknownName
+from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, NotInstalled, UnknownName
 
 PROBE = Probe("valid", Asking().task("valid"), "A request as it should be.")
 
@@ -186,7 +186,7 @@ def test_a_command_reads_stdin_and_prints_its_answer(tmp_path: Path) -> None:
         tmp_path, "import sys\nprint(sys.stdin.buffer.read().decode().upper(), end='')\nprint('log', file=sys.stderr)"
     )
     exchange = put(CommandSubject(line), "größe")
-    assert (exchange.text, exchange.status, exchange.stderr) == ("GRÖSSE", 0, "log\n")
+    assert (exchange.text, exchange.status, exchange.stderr) == ("GRÖSSE\n", 0, "log\n")
     assert CommandSubject(line).name == line
 
 
@@ -242,6 +242,9 @@ def test_a_program_that_is_not_there_is_said_at_once(words: str) -> None:
 
 def test_a_file_that_cannot_be_run_is_an_exchange(tmp_path: Path) -> None:
     (tmp_path / "agent").write_text("no program")
+    with pytest.raises(AccessDenied, match="may not be run"):
+        CommandSubject("./agent", cwd=tmp_path)
+    (tmp_path / "agent").chmod(0o755)
     exchange = put(CommandSubject("./agent", cwd=tmp_path))
     assert exchange.text is None
     assert exchange.error.startswith("It could not be run:")

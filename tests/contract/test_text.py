@@ -1,11 +1,11 @@
-"""Text is cut at the edge of a word, and never through a character."""
+"""Text is cut at the edge of a word, and never through a character; words are listed as people list them."""
 
 import unicodedata
 
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.text import cut
+from retinue.contract.text import cut, listed
 
 
 @pytest.mark.row("C24")
@@ -35,3 +35,8 @@ def test_what_is_cut_is_the_beginning_and_fits(line: str, limit: int) -> None:
     assert len(short) <= limit or short == line
     rest = line[len(short) :]
     assert len(short) in {0, 1, limit} or not rest or not unicodedata.combining(rest[0])
+
+
+def test_words_are_listed_as_in_a_sentence() -> None:
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert listed(iter("abc"), last="or") == "a, b or c"

@@ -1,4 +1,8 @@
-"""Producers are strict (C3): whatever is rendered passes the strictest reader, in every dialect."""
+"""Producers are strict (C3): whatever is rendered passes the strictest reader, in every dialect.
+
+But for what is the agent's own: data that break K10, such as a score that is a text, are written as they are, and what
+came along in the extras goes back as it came.
+"""
 
 from typing import cast
 

@@ -79,13 +79,17 @@ def as_run_agent(
         config: Mapping[str, Any] | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
+        from retinue.dialects.run_agent import read_correction  # noqa: PLC0415 - loaded at the first call
+
         began_ns = time.perf_counter_ns()
         name = "agent"
         try:
             name = agent.definition.name
-            task, read = _asked(name, skill, _checked(prompt, chat_history, memory, config), extra, around)
+            said = _checked(prompt, chat_history, memory, config)
+            said["prompt"], again = read_correction(said["prompt"], said["config"] or {})
+            task, read = _asked(name, skill, said, extra, around)
             async with LocalContext(workspace=workspace) as run:
-                result = await apart(through.call_agent(agent, task, run))
+                result = await apart(through.call_agent(agent, task, run, correction=again))
             answer = _answer(result, read)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is an answer here
             failed = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))

@@ -1,20 +1,19 @@
 """`retinue check`: an agent, judged by what its dialect asks of it."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import click
 
 from retinue.cli.colour import colour
 from retinue.cli.exits import Exit
-from retinue.cli.options import json_option
+from retinue.cli.options import Duration, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from retinue.conformance.order import Order
-    from retinue.conformance.port import Exchange, Probe, Report, Verdict
+    from retinue.conformance.port import Report, Verdict
     from retinue.conformance.report import Told
 
 __all__ = ["command"]
@@ -57,9 +56,8 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="The longest it may take for one request. [default: 30]",
+    type=Duration(),
+    help="The longest it may take for one request: seconds, or 90s, 5m. [default: 30]",
 )
 @click.option(
     "--format", "kind", type=click.Choice(["text", "json", "junit", "html"]), help="What the report is written as."
@@ -133,16 +131,17 @@ def _judged(said: dict[str, Any]) -> "Report":
     """
     import asyncio
 
+    from retinue.cli.asking import Asking
     from retinue.cli.termination import termination_as_interrupt
     from retinue.conformance.order import prepare
 
     async def conduct(order: "Order") -> "Report":
-        ready = await prepare(order)
-        try:
-            with _Progress() as progress:
+        with Asking() as progress:
+            ready = await prepare(order)
+            try:
                 return await ready.judged(told=progress.told)
-        finally:
-            ready.close()
+            finally:
+                ready.close()
 
     with termination_as_interrupt():
         return asyncio.run(conduct(_order(said)))
@@ -155,31 +154,6 @@ def _order(said: dict[str, Any]) -> "Order":
     words, given = parameters_of(said["pairs"], said["document"])
     named = {name: said[name] for name in _NAMED if said[name] is not None}
     return Order(words=said["words"], is_command=said["is_command"], parameters={**words, **given}, **named)
-
-
-class _Progress:
-    """One line on stderr that says which request is out, where somebody looks."""
-
-    def __init__(self) -> None:
-        self._looked_at = sys.stderr.isatty()
-        self._count = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._say("")
-
-    def told(self, probe: "Probe", exchange: "Exchange") -> None:
-        """Another request has come back."""
-        from retinue.cli.output import duration
-
-        self._count += 1
-        self._say(f"asked {self._count}: {probe.name}, {duration(exchange.duration_ns)}")
-
-    def _say(self, text: str) -> None:
-        if self._looked_at:
-            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
 
 
 # The report.

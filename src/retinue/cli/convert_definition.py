@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from retinue.cli.converted import Converted, tell_person, tell_program
+from retinue.cli.converted import NONE, Converted, tell_person, tell_program
 from retinue.cli.exits import Exit
 from retinue.cli.options import json_option
 
@@ -90,7 +90,8 @@ def command(
     failed = any(finding.severity == "error" for finding in findings)
     refused = strict and lost
     if not refused:
-        _write(converted, force=force)
+        with waiting(f"writing {counted(len(converted), 'file')}"):
+            _write(converted, force=force)
     if as_json:
         tell_program(converted, findings, form=form, refused=refused)
     else:
@@ -134,7 +135,7 @@ def _nothing(paths: Sequence[Path]) -> "Finding":
     from retinue.contract.finding import Finding
 
     fix = f"Definitions end with {' or '.join(ENDINGS)}; name the file itself where it is not taken for one."
-    return Finding(rule="load/none", message="No definition was found here.", file=str(paths[0]), fix=fix)
+    return Finding(rule=NONE, message="No definition was found here.", file=str(paths[0]), fix=fix)
 
 
 # Converting.

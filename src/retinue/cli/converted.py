@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from retinue.agents.write import Written
     from retinue.contract.finding import Finding
 
-__all__ = ["Converted", "tell_person", "tell_program"]
+__all__ = ["NONE", "Converted", "tell_person", "tell_program"]
 
+NONE: Final = "load/none"
+"""The rule that is broken where there is no file at all."""
 _MOST_SAID: Final = 8
 """Losses of one definition that a person is told."""
 _MOST_TOLD: Final = 12
@@ -75,11 +77,12 @@ def tell_person(converted: Sequence[Converted], findings: Sequence["Finding"], *
     for line in _each(converted, refused=refused) if len(converted) <= _MOST_TOLD else _together(converted):
         tell(line)
     lost = [each for each in converted if each.written.losses]
-    failed = len({finding.file for finding in findings if finding.severity == "error"})
-    head = "refused" if refused else "failed" if failed or not converted else "done"
+    errors = [finding for finding in findings if finding.severity == "error"]
+    failed = len({finding.file for finding in errors if finding.rule != NONE})
+    head = "refused" if refused else "failed" if errors or not converted else "done"
     said = [f"{counted(len(converted), 'definition')}{' not' if refused else ''} converted"]
     said += [f"{len(lost):,} with losses"] if lost else []
-    said += [f"{counted(failed, 'file')} could not be"] if failed and converted else []
+    said += [f"{counted(failed, 'file')} could not be"] if failed else []
     tell(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(said)}")
 
 

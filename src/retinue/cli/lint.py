@@ -172,9 +172,10 @@ def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, no
     """Say in a line what it came to."""
     from retinue.agents.lint import ENDINGS
     from retinue.cli.output import counted, tell
+    from retinue.contract.text import listed
 
     if not linted.names:
-        tell(f"No definition was found; they end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        tell(f"No definition was found; they end with {listed(ENDINGS, last='or')}.")
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
     head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
     number = Counter(finding.severity for finding in findings)

@@ -11,6 +11,7 @@ import click
 
 __all__ = [
     "Bounds",
+    "Duration",
     "Form",
     "bound_options",
     "document_options",
@@ -26,7 +27,7 @@ _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?
 _SECONDS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-class _Duration(click.ParamType[float]):
+class Duration(click.ParamType[float]):
     """Seconds, or a number with its unit: `90`, `500ms`, `1.5m`, `2h`."""
 
     name = "time"
@@ -163,7 +164,7 @@ def bound_options(command: F) -> F:
         click.option("--max-nodes", type=click.IntRange(1, 100_000), metavar="N", help=delegations),
         click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="The most tokens it may use."),
         click.option("--max-cost", type=_Money(), help="The most it may cost, in US dollars."),
-        click.option("--timeout", type=_Duration(), help="The longest it may take: seconds, or 90s, 5m, 2h."),
+        click.option("--timeout", type=Duration(), help="The longest it may take: seconds, or 90s, 5m, 2h."),
     ):
         command = option(command)
     return command

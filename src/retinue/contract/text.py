@@ -1,8 +1,10 @@
-"""Text that has to be short. What is safe to show is for `sanitize`."""
+"""Text as a sentence needs it: cut to a length, listed. What is safe to show is for `sanitize`."""
 
 import unicodedata
+from collections.abc import Iterable
+from typing import Literal
 
-__all__ = ["cut"]
+__all__ = ["cut", "listed"]
 
 
 def cut(line: str, limit: int) -> str:
@@ -22,3 +24,9 @@ def _character_edge(line: str, limit: int) -> int:
     while end > 1 and (unicodedata.combining(line[end]) or "\u200d" in line[end - 1 : end + 1]):
         end -= 1
     return end if end > 1 else limit
+
+
+def listed(words: Iterable[str], *, last: Literal["and", "or"] = "and") -> str:
+    """The words as a sentence lists them: `a, b and c`; nothing when there are none."""
+    *most, final = [*words] or [""]
+    return f"{', '.join(most)} {last} {final}" if most else final

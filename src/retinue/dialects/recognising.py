@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from retinue.contract import json
 from retinue.contract.json import JsonValue
+from retinue.contract.text import listed
 from retinue.errors import ParseError
 
-__all__ = ["json_in", "listed"]
+__all__ = ["json_in", "named"]
 
 
 def json_in(text: str) -> JsonValue:
@@ -21,7 +22,6 @@ def json_in(text: str) -> JsonValue:
         return None
 
 
-def listed(words: Iterable[str]) -> str:
+def named(keys: Iterable[str]) -> str:
     """Keys as a sentence names them: `"a", "b" and "c"`."""
-    quoted = [f'"{word}"' for word in words]
-    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+    return listed(f'"{key}"' for key in keys)

@@ -160,6 +160,8 @@ def test_any_text_is_read_or_refused_with_findings(text: str | bytes, level: Any
     assert_read_or_refused(markdown_json.parse_task, text, known=known, level=level)
     if isinstance(text, str):
         markdown_json.recognise(text)
+        with contextlib.suppress(InvalidInput):  # a text is never unreadable
+            markdown_json.parse_task(text, known=known, level=level)
 
 
 @given(st.dictionaries(names | texts, json_values | texts, max_size=6), st.sampled_from(LEVELS))

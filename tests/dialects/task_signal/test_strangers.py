@@ -6,7 +6,7 @@ from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.finding import Finding, Level
 from retinue.contract.result import Artifact, Result
 from retinue.dialects import task_signal
-from retinue.errors import OutputInvalid
+from retinue.errors import InvalidInput, OutputInvalid
 
 LEVELS: tuple[Level, ...] = ("strict", "standard", "lenient")
 
@@ -226,3 +226,24 @@ def test_progress_and_checkpoints_with_other_dashes_and_bullets_are_read() -> No
     assert task_signal.read_events("CHECKPOINT: Research complete\n* Artifacts: 3\n* Status: all is well") == (
         Checkpoint(phase="Research", artifacts=3, status="all is well"),
     )
+
+
+@pytest.mark.row("H1")
+@pytest.mark.parametrize("start", ["Task: {", "task {", "Task(", "  TASK : {"])
+def test_what_only_begins_like_a_block_is_no_instruction(start: str) -> None:
+    for level in LEVELS:
+        with pytest.raises(InvalidInput) as refused:
+            task_signal.parse_task(f"{start}\n  prompt: |\n    Read and follow: .claude/agents/a.md\n}}", level=level)
+        assert "Write `Task {` on a line of its own" in refused.value.hint
+
+
+@pytest.mark.row("H1")
+def test_a_brace_that_ends_the_block_early_loses_no_section() -> None:
+    text = (
+        "Task {\n  prompt: |\n    Read and follow: .claude/agents/a.md\n\n    **Task Context**:\n    - Primary Goal: g\n"
+        "}\n    **Constraints**:\n    - Thinking Mode: think\n}"
+    )
+    for level in LEVELS:
+        with pytest.raises(InvalidInput) as refused:
+            task_signal.parse_task(text, level=level)
+        assert "Indent every line of the prompt" in refused.value.hint

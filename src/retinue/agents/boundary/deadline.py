@@ -26,7 +26,9 @@ class Bound:
 
     def error(self, agent: str, *, seconds: float | None = None) -> DeadlineExceeded:
         """What to say when it has passed. `seconds` is how long the agent had; None when it was not called."""
-        had = "was not called: its time was up before" if seconds is None else f"did not end within {seconds:.3g} s"
+        had = "was not called: its time was up before"
+        if seconds is not None:  # 2 ms less than what was said are not worth a word
+            had = f"did not end within {round(seconds, 2) or seconds:.3g} s"
         return DeadlineExceeded(
             f"`{agent}` {had} (`{self.name}`).",
             hint=f"Allow more time by `{self.name}`, or ask for less.",

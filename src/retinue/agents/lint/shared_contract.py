@@ -13,6 +13,7 @@ from typing import Any, Final
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.lint.rules import found
+from retinue.contract.text import listed
 from retinue.contract.version import Version, is_version
 from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import Known
@@ -126,7 +127,7 @@ def _judge_agent(text: Text, line: int | None, envelopes: tuple[Envelope, ...], 
     shown = {envelope.status for envelope in envelopes}
     missing = [status for status in _STATUSES if status not in shown]
     if missing:
-        message = f"`{text.agent}` shows no example of {_listed(missing)}."
+        message = f"`{text.agent}` shows no example of {listed(f'`{each}`' for each in missing)}."
         fix = "Add one answer of each kind, as JSON in a code block."
         yield _at(text, "contract/examples", message, fix, line=line or cited or 1)
     for envelope in envelopes:
@@ -275,11 +276,6 @@ def _envelope(fence: Fence) -> Envelope | None:
 def _inside(fence: Fence, problem: ParseError | None) -> tuple[int, int]:
     detail = problem.detail if problem else {}
     return fence.line + int(detail.get("line", 1)) - 1, fence.column + int(detail.get("column", 1)) - 1
-
-
-def _listed(words: Sequence[str]) -> str:
-    quoted = [f"`{word}`" for word in words]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
 
 
 def _at(

@@ -30,6 +30,7 @@ from .operations import listings_in, registries_in
 from .samples import judge_samples
 from .shared_contract import Envelope, envelopes_in, judge_contract
 from .texts import Text, known_agents
+from .twice import names_twice
 
 __all__ = ["Linted", "gather", "lint_tree"]
 
@@ -88,6 +89,7 @@ def lint_tree(
     findings += judge_contract(tuple(texts.values()))
     findings += [finding for text in texts.values() for finding in judge_samples(text)]
     findings += copies(_behaviours(texts.values()), _callers(texts.values()))
+    findings += names_twice(judged)
     findings += _changes(judged, earlier)
     names = tuple(each.file.name for each in judged if each.file.kind != "text")
     return Linted(names, tuple(sorted(findings, key=_place)))

@@ -53,11 +53,28 @@ def read_definition(
         message = "A definition must be an object with `name`, `description` and so on."
         findings.append(document.finding("load/wrong-type", message, path=path, fix="Write an object."))
         return None
+    if inside := _stands_inside(value):
+        key, fix = inside
+        message = f"The definition does not stand here, but in `{key}`."
+        findings.append(document.finding("load/missing-key", message, path=path, fix=fix))
+        return None
     mine: list[Finding] = []
     fields = Fields(document, value, path=path, findings=mine)
     definition = _definition(fields, instructions=instructions, schema_required=schema_required, file_name=file_name)
     findings += sorted(mine, key=lambda finding: (finding.line or 0, finding.column or 0))
     return None if fields.failed else definition
+
+
+def _stands_inside(value: JsonObject) -> tuple[str, str] | None:
+    """The key under which other programs keep what should stand here, and what to do about it."""
+    if "name" in value:
+        return None
+    if isinstance(value.get("function"), dict):
+        return "function", "Write what `function` holds by itself, and call its `parameters` `input_schema`."
+    tools = value.get("tools")
+    if isinstance(tools, list) and tools and all(isinstance(each, dict) for each in tools):
+        return "tools", "Write the list that `tools` holds by itself."
+    return None
 
 
 def _definition(

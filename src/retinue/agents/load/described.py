@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.definition import Definition
 
-from .unavailable import Unavailable
+from .definition_only import DefinitionOnly
 
 __all__ = ["ELSEWHERE", "Described"]
 
@@ -12,7 +12,7 @@ ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this ver
 """What `Skill.unavailable` says of the skills on a card."""
 
 
-class Described(Unavailable):
+class Described(DefinitionOnly):
     """An agent read from its card."""
 
     def __init__(self, definition: Definition) -> None:

@@ -5,12 +5,12 @@ Knows nothing of what the keys mean; that differs between agents, skills and com
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.json import JsonValue
+from retinue.contract.text import listed
 from retinue.errors import ParseError
 
 from .behaviour import read_behaviour
@@ -140,11 +140,6 @@ def about_behaviour(front: Front) -> list[Finding]:
     missing = read_behaviour(front.body).missing
     if not missing:
         return []
-    message = f"No section of the behaviour is about {_either(missing)}."
+    message = f"No section of the behaviour is about {listed(missing, last='or')}."
     fix = "Add one for each." if len(missing) > 1 else "Add one."
     return [front.document.finding("load/thin-behaviour", message, severity="info", fix=fix)]
-
-
-def _either(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last

@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.definition import Definition
 
-from .unavailable import Unavailable
+from .definition_only import DefinitionOnly
 
 __all__ = ["NEEDS_MODEL", "Prompted"]
 
@@ -12,7 +12,7 @@ NEEDS_MODEL: Final = "needs a language model: install retinue[llm] and configure
 """What `Skill.unavailable` says of a prompted agent's skills while no model is configured."""
 
 
-class Prompted(Unavailable):
+class Prompted(DefinitionOnly):
     """An agent read from data."""
 
     def __init__(self, definition: Definition) -> None:

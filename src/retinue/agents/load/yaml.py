@@ -166,8 +166,8 @@ def _broken(error: Any, text: str, first_line: int) -> ParseError:
     mark = error.problem_mark or error.context_mark
     line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
     if mark and "mapping values" in problem:
-        lines = text.split("\n")  # the scanner takes more than that for the end of a line
-        key = _KEY_OF_LINE.match(lines[mark.line]) if mark.line < len(lines) else None
+        lines = text.split("\n")[line - first_line :]  # none: the scanner takes more than that for the end of a line
+        key = _KEY_OF_LINE.match(lines[0]) if lines else None
         if key and key.end() < mark.column:
             message = f"The unquoted text of `{key['key']}` holds a colon and a space."
             hint = f"Write `{key['key']}: |` and all of the text, indented, below it; or put it in quotes."

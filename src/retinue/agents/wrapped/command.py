@@ -119,13 +119,14 @@ class CommandAgent:
             InvalidInput: Its dialect cannot say the request.
         """
         request = request_for(task, run.correction, self._definition, form=self._form)
+        ending = "" if request.text.endswith("\n") else "\n"  # without it `while read` loses the last line
         cwd = self._folder(run)
         ear = _Ear(run.emit) if self._definition.dialect == "task_signal" else None
         said = await run_program(
             [self._program(cwd), *self._argv[1:]],
             cwd=cwd,
             env=self._variables(),
-            stdin=request.text.encode("utf-8", "replace"),
+            stdin=f"{request.text}{ending}".encode("utf-8", "replace"),
             max_bytes=self._max_bytes,
             hear=ear.hear if ear else None,
         )

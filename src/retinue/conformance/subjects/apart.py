@@ -198,6 +198,7 @@ class _Process:
             if future is not None:
                 _settle(future, said)
         self._process.wait()
+        end_marked(self._mark)
         self._stderr_thread.join(timeout=_GRACE_S)
         self._forsake()
 

@@ -1,6 +1,7 @@
 """A command as a subject: the request on its stdin, the answer on its stdout, one process a request, no shell."""
 
 import asyncio
+import errno
 import os
 import shlex
 import time
@@ -11,9 +12,9 @@ from typing import Final
 
 from retinue.agents.wrapped import split_command
 from retinue.agents.wrapped.process import Said, run_program
-from retinue.agents.wrapped.refusals import no_program
+from retinue.agents.wrapped.refusals import no_program, refusal
 from retinue.conformance.port import Exchange, Probe
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import RetinueError
 from retinue.tools.process import clean_environment, find_program
 
 __all__ = ["CommandSubject"]
@@ -33,6 +34,7 @@ class CommandSubject:
     Raises:
         InvalidInput: There is no command in it.
         NotInstalled: There is no such program.
+        AccessDenied: It may not be run.
     """
 
     apart = True
@@ -53,7 +55,8 @@ class CommandSubject:
         """Run the command with `sent` on its stdin, and bring back what it printed, or why it did not."""
         began_ns = time.perf_counter_ns()
         exchange = Exchange(probe, sent)
-        stdin = sent.encode("utf-8", "surrogatepass")
+        ending = "\n" if probe.text is None and not sent.endswith("\n") else ""  # as an agent that is asked gets it
+        stdin = f"{sent}{ending}".encode("utf-8", "surrogatepass")
         try:
             async with asyncio.timeout(timeout_s):
                 said = await run_program(
@@ -76,8 +79,8 @@ def _program(name: str, cwd: str) -> str:
     found = str(Path(cwd, Path(name).expanduser())) if "/" in name else find_program(name)
     if found is None or not Path(found).exists():
         raise no_program(name if found is None else found, cwd)
-    if Path(found).is_dir():
-        raise InvalidInput(f"{found!r} is a folder.", hint="Name the program in it.")
+    if Path(found).is_dir() or not os.access(found, os.X_OK):
+        raise refusal(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), found, cwd)
     return found
 
 

@@ -43,6 +43,7 @@ def command_named(line: str, *, cwd: Path | None = None, environment: Sequence[s
     Raises:
         InvalidInput: It names no program.
         NotInstalled: There is no such program.
+        AccessDenied: It may not be run.
     """
     subject = CommandSubject(line, cwd=cwd, environment=environment)
     return Named(subject, name_of(split_command(line)))

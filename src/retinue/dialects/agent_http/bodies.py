@@ -24,7 +24,7 @@ _PROBLEM: Final = frozenset({"type", "title", "status", "detail", "instance"})
 
 
 def error_in(value: JsonObject, notes: Notes) -> JsonMapping | None:
-    """The error that a body says, in our shape or, refused by strict, in one of the usual others; None if it is none."""
+    """The error that a body says, in our shape or one of the usual others, which strict refuses; None without one."""
     error = value.get("error")
     if value.keys() == {"error"} and isinstance(error, dict):
         return cast("JsonMapping", error)

@@ -144,7 +144,8 @@ def _warnings(value: JsonObject, notes: Notes, mended: Mended) -> None:
         if isinstance(entry, str) and notes.level == "lenient":
             fix = "Send an object with `type`, `message`, `impact` and `recovery`."
             notes.add("warning", "A warning is a bare text.", path=pointer(("warnings", index)), fix=fix)
-            listed[index] = {"type": "degraded_analysis", "message": entry, "impact": "", "recovery": ""}
+            whole: JsonObject = {"type": "degraded_analysis", "message": entry, "impact": "", "recovery": ""}
+            listed[index] = whole
         elif isinstance(entry, dict):
             _warning(entry, notes, kept, ("warnings", index))
     if kept:
@@ -159,9 +160,9 @@ def _warning(entry: JsonObject, notes: Notes, kept: JsonMapping, where: tuple[st
                 path = pointer((*where, name))
                 notes.add("warning", f"A warning does not say its `{name}`.", path=path, fix=f"Say `{name}`.")
             entry[name] = ""
-    kind = entry.get("type", "")
+    kind = entry.get("type")
     unknown = notes.level == "lenient" and isinstance(kind, str) and kind not in get_args(WarningType)
-    if kind == "" or unknown:
+    if "type" not in entry or unknown:
         fix = "Say `missing_data`, `degraded_analysis` or `incomplete_context`."
         said = f"{str(kind)[:80]!r} is no type of a warning; `degraded_analysis` was taken." if kind else ""
         what = said or "A warning does not say its `type`."

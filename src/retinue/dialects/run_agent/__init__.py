@@ -19,7 +19,7 @@ from retinue.contract.model import DialectName
 
 from .config import Config, ConfigRead, ModelOverrides, read_config
 from .history import read_history, write_history
-from .parse import parse_result, parse_task, tool_names
+from .parse import parse_result, parse_task, read_correction, tool_names
 from .recognise import recognise
 from .render import render_arguments, render_result, render_retry, render_task
 from .value import parse_value
@@ -41,6 +41,7 @@ __all__ = [
     "parse_task",
     "parse_value",
     "read_config",
+    "read_correction",
     "read_history",
     "recognise",
     "render_arguments",

@@ -21,7 +21,17 @@ from .config import read_config
 from .history import read_history
 from .wire import CORRECTION, DATA, AgentOutputMinimal, Arguments, Beside, ToolTraceMinimal, meant
 
-__all__ = ["answer", "correction_in", "nanoseconds", "noun_of", "parse_result", "parse_task", "told", "tool_names"]
+__all__ = [
+    "answer",
+    "correction_in",
+    "nanoseconds",
+    "noun_of",
+    "parse_result",
+    "parse_task",
+    "read_correction",
+    "told",
+    "tool_names",
+]
 
 _LONGEST_S: Final = 1e11
 """Seconds, some three thousand years. What is longer is no time that passed."""
@@ -42,13 +52,9 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
     notes = Notes("run_agent", level)
     wire = read(object_in(text, notes), Arguments, notes, refusal=InvalidInput)
     extras: JsonMapping = dict(wire.model_extra or {})
-    prompt, correction = wire.prompt, None
+    prompt, correction = read_correction(wire.prompt, wire.config or {})
     if wire.config is not None:
-        settings = dict(wire.config)
-        correction = correction_in(settings)
-        if correction is not None:
-            del settings[CORRECTION]
-            prompt = prompt.removesuffix(told(correction))
+        settings = {key: value for key, value in wire.config.items() if key != CORRECTION or correction is None}
         _judge_config(wire.config, notes)
         if settings or correction is None:
             extras["config"] = settings
@@ -78,6 +84,12 @@ def correction_in(config: JsonMapping) -> Correction | None:
         return Correction.model_validate_json(json.dumps(config[CORRECTION])) if CORRECTION in config else None
     except (ValidationError, InvalidInput):
         return None
+
+
+def read_correction(prompt: str, config: JsonMapping) -> tuple[str, Correction | None]:
+    """A prompt without the correction at its end, and that correction; None when the request is not made again."""
+    correction = correction_in(config)
+    return (prompt, None) if correction is None else (prompt.removesuffix(told(correction)), correction)
 
 
 def told(correction: Correction) -> str:

@@ -9,6 +9,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Artifact, Outcome, Result, Warned
+from retinue.contract.text import listed
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 
@@ -205,7 +206,7 @@ def _word(word: str, exact: Sequence[str], line: int, notes: Notes) -> Status | 
         means = "is no status" if status is None else f"is taken as `{status}`"
         note_at(
             notes, "status", f"{word[:80]!r} {means}.", line=line, path="/outcome",
-            fix=f"Write {', '.join(f'`{each}`' for each in exact[:-1])} or `{exact[-1]}`.",
+            fix=f"Write {listed((f'`{each}`' for each in exact), last='or')}.",
             severity="error" if status is None else bearable(notes),
         )  # fmt: skip
     return status

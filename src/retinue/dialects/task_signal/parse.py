@@ -1,5 +1,6 @@
 """Reading requests and answers: which form a text has, and whatever stands between it and the message."""
 
+import re
 from typing import Final, cast
 
 from retinue.contract.finding import Level
@@ -22,6 +23,8 @@ from .wire import Call, Report, ReportArtifact
 __all__ = ["NAME", "parse_result", "parse_task"]
 
 NAME: Final[DialectName] = "task_signal"
+
+_MEANT_AS_BLOCK: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)
 
 
 # Requests
@@ -56,12 +59,23 @@ def _call(text: str, notes: Notes) -> tuple[Call | None, str]:
         return _only_block(lines, blocks, notes), "block"
     if notes.level != "strict" and '"prompt"' in text and "{" in text:
         return _json_call(text, notes), "json"
-    if notes.level != "lenient":
-        message = "The text is neither a `Task { … }` block nor a prompt that refers to a behaviour file."
-        fix = "Begin the prompt with `Read and follow: .claude/agents/<agent>.md`."
-        note_at(notes, "request", message, line=1, fix=fix, severity="error")
+    if notes.level != "lenient" or _MEANT_AS_BLOCK.match(text):
+        _note_no_request(text, notes)
         return None, "prompt"
     return Call(text.strip()), "prompt"
+
+
+def _note_no_request(text: str, notes: Notes) -> None:
+    if _MEANT_AS_BLOCK.match(text):
+        rule, message = "block", "The text begins like a request block, and is none."
+        fix = "Write `Task {` on a line of its own, below it `key: value` lines and `prompt: |`, and `}` at the end."
+    else:
+        rule, message = (
+            "request",
+            "The text is neither a `Task { … }` block nor a prompt that refers to a behaviour file.",
+        )
+        fix = "Begin the prompt with `Read and follow: .claude/agents/<agent>.md`."
+    note_at(notes, rule, message, line=1, fix=fix, severity="error")
 
 
 def _json_call(text: str, notes: Notes) -> Call | None:
@@ -77,6 +91,12 @@ def _only_block(lines: list[str], blocks: list[int], notes: Notes) -> Call | Non
     for other in blocks[1:]:
         message = "A second block begins here; a message is one request."
         note_at(notes, "block", message, line=other + 1, fix="Send one request.", severity="error")
+    for at in range(end, len(lines)) if len(blocks) == 1 else ():
+        if is_prompt(lines[at].strip()):
+            message = f"A part of the prompt stands below the end of the block, which is on line {end}."
+            fix = "Indent every line of the prompt deeper than `prompt:`; a `}` of its own must not end the block."
+            note_at(notes, "block", message, line=at + 1, fix=fix, severity="error")
+            break
     around = sum(len(line.strip()) for line in (*lines[: blocks[0]], *lines[end:]))
     if around and len(blocks) == 1:
         message = f"The message was not the block alone: {around} characters stood around it."

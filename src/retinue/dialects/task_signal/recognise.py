@@ -11,6 +11,7 @@ from .block import find_blocks, is_block
 from .events import read_events
 from .prompt import is_prompt
 from .status import status_of
+from .stray import strays_in
 from .wire import SIGNALS, Status
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ def _of_lines(text: str) -> tuple[Sign, ...]:
             found.append(_sign("event", "events", sure, f"{count} of its lines report progress"))
     if not said and find_blocks(text.split("\n")):
         found.append(_sign("task", "block", "likely", "a line of it is `Task {`"))
+    if not found:  # whoever reads it then says what keeps the line from being a signal
+        meant = next((each for each in strays_in(text) if each.shouted and each.name in _UNMISTAKABLE), None)
+        if meant is not None:
+            why = f"line {meant.line} may have been meant as `{meant.name}:`"
+            found.append(_sign("result", "signals", "possible", why))
     return tuple(found)
 
 

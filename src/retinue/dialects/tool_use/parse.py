@@ -23,7 +23,7 @@ from .mending import Mended
 from .names import ToolName, read_tool_name
 from .rest import Rest
 from .summary import read_summary, sentences_of
-from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, ErrorType, HandOff, Metadata, Payload
+from .wire import CODES, OUTCOMES, STYLES, Call, CorrectionObject, Envelope, HandOff, Metadata, Payload
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
@@ -267,7 +267,7 @@ def error_within(data: object, *, status: str) -> Fault | None:
     word, message, hint = (named.get(key) for key in ("error_type", "message", "correction_hint"))
     if status not in {"error", "failed"} or word not in CODES or not isinstance(message, str):
         return None
-    return Fault(code=CODES[cast("ErrorType", word)], message=message, hint=hint if isinstance(hint, str) else "")
+    return Fault(code=CODES[word], message=message, hint=hint if isinstance(hint, str) else "")
 
 
 def _usage(measured: Metadata) -> Usage | None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.json import JsonObject
 from retinue.dialects.port import Certainty, Kind, Sign
-from retinue.dialects.recognising import json_in, listed
+from retinue.dialects.recognising import json_in, named
 
 from .wire import ERROR_TYPES, OUTCOMES, Metadata
 
@@ -63,4 +63,4 @@ def _is_tool(value: JsonObject) -> bool:
 
 
 def _sign(kind: Kind, form: str, certainty: Certainty, how: str, *words: str) -> Sign:
-    return Sign("tool_use", kind, form, certainty, f"{how} {listed(words)}")
+    return Sign("tool_use", kind, form, certainty, f"{how} {named(words)}")

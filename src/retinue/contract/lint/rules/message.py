@@ -1,4 +1,4 @@
-"""What is asked of a message: one rule for each wire format, whose ids go on after the slash."""
+"""What is asked of a message: that it can be read, and one rule for each wire format; ids go on after the slash."""
 
 from typing import Final
 
@@ -20,6 +20,12 @@ def _of(dialect: str, what: str, rows: tuple[str, ...], wrong: str, right: str) 
 
 
 MESSAGE: Final = (
+    Rule("message", "error", "A message is one whole text in UTF-8 that says which dialect it speaks.",
+        "What breaks off, or could be anything, is read by nobody.",
+        ("C3", "C36"), wrong='{"status": "success", "result": {', right='{"status": "success", "result": {}, …}'),
+    Rule("convert", "error", "A definition can be said in the format it is to be written in.",
+        "A text that reads back as something else, or not at all, is not written.",
+        wrong="a name that no file of that format can hold", right="another format, or another name"),
     _of("tool_use", "a call, a hand-off or a return envelope of spec 000", ("A7", "A11", "A12"),
         '{"status": "done", "result": "It is sunny."}', '{"status": "success", "result": {"sky": "clear"}, …}'),
     _of("run_agent", "what a `run_agent` function of spec 001 takes or gives", ("B1", "B4", "B5"),

@@ -5,10 +5,10 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.task import Task
 
-__all__ = ["Unavailable"]
+__all__ = ["DefinitionOnly"]
 
 
-class Unavailable:
+class DefinitionOnly:
     """An agent that never pretends: whatever it is asked, its answer is the fault `unavailable`.
 
     Args:

@@ -1,0 +1,59 @@
+"""Agents of one project that share a name: it is loaded for the first of them, and nobody calls the others.
+
+Speaks of what lies in the hidden folders of a project only. Elsewhere a folder may hold collections that are installed
+one by one.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from retinue.contract.definition import Definition
+from retinue.contract.finding import Finding
+
+from .definitions import Judged
+
+__all__ = ["names_twice"]
+
+_HOMES: Final = frozenset({".claude", ".retinue"})
+
+
+def names_twice(judged: Iterable[Judged]) -> Iterator[Finding]:
+    """A finding for each agent or skill that another of the same project keeps from being loaded (C10).
+
+    Agents come before skills, as where they are found; two major versions live side by side.
+    """
+    first: dict[tuple[str, str, str], tuple[Judged, Definition]] = {}
+    there = [each for each in judged if each.file.kind != "command"]
+    for each in sorted(there, key=lambda each: (each.file.kind == "skill", each.file.name)):
+        project = _project(each.file.name)
+        for definition in each.definitions if project is not None else ():
+            key = (project or "", definition.name, definition.version.partition(".")[0])
+            home, other = first.setdefault(key, (each, definition))
+            if other is not definition:
+                yield _finding(definition, each, home=_place(other, home))
+
+
+def _project(file: str) -> str | None:
+    """The folder of the project that a file belongs to; None for one that lies anywhere."""
+    parts = PurePosixPath(file).parts
+    at = next((at for at, part in enumerate(parts) if part in _HOMES), None)
+    return None if at is None else "/".join(parts[:at])
+
+
+def _place(definition: Definition, home: Judged) -> str:
+    line = definition.source.line if definition.source else None
+    return f"{home.file.name}:{line or 1}"
+
+
+def _finding(definition: Definition, each: Judged, *, home: str) -> Finding:
+    source = definition.source
+    return Finding(
+        rule="discovery/name-taken",
+        message=f"`{definition.name}` is taken by {home}, so that this one is passed over.",
+        path="/name",
+        file=each.file.name,
+        line=(source.line if source else None) or 1,
+        column=1,
+        fix="Rename one of the two, or give it another major version.",
+    )
