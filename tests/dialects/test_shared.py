@@ -1,6 +1,6 @@
 """What dialects share without knowing each other: decoding, mending, telling what a text could be."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -8,9 +8,10 @@ from hypothesis import given, strategies as st
 from retinue.contract import json
 from retinue.dialects.decoding import from_utf8, unquoted
 from retinue.dialects.mending import drop_nulls, read_numbers
-from retinue.dialects.reading import Notes, answer_in
+from retinue.dialects.reading import Notes, answer_in, read
 from retinue.dialects.recognising import json_in, named
-from retinue.errors import OutputInvalid, ParseError
+from retinue.dialects.shapes import PRESENT, Shape
+from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 
 @pytest.mark.parametrize(
@@ -73,4 +74,21 @@ def test_keys_are_named_as_in_a_sentence() -> None:
         '"a"',
         '"a" and "b"',
         '"a", "b" and "c"',
+    ]
+
+
+class Sample(Shape):
+    """A shape with a key that may be absent."""
+
+    key: Annotated[int | None, PRESENT] = None
+
+
+@pytest.mark.row("C16")
+def test_a_null_that_no_level_bears_is_refused_with_the_way_out() -> None:
+    notes = Notes("x", "strict")
+    assert read({}, Sample, notes, refusal=InvalidInput).to_json() == {}
+    with pytest.raises(InvalidInput):
+        read({"key": None}, Sample, notes, refusal=InvalidInput)
+    assert [(each.path, each.message, each.fix) for each in notes.findings] == [
+        ("/key", "null is not allowed here.", "Leave `key` out.")
     ]

@@ -5,7 +5,7 @@ import json
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from retinue.contract.correction import Correction
 from retinue.contract.result import Result
@@ -94,6 +94,7 @@ def test_an_answer_read_and_written_again_is_the_same_message(result: Any) -> No
 
 @pytest.mark.row("B2")
 @given(st.lists(turns, max_size=4))
+@example(["user: \r", "user: "])
 def test_turns_come_back_as_they_were_whatever_they_say(said: list[str]) -> None:
     assert run_agent.read_history(run_agent.write_history(tuple(said))) == tuple(said)
 

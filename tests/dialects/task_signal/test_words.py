@@ -411,3 +411,11 @@ def test_no_value_moves_the_cursor_or_turns_the_line(mark: str) -> None:
     assert mark[0] not in written.text
     assert {"/artifacts/0/path", "/artifacts/0/title"} <= set(_lost(written))
     task_signal.parse_result(written.text, level="strict")
+
+
+def test_data_that_no_signal_says_stands_in_the_text_and_the_report_says_so() -> None:
+    result = Result(task_id="", agent="agent", outcome="success", data={"files": ["a.py"]})
+    written = task_signal.render_result(result)
+    assert '{"files":["a.py"]}' in written.text
+    assert {"/data", "/content"} <= {loss.field for loss in written.losses}
+    assert "a.py" in task_signal.parse_result(written.text).value.content

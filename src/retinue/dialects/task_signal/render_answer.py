@@ -140,8 +140,19 @@ def _signals(result: Result, losses: Losses) -> str:
         signals += [Signal(name, value) for name, value in block.items() if value]
     signals.append(Signal("STATUS", status))
     signals += _others(result, losses, is_failure=said is not None)
-    body = write_body(result.content, result.questions if asks else None, losses)
+    content = result.content or _data_told(result.data, losses)
+    body = write_body(content, result.questions if asks else None, losses)
     return write_answer(Answer(tuple(signals), body))
+
+
+def _data_told(data: object, losses: Losses) -> str:
+    """The data as text for people, where an answer has no other and the signals do not say it all; else nothing."""
+    if all(not loss.field.startswith("/data") for loss in losses.found):
+        return ""
+    text = data if isinstance(data, str) else f"```json\n{json.dumps(data)}\n```\n"
+    if text:
+        losses.add("/content", "the data stands in the text there")
+    return text
 
 
 def _whole(data: object, losses: Losses) -> list[Signal]:
