@@ -341,7 +341,7 @@ def test_an_agent_that_a_module_names_twice_is_one(tmp_path: Path) -> None:
 
 
 def test_every_file_passed_over_says_why_and_what_to_do(tmp_path: Path) -> None:
-    write(tmp_path, ".claude/agents/broken.md", "---\nname: x\ndescription: a: b\n---\n")
+    write(tmp_path, ".claude/agents/broken.md", "---\nname: x\ndescription: [a\n---\n")
     write(tmp_path, ".claude/agents/latin.md", "---\nname: caf\xe9\n---\n".encode("latin-1"))
     write(tmp_path, ".claude/agents/empty.md", "")
     write(tmp_path, ".claude/agents/notes.txt", "hello")

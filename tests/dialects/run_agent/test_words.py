@@ -72,7 +72,7 @@ def test_what_has_not_ended_has_no_word(lifecycle: Lifecycle) -> None:
 @pytest.mark.row("B6", "C1")
 @pytest.mark.parametrize("key", ["warnings", "error", "attempts"])
 def test_an_empty_list_or_object_of_a_stranger_says_nothing(key: str) -> None:
-    said = {"content": "c", "response_time_secs": 1, "traces": [], key: {} if key == "error" else []}
+    said: dict[str, Any] = {"content": "c", "response_time_secs": 1, "traces": [], key: {} if key == "error" else []}
     assert run_agent.parse_result(json.dumps(said), level="strict").value.outcome == "success"
 
 
