@@ -35,7 +35,6 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "greater_than_equal": ("", "Send {ge} or more."),
     "less_than": ("", "Send less than {lt}."),
     "less_than_equal": ("", "Send {le} or less."),
-    "null": ("null is not allowed here", "Leave `{name}` out."),
     "union_tag_not_found": ("{discriminator} is missing", "Add {discriminator}."),
     "union_tag_invalid": ("{discriminator} is '{tag}' and should be one of: {expected_tags}", "Use one of them."),
 }

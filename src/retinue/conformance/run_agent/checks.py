@@ -51,7 +51,7 @@ def _wall_clock(body: JsonObject, exchange: Exchange) -> Iterator[str]:
     seconds, measured = body.get("response_time_secs"), exchange.duration_ns / _NANOSECONDS
     if not is_amount(seconds):
         yield f"`response_time_secs` is {quoted(body, 'response_time_secs')}"
-    elif seconds == 0 and (isinstance(seconds, int) or measured > _SLACK_S):  # a clock says 0.0, rounded, of a quick call
+    elif seconds == 0 and (isinstance(seconds, int) or measured > _SLACK_S):  # 0.0 may be a quick call, rounded
         yield "`response_time_secs` is 0: nobody measured"
     elif isinstance(seconds, int | float) and seconds > measured + _SLACK_S:
         yield f"`response_time_secs` is {shown(seconds)}, and the whole call took {measured:.3f} s"
