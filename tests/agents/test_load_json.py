@@ -326,3 +326,13 @@ def test_definitions_as_other_programs_wrap_them_are_said_to_stand_inside(text: 
     assert (error.rule, error.severity) == ("load/missing-key", "error")
     assert f"in `{key}`" in error.message
     assert f"`{key}` holds by itself" in error.fix
+
+
+@pytest.mark.row("A6", "C46")
+def test_a_name_in_another_convention_is_read_and_told() -> None:
+    tool = {"name": "Weather-Reporter", "description": "Says the weather.", "input_schema": {"type": "object"}}
+    loaded = load_json(json.dumps(tool).encode(), file="x.json")
+    [told] = [each for each in loaded.findings if each.rule == "load/name-folded"]
+    assert (told.severity, told.path, told.line) == ("warning", "/name", 1)
+    assert "weather_reporter" in told.fix
+    assert loaded.agents[0].definition.name == "weather_reporter"

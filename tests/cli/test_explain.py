@@ -59,7 +59,9 @@ def test_without_a_near_one_the_list_is_pointed_at(retinue: Give) -> None:
     assert retinue("explain", "").code == 2
 
 
-@pytest.mark.parametrize("rule", ["message/truncated", "message/invalid_input", "convert/cannot", "load/unquoted-colon"])
+@pytest.mark.parametrize(
+    "rule", ["message/truncated", "message/invalid_input", "convert/cannot", "load/unquoted-colon"]
+)
 def test_rules_that_other_verbs_report_are_explained_too(retinue: Give, rule: str) -> None:
     said = retinue("explain", rule)
     assert (said.code, said.err) == (0, "")

@@ -403,6 +403,11 @@ def test_a_field_that_came_later_may_be_optional() -> None:
             ["input/choices-in-words"],
         ),
         ({"type": "string", "minLength": 1, "description": "Colour, red|green|blue."}, ["input/choices-in-words"]),
+        (
+            {"type": "string", "minLength": 1, "description": "How deep: quick_scan, deep_dive or comprehensive."},
+            ["input/choices-in-words"],
+        ),
+        ({"type": "string", "minLength": 1, "description": "Words, numbers or dates as the user said them."}, []),
         ({"type": "string", "minLength": 1, "description": "Colour, e.g. 'red' or 'green'."}, []),
         ({"type": "string", "minLength": 1, "description": "A path or an address."}, []),
         (

@@ -3,6 +3,7 @@
 import pytest
 
 from retinue.contract.finding import Finding
+from retinue.contract.result import Result
 from retinue.dialects import dialect
 from retinue.dialects.reading import Notes
 from retinue.errors import OutputInvalid
@@ -27,3 +28,22 @@ def test_an_error_after_a_flood_of_warnings_still_refuses_and_is_told() -> None:
     assert notes.wrong
     assert late in notes.findings
     assert len(notes.findings) == 1_001
+
+
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\u202e", "\u200b", "\x00"], ids=["escape", "override", "no width", "NUL"])
+@pytest.mark.parametrize("name", ["tool_use", "markdown_json", "agent_http", "run_agent", "task_signal"])
+def test_what_nobody_sees_in_an_answer_is_told_with_its_place_and_kept(name: str, sign: str) -> None:
+    result = Result(task_id="", agent="agent", skill="look", outcome="success", data={"note": f"safe{sign}txt.exe"})
+    form = "json" if name == "task_signal" else None
+    text = dialect(name).render_result(result, form=form).text
+    read = dialect(name).parse_result(text)
+    assert read.value.data == result.data
+    told = [each for each in read.findings if each.rule == f"{name}/unseen"]
+    assert any(each.path.endswith("/note") for each in told)
+    assert all(sign[0] not in each.message for each in told)
+
+
+def test_letters_of_every_script_and_emoji_are_no_hidden_characters() -> None:
+    data = {"note": "Größe, naïve, 漢字, العربية, हिन्दी, 👩‍💻, a\ttab\r\nand lines"}
+    text = dialect("tool_use").render_result(Result(task_id="", agent="agent", outcome="success", data=data)).text
+    assert [each for each in dialect("tool_use").parse_result(text).findings if each.rule.endswith("unseen")] == []

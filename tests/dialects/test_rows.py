@@ -103,6 +103,8 @@ def test_a_failure_may_say_its_operation_in_either_place(said: dict[str, Any]) -
     written = json.loads(markdown_json.render_result(failed).text)
     assert written["context"]["operation"] == "count"
     assert "operation" not in written
+    wide = json.loads(markdown_json.render_result(failed, form="wide").text)
+    assert (wide["operation"], wide["context"]["operation"]) == ("count", "count")
 
 
 ENVELOPE: dict[str, Any] = {"agent": "counter", "version": "1.0", "operation": "counter"}

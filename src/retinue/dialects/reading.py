@@ -3,16 +3,18 @@
 Shared by the dialects that speak JSON. What a message means is each dialect's own business.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Level, Severity
-from retinue.contract.json import JsonObject
+from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.refused import as_detail, findings_of, in_short
+from retinue.contract.sanitize import hidden
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 __all__ = ["Mend", "Notes", "Refusal", "answer_in", "object_in", "read", "refuse", "refuse_text"]
@@ -25,6 +27,7 @@ Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]
 
 _MOST: Final = 1_000
 """Findings of one message that are told; a sender who needs more mends these first."""
+_UNSEEN_TOLD: Final = 20
 
 
 @dataclass(slots=True)
@@ -85,7 +88,33 @@ def object_in(text: str | bytes, notes: Notes) -> JsonObject:
         raise ParseError(
             "The message is JSON, and no object.", hint="Send one JSON object.", detail={"reason": "no_object"}
         )
+    _note_unseen(text if isinstance(text, str) else text.decode("utf-8"), value, notes)
     return value
+
+
+def _note_unseen(text: str, value: JsonObject, notes: Notes) -> None:
+    """Note the texts that hold what nobody sees or a terminal obeys. They are kept; whoever shows them tames them."""
+    if text.isascii() and "\\u" not in text and "\x7f" not in text:
+        return
+    told = ((path, sign) for path, said in _texts(value, ()) if (sign := hidden(said)))
+    for path, sign in islice(told, _UNSEEN_TOLD):
+        notes.add("unseen", f"It holds `{sign}`, which nobody sees.", path=pointer(path), fix="Send visible text.")
+
+
+def _texts(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every text in `value`, keys too, with its place."""
+    match value:
+        case str():
+            yield path, value
+        case list():
+            for at, item in enumerate(value):
+                yield from _texts(item, (*path, at))
+        case dict():
+            for key, item in value.items():
+                yield (*path, key), key
+                yield from _texts(item, (*path, key))
+        case _:
+            pass
 
 
 def answer_in(text: str | bytes, notes: Notes) -> JsonObject:

@@ -80,10 +80,10 @@ def test_a_task_comes_back_but_for_what_the_report_names(task: Task, form: str):
 
 
 @pytest.mark.row("K3", "K4", "K5", "K6", "K7", "C1", "C2", "C5")
-@given(results())
-def test_a_result_comes_back_but_for_what_the_report_names(result: Result):
+@given(results(), st.sampled_from(markdown_json.RESULT_FORMS))
+def test_a_result_comes_back_but_for_what_the_report_names(result: Result, form: str):
     try:
-        written = markdown_json.render_result(result)
+        written = markdown_json.render_result(result, form=form)
     except InvalidInput:
         return
     read = markdown_json.parse_result(written.text)

@@ -81,7 +81,7 @@ def _definition(
     fields: Fields, *, instructions: str | None, schema_required: bool, file_name: str | None
 ) -> Definition | None:
     description = fields.text("description", required=True)
-    name, version, aliases = read_name(fields)
+    name, version, aliases = read_name(fields, snake_case=schema_required)
     tier, model = read_model(fields)
     runner = _runner(fields)
     skills = _skills(fields, name=name, description=description, schema_required=schema_required)

@@ -10,8 +10,13 @@ from .fields import Fields
 __all__ = ["read_model", "read_name", "read_version", "wire_names"]
 
 
-def read_name(fields: Fields) -> tuple[str | None, str | None, tuple[str, ...]]:
-    """Canonical name, version and aliases: `x_v2` is major 2 of `x` (C11); other conventions become aliases (C46)."""
+def read_name(fields: Fields, *, snake_case: bool = False) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """Canonical name, version and aliases: `x_v2` is major 2 of `x` (C11); other conventions become aliases (C46).
+
+    Args:
+        fields: The definition.
+        snake_case: The format asks for snake_case (A6): another convention is a warning.
+    """
     said, version = fields.text("name", required=True), fields.text("version")
     aliases = fields.texts("aliases") or ()
     if not said:
@@ -21,6 +26,9 @@ def read_name(fields: Fields) -> tuple[str | None, str | None, tuple[str, ...]]:
         fields.say(
             "load/bad-name", f"{said!r} is no name.", path=fields.path("name"), fix="Use letters, digits and `_`."
         )
+    elif snake_case and (plain := names.fold(said)) != said:
+        message = f"{said!r} is read as {plain!r}."
+        fields.say("load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{plain}`.")
     if major is not None and version and version.partition(".")[0] != str(major):
         message = f"The name {said!r} says major {major}, but `version` says {version!r}."
         fields.say("load/version-differs", message, path=fields.path("version"), fix="Let both say the same.")

@@ -34,8 +34,11 @@ _MAKES = re.compile(r"\b(?:generates?|creates?|drafts?|writes?|provides?|ends? w
 _DEFAULT = re.compile(r"\bdefaults?(?: value)?(?:\s*[:=]|\s+(?:is|to|are)\b)|\bby default\b", re.IGNORECASE)
 _DEPRECATED = re.compile(r"\bdeprecated\s*[:=]\s*true\b", re.IGNORECASE)
 _QUOTED = r"(?:'[\w-]+'|\"[\w-]+\"|`[\w-]+`)"
+_MARKED = r"[a-z]+(?:_[a-z0-9]+)+"
+_FURTHER = r"(?:, \w+){0,20}"
 _CHOICES = re.compile(
-    rf"\b(?:one of|allowed values|valid values|choose (?:from|between))\b|"
+    rf"\b(?:{_MARKED}{_FURTHER},? or \w+|\w+{_FURTHER}, {_MARKED},? or \w+)\b|"
+    r"\b(?:one of|allowed values|valid values|choose (?:from|between))\b|"
     rf"{_QUOTED}(?:\s*(?:,|/|\||\bor\b|,\s*or\b)\s*{_QUOTED})+|(?<![|\w])\w+(?:\|\w+)+(?![|\w])",
     re.IGNORECASE,
 )

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from retinue.errors import InvalidInput
 
-__all__ = ["content", "escape_markdown", "printable"]
+__all__ = ["content", "escape_markdown", "hidden", "printable"]
 
 
 def content(text: str, *, max_length: int = 10_000) -> str:
@@ -70,6 +70,15 @@ def printable(text: str) -> str:
     the joiners of emoji and of Indic and Persian script stay.
     """
     return _UNSAFE.sub(_visible, text)
+
+
+def hidden(text: str) -> str:
+    r"""The first character of `text` that nobody would see, or that a terminal would obey, as in `\u{202e}`.
+
+    Empty when there is none. A carriage return that ends a line is none.
+    """
+    found = next((each for each in _UNSAFE.finditer(text) if each[0] != "\r"), None)
+    return f"\\u{{{ord(found[0][0]):x}}}" if found else ""
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -29,7 +29,8 @@ from .words import ASKING, AT_WORK, NO_WARNING, RECOVERIES, UNSTATED, canonical,
 
 __all__ = ["RESULT_FORMS", "render_result"]
 
-RESULT_FORMS: Final = ("envelope",)
+RESULT_FORMS: Final = ("envelope", "wide")
+"""`wide` is for readers that look for the operation of a failure at the top (C4): it says it there too."""
 
 _UNSAID: Final = ("traces", "usage", "attempts", "confidence", "reasoning", "native")
 _NAME: Final = "markdown_json"
@@ -54,6 +55,8 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     envelope: JsonMapping = {"status": status, **_head(result, losses)}
     if status == "error":
         envelope |= _failure(result, losses)
+        if form == "wide" and "operation" in envelope["context"]:
+            envelope.setdefault("operation", envelope["context"]["operation"])
     else:
         envelope |= _answer(result, status, losses)
     metadata = _metadata(result, losses)

@@ -88,6 +88,15 @@ LOAD: Final = (
         right='"name": "weather"',
     ),
     Rule(
+        "load/name-folded",
+        "warning",
+        "In JSON, a name is written in snake_case.",
+        "It is read as if it were; a program that does not fold names calls another agent, or none.",
+        ("A6", "C10", "C46"),
+        wrong='"name": "Weather-Reporter"',
+        right='"name": "weather_reporter"',
+    ),
+    Rule(
         "load/version-differs",
         "error",
         "A version in the name and the `version` say the same.",
