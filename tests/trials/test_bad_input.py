@@ -199,7 +199,7 @@ def test_a_malformed_definition_is_passed_over_with_its_line_and_what_to_do(
         ("circle.md", "circle"),
         ("up", "not followed"),
         ("pipe.md", "no regular file"),
-        ("huge.md", "209715200 bytes"),
+        ("huge.md", "209,715,200 bytes"),
     ],
 )
 def test_a_file_that_is_no_text_of_the_project_is_passed_over(
