@@ -12,7 +12,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import dialect, task_signal
 from retinue.dialects.reading import Notes
-from retinue.dialects.task_signal.answer import read_answer, read_table, write_answer, write_table
+from retinue.dialects.task_signal.answer import Sheet, read_answer, read_table, write_answer, write_table
 from retinue.dialects.task_signal.block import read_block, write_block
 from retinue.dialects.task_signal.prompt import is_plain_key, items_of, read_prompt, write_items, write_prompt
 from retinue.dialects.task_signal.text import one_line
@@ -227,8 +227,7 @@ def test_answers_come_back(answer: Answer) -> None:
     st.builds(Table, st.lists(st.builds(Row, _lines, st.just("done"), _lines, _lines), max_size=4).map(tuple), _shaped)
 )
 def test_tables_come_back(table: Table) -> None:
-    columns, read, uneven = read_table(write_table(table))
-    assert (columns, read, uneven) == (("Topic", "Status", "Path", "Summary"), table, ())
+    assert read_table(write_table(table)) == Sheet(("Topic", "Status", "Path", "Summary"), table)
 
 
 _artifacts = st.builds(ReportArtifact, path=_texts, title=st.none() | _texts)

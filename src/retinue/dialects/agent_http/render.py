@@ -65,7 +65,8 @@ def _posted(task: Task, correction: Correction | None, losses: Losses) -> Render
     metadata: JsonMapping = {REST: rest} if rest else {}
     if correction is not None:
         said["parts"].append({"type": "text", "text": asked_again(correction)})
-        metadata["correction"] = correction.model_dump(mode="json", exclude_defaults=True)
+        why = correction.model_dump(mode="json", exclude_defaults=True)
+        metadata["correction"] = {**why, "retry_count": correction.retry_count}
     body: JsonMapping = {"message": said}
     if task.id:
         body = {"id": task.id, **body}

@@ -15,6 +15,7 @@ from retinue.contract.task import Task
 from retinue.dialects.decoding import from_utf8
 from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed
 from retinue.dialects.reading import Notes, answer_in, read, refuse
+from retinue.dialects.template import TEMPLATE_FIX, unfilled
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer import result_of
@@ -88,6 +89,7 @@ class _Request:
             self._wrong("two_blocks", "Another input block starts.", line=other.line, fix="Send one block.")
         block = self._blocks[0]
         self._spelling(block)
+        self._templates(block)
         agent, major = self._agent(block)
         skill = self._skill(block)
         what, why, constraints = context_in(next((f.raw for f in block.fields if f.key == "Context"), ""))
@@ -141,6 +143,13 @@ class _Request:
                 fix = "Put what is the agent's own under `**Optional Parameters:**`."
                 what = f"The block has no field {each.key[:80]!r}; it was kept."
                 self._wrong("unknown", what, line=each.line, fix=fix, bears="standard")
+
+    def _templates(self, block: Block) -> None:
+        """Values that nobody filled."""
+        said = [(each.value, each.line) for each in (*block.fields, *block.parameters)]
+        for value, line in (*said, (block.after, block.line_of("Optional Parameters"))):
+            if what := unfilled(value):
+                self._wrong("template", what, line=line, fix=TEMPLATE_FIX, bears="strict")
 
     def _agent(self, block: Block) -> tuple[str, int | None]:
         said = block.get("Agent")

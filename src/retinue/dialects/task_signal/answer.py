@@ -14,6 +14,7 @@ from .wire import COLUMNS, SIGNALS, Answer, Row, Signal, Table
 __all__ = [
     "NAME",
     "Head",
+    "Sheet",
     "cells_of",
     "is_table",
     "lines_of",
@@ -51,6 +52,24 @@ class Head:
     glued: bool = False
     line: int = 1
     odd: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table, and how it is written.
+
+    Attributes:
+        columns: Their names, as they stand there.
+        uneven: The lines that have another number of cells, each with that number.
+        line: Where it begins, from 1.
+        ruled: The line of dashes stands below the names.
+    """
+
+    columns: tuple[str, ...]
+    table: Table
+    uneven: tuple[tuple[int, int], ...] = ()
+    line: int = 1
+    ruled: bool = True
 
 
 # Signals
@@ -121,8 +140,8 @@ def is_table(text: str) -> bool:
     return {"path", "status"} <= names
 
 
-def read_table(text: str) -> tuple[tuple[str, ...], Table, tuple[tuple[int, int], ...]]:
-    """The names of the columns, the table, and the lines that have another number of cells, each with that number.
+def read_table(text: str) -> Sheet:
+    """The table, and how it is written.
 
     Columns of other names are passed over; what stands below the table is its body. Call it for a text of which
     `is_table` holds.
@@ -132,7 +151,7 @@ def read_table(text: str) -> tuple[tuple[str, ...], Table, tuple[tuple[int, int]
     columns: tuple[str, ...] = ()
     rows: list[Row] = []
     uneven: list[tuple[int, int]] = []
-    body = ""
+    body, ruled = "", False
     for number, (line, start, end) in enumerate(lines_of(text, offset), start=first):
         if not line.lstrip(" \t").startswith("|"):
             body = text[start:] if line.strip() else text[end:]
@@ -144,7 +163,9 @@ def read_table(text: str) -> tuple[tuple[str, ...], Table, tuple[tuple[int, int]
             if len(cells) != len(columns):
                 uneven.append((number, len(cells)))
             rows.append(_row(columns, cells, number))
-    return columns, Table(tuple(rows), body), tuple(uneven)
+        elif number == first + 1:
+            ruled = bool(cells)
+    return Sheet(columns, Table(tuple(rows), body), tuple(uneven), first, ruled)
 
 
 def write_table(table: Table) -> str:

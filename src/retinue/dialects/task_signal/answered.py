@@ -31,7 +31,6 @@ from .wire import (
     Row,
     Signal,
     Status,
-    Table,
 )
 
 __all__ = ["from_head", "from_report", "from_table", "outcome_of", "outcome_of_rows"]
@@ -249,11 +248,10 @@ def from_report(report: Report, more: JsonMapping, known: Known, notes: Notes) -
 # The table form
 
 
-def from_table(
-    columns: Sequence[str], table: Table, uneven: Sequence[tuple[int, int]], known: Known, notes: Notes
-) -> Result:
+def from_table(sheet: Sheet, known: Known, notes: Notes) -> Result:
     """The result that a table reports: an artifact a row (H15). A row without a path is about the whole."""
-    _note_columns(columns, uneven, notes)
+    _note_columns(sheet, notes)
+    table = sheet.table
     artifacts = [_artifact(row, notes) for row in table.rows if bare_path(row.path)]
     fault: Fault | None = None
     warnings: list[Warned] = []
@@ -296,14 +294,19 @@ def _artifact(row: Row, notes: Notes) -> Artifact:
     return Artifact(path=path, topic=row.topic or None, status=row.status or None, summary=row.summary or None)
 
 
-def _note_columns(columns: Sequence[str], uneven: Sequence[tuple[int, int]], notes: Notes) -> None:
-    if tuple(columns) != COLUMNS:
+def _note_columns(sheet: Sheet, notes: Notes) -> None:
+    columns = sheet.columns
+    if columns != COLUMNS:
         fix = f"Use the columns {', '.join(COLUMNS)}."
         other = [name for name in columns if name.lower() not in {one.lower() for one in COLUMNS}]
         passed = f" Not read: {', '.join(repr(name[:40]) for name in other[:10])}." if other else ""
         message = f"The table does not have the four columns in their order.{passed}"
-        note_at(notes, "columns", message, line=1, fix=fix, severity=bearable(notes))
-    for line, count in uneven[:100]:
+        note_at(notes, "columns", message, line=sheet.line, fix=fix, severity=bearable(notes))
+    if not sheet.ruled:
+        fix = "Write `|---|---|---|---|` below the names of the columns."
+        message = "The table has no line of dashes below the names of its columns."
+        note_at(notes, "rule", message, line=sheet.line, fix=fix, severity=bearable(notes))
+    for line, count in sheet.uneven[:100]:
         message = f"The row has {count} cells, and there are {len(columns)} columns."
         fix = r"Write `\|` for a bar inside a cell."
         note_at(notes, "cells", message, line=line, fix=fix, severity="error")

@@ -13,6 +13,7 @@ from retinue.contract.refused import findings_of, in_short
 from retinue.contract.task import Context, Limits, OutputWish, Task, Thinking
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
+from retinue.dialects.template import TEMPLATE_FIX, template_in, unfilled
 from retinue.errors import ParseError
 
 from .bare import bare_path
@@ -57,6 +58,8 @@ def task_of(call: Call, known: Known, notes: Notes) -> tuple[Task, Correction | 
     _note_free(asked, call.line)
     agent, major = _agent(call, prompt, known, notes)
     instruction = "\n\n".join(filter(None, (asked.texts.get("instruction", ""), *asked.free)))
+    if notes.level == "strict" and not instruction:
+        _note_goal(call.line, notes)
     task = Task(
         id=known.task_id,
         agent=agent,
@@ -81,6 +84,7 @@ def task_of(call: Call, known: Known, notes: Notes) -> tuple[Task, Correction | 
 def _agent(call: Call, prompt: Prompt, known: Known, notes: Notes) -> tuple[str, int | None]:
     """The agent whose behaviour file is to be followed; else the type, unless it is the general one (H1, H2)."""
     named = agent_in(prompt.reference) if prompt.reference is not None else None
+    _note_template(template_in(prompt.reference or ""), call.line, notes)
     if named is not None:
         return named
     note_at(
@@ -140,6 +144,7 @@ def _fields(section: Section, asked: _Asked, meanings: dict[str, str]) -> None:
     """Read a section of fields; every other key is a parameter, and its value text (C40, C44)."""
     items, free = items_of(section)
     for item in items:
+        _note_template(unfilled(item.value), item.line, asked.notes)
         meaning = None if item.literal or item.key is None else meanings.get(_folded(item.key))
         if meaning is not None:
             if meaning == "path":
@@ -182,6 +187,7 @@ def _constraints(section: Section, asked: _Asked) -> None:
         elif key == "thinking mode":
             _thinking(item, asked)
         else:
+            _note_template(unfilled(item.value), item.line, asked.notes)
             asked.constraints.append(item.value if item.key is None else f"{item.key}: {item.value}")
     if free:
         asked.constraints += [line.strip() for line in free.split("\n") if line.strip()]
@@ -311,6 +317,16 @@ def _note_heading(section: Section, notes: Notes) -> None:
     message = f"The heading of {section.name!r} is spelled in another way."
     fix = f"Write `**{section.name}**:`."
     note_at(notes, "heading", message, line=section.line, fix=fix, severity=bearable(notes))
+
+
+def _note_goal(line: int, notes: Notes) -> None:
+    fix = "Say it under `**Task Context**:` as `- Primary Goal: …`."
+    note_at(notes, "goal", "The request has no goal.", line=line, fix=fix, path="/instruction")
+
+
+def _note_template(wrong: str, line: int, notes: Notes) -> None:
+    if wrong:
+        note_at(notes, "template", wrong, line=line, fix=TEMPLATE_FIX)
 
 
 def _note_free(asked: _Asked, line: int) -> None:

@@ -131,8 +131,7 @@ def _result(text: str, known: Known, notes: Notes) -> tuple[Result, str]:
     if text.lstrip().startswith("{"):
         return _json_result(text, known, notes), "json"
     if is_table(text):
-        columns, table, uneven = read_table(text)
-        return from_table(columns, table, uneven, known, notes), "table"
+        return from_table(read_table(text), known, notes), "table"
     head = read_answer(text, bold=notes.level == "lenient")
     if not head.answer.signals and notes.level != "strict" and '"status"' in head.answer.body:
         return _json_result(text, known, notes), "json"
