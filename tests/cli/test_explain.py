@@ -15,13 +15,8 @@ def test_a_rule_is_told_with_its_reason_its_rows_and_examples(retinue: Give) -> 
         RULES["input/open"].why,
         "wrong:",
         "right:",
-        "A6, A20",
     ):
         assert part in said.out
-
-
-def test_a_rule_without_rows_says_nothing_of_them(retinue: Give) -> None:
-    assert "From requirement" not in retinue("explain", "load/names-code").out
 
 
 def test_the_id_of_a_finding_finds_its_family(retinue: Give) -> None:

@@ -28,9 +28,8 @@ def page() -> str:
 
 def section(rule: Rule) -> str:
     """One rule."""
-    rows = f" From {', '.join(rule.rows)}." if rule.rows else ""
     examples = [f"{head}\n\n```text\n{said}\n```\n" for head, said in (("Wrong:", rule.wrong), ("Right:", rule.right))]
-    return "\n".join([f"### `{rule.id}`\n", f"*{rule.severity}* {rule.title} {rule.why}{rows}\n", *examples])
+    return "\n".join([f"### `{rule.id}`\n", f"*{rule.severity}* {rule.title} {rule.why}\n", *examples])
 
 
 if __name__ == "__main__":

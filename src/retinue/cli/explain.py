@@ -83,8 +83,6 @@ def _told(known: "Rule") -> str:
     for head, example in (("wrong", known.wrong), ("right", known.right)):
         if example:
             parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
-    if known.rows:
-        parts.append(f"From requirement {', '.join(known.rows)}.")
     return "\n\n".join(parts)
 
 

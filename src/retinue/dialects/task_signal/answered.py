@@ -13,7 +13,7 @@ from retinue.contract.text import listed
 from retinue.dialects.port import Known
 from retinue.dialects.reading import Notes
 
-from .answer import Head
+from .answer import Head, Sheet
 from .bare import bare_path, is_nothing
 from .elapsed import read_elapsed
 from .failure import Said, fault_of
