@@ -12,6 +12,22 @@ from tests.requirements.rows import read_rows
 
 FROZEN = tomllib.loads(Path(__file__).with_name("frozen.toml").read_text(encoding="utf-8"))
 BROKEN = [(dialect, name) for dialect in JUDGED for name in broken(dialect).BROKEN]
+HEADINGS = {
+    "markdown_json": {
+        "Overview", "Standard Input Format", "Standard Output Format", "Success Response", "Partial Success Response",
+        "Error Response", "Standard Error Types", "invalid_input", "Output Validation Requirements", "JSON Structure",
+        "Required Fields", "Data Types", "Content Quality", "Graceful Degradation Strategy", "When to Error",
+        "Input Sanitization Requirements", "File Path Validation", "Operation Name Validation",
+        "Slash Command Integration", "Parsing Agent Output", "Contract Compliance Testing", "test_agent_success_contract",
+        "test_agent_error_contract", "test_agent_partial_contract",
+    },
+    "agent_http": {
+        "Agent API Structure", "Generic /tasks Endpoint", "Interaction Patterns",
+        "Handling Specific Skill Failures", "Error Analysis", "Fallback to Generic /tasks Endpoint", "Logging",
+        "Benefits of This Design", "Structured Data", "Testability",
+    },
+}  # fmt: skip
+"""Headings of the two specs, and the first words of their lists, that a clause may name."""
 ROWS = {row.id for row in read_rows()}
 
 
@@ -40,6 +56,18 @@ def test_every_requirement_is_whole(dialect: str) -> None:
         assert set(each.rows) <= ROWS, each.id
         assert each.probes, each.id
         assert each.probes == ALL or set(each.probes) <= set(by.probes), each.id
+
+
+@pytest.mark.parametrize("dialect", HEADINGS)
+def test_every_clause_names_headings_of_its_spec(dialect: str) -> None:
+    named = {heading for each in kit(dialect).requirements for heading in each.clause.split(": ")}
+    assert named == HEADINGS[dialect]
+
+
+@pytest.mark.row("P17")
+def test_what_spec_004_does_not_show_is_no_must() -> None:
+    musts = {each.id.partition("/")[2] for each in kit("agent_http").requirements if each.force == "MUST"}
+    assert musts == {"answers", "json", "any-task", "refuses", "not-ascii", "unmixed"}
 
 
 @pytest.mark.parametrize("dialect", JUDGED)

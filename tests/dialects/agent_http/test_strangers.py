@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from retinue.contract.correction import Correction
 from retinue.contract.result import Result
+from retinue.contract.task import Task
 from retinue.dialects import agent_http
 from retinue.errors import InvalidInput, OutputInvalid
 
@@ -54,3 +56,9 @@ def test_an_error_of_another_shape_is_refused_when_strict_and_never_a_success(sa
     with pytest.raises(OutputInvalid) as refused:
         agent_http.parse_result(json.dumps(said), level="strict")
     assert "Send `error` with" in refused.value.hint
+
+
+@pytest.mark.row("P14", "C6")
+def test_the_first_correction_says_that_it_is_the_first() -> None:
+    body = json.loads(agent_http.render_retry(Task(id="t", agent="a"), Correction(message="Wrong.")).text)
+    assert body["metadata"]["correction"]["retry_count"] == 1

@@ -100,3 +100,24 @@ def test_milliseconds_with_a_fraction_are_rounded_unless_strict() -> None:
     text = _said(metadata={"execution_time_ms": 12.6})
     assert _refused_by(text) == ["strict"]
     assert markdown_json.parse_result(text).value.duration_ns == 13_000_000
+
+
+@pytest.mark.row("K2")
+def test_a_template_that_nobody_filled_is_told_line_by_line() -> None:
+    text = (
+        "**Agent:** a\n**Operation:** look\n**Target:** {what to look at}\n\n**Optional Parameters:**\n- Mode: [a mode]"
+    )
+    read = markdown_json.parse_task(text, level="strict")
+    assert read.value.target == "{what to look at}"
+    assert [(finding.rule, finding.severity, finding.line) for finding in read.findings] == [
+        ("markdown_json/template", "warning", 3),
+        ("markdown_json/template", "warning", 6),
+    ]
+
+
+@pytest.mark.row("K10", "C16")
+@pytest.mark.parametrize("name", ["notes", "details", "elapsed_seconds", "duration_ms", "has_attachments", "is_this"])
+def test_a_name_that_only_sounds_like_a_list_may_be_null(name: str) -> None:
+    assert markdown_json.parse_result(_said(result={name: None}), level="strict").value.data == {name: None}
+    with pytest.raises(OutputInvalid):
+        markdown_json.parse_result(_said(result={"attachments": None}), level="strict")

@@ -247,3 +247,41 @@ def test_a_brace_that_ends_the_block_early_loses_no_section() -> None:
         with pytest.raises(InvalidInput) as refused:
             task_signal.parse_task(text, level=level)
         assert "Indent every line of the prompt" in refused.value.hint
+
+
+@pytest.mark.row("H15")
+def test_a_table_without_its_line_of_dashes_is_borne_and_refused_when_strict() -> None:
+    text = "\n| Topic | Status | Path | Summary |\n| a | done | /a.md | b |\n| c | done | /c.md | d |\n"
+    read = task_signal.parse_result(text)
+    assert [artifact.path for artifact in read.value.artifacts] == ["/a.md", "/c.md"]
+    assert [(finding.rule, finding.severity, finding.line) for finding in read.findings] == [
+        ("task_signal/rule", "warning", 2)
+    ]
+    with pytest.raises(OutputInvalid) as refused:
+        task_signal.parse_result(text, level="strict")
+    assert [finding["line"] for finding in refused.value.detail["findings"]] == [2]
+
+
+@pytest.mark.row("H3")
+def test_a_request_without_a_goal_is_told_so_when_strict() -> None:
+    text = "Read and follow: .claude/agents/researcher.md\n\n**Task Context**:\n- Output Path: /a.md"
+    assert task_signal.parse_task(text).findings == ()
+    (finding,) = task_signal.parse_task(text, level="strict").findings
+    assert (finding.rule, finding.severity) == ("task_signal/goal", "warning")
+
+
+@pytest.mark.row("H3")
+@pytest.mark.parametrize("said", ["[specific objective]", "[absolute path]", "{agent-name}", "[paths/to/files]"])
+def test_a_template_that_nobody_filled_is_told_and_kept(said: str) -> None:
+    text = f"Read and follow: .claude/agents/researcher.md\n\n**Task Context**:\n- Primary Goal: {said}"
+    read = task_signal.parse_task(text, level="strict")
+    assert read.value.instruction == said
+    assert [(finding.rule, finding.severity, finding.line) for finding in read.findings] == [
+        ("task_signal/template", "warning", 4)
+    ]
+
+
+@pytest.mark.parametrize("said", ["[]", "[1]", "[x]", "[true]", "{}", '["a"]', "[a](b)", "/app/[slug]/page", "[a, b]"])
+def test_brackets_that_mean_something_are_no_template(said: str) -> None:
+    text = f"Read and follow: .claude/agents/researcher.md\n\n**Task Context**:\n- Primary Goal: {said}"
+    assert task_signal.parse_task(text, level="strict").findings == ()

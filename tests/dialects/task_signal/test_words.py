@@ -264,7 +264,7 @@ def test_a_budget_is_written_with_its_units() -> None:
 @pytest.mark.row("C12", "H3")
 def test_a_relative_and_an_absolute_output_path_are_both_written_and_read() -> None:
     for path, rules in (("reports/001.md", ["task_signal/path"]), ("/project/001.md", [])):
-        written = task_signal.render_task(Task(id="", agent="a", output=OutputWish(path=path)))
+        written = task_signal.render_task(Task(id="", agent="a", instruction="Look.", output=OutputWish(path=path)))
         assert f"- Output Path: {path}\n" in written.text
         assert "Return: CREATED: [path of the file]" in written.text
         read = task_signal.parse_task(written.text, level="strict")

@@ -16,8 +16,12 @@ from retinue.conformance.answers import (
 )
 from retinue.conformance.members import is_words, object_at, object_in, quoted, shown
 from retinue.conformance.port import Check, Exchange
+from retinue.contract import json
+from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
+from retinue.dialects import dialect as dialect_of
 from retinue.dialects.moments import moment_ns
+from retinue.errors import RetinueError
 
 __all__ = ["CHECKS"]
 
@@ -108,7 +112,8 @@ def _refuses(body: JsonObject) -> Iterator[str]:
 
 
 def _error_message(body: JsonObject) -> Iterator[str]:
-    said = _error(body).get("message") or _status(body).get("message")
+    fault = _fault(body)
+    said = _error(body).get("message") or _status(body).get("message") or (fault.message if fault else None)
     if not is_words(said):
         yield f"its message is {shown(said)}"
 
@@ -148,11 +153,22 @@ def _error(body: JsonObject) -> JsonObject:
 
 
 def _failed(body: JsonObject) -> bool:
-    return "error" in body or _status(body).get("state") in {"failed", "canceled"}
+    """Whether it says so, in our shape or in another that is usual: a reader takes it for no success."""
+    if "error" in body or _status(body).get("state") in {"failed", "canceled"}:
+        return True
+    return "state" not in _status(body) and _fault(body) is not None
+
+
+def _fault(body: JsonObject) -> Fault | None:
+    """The failure that it is, as our own reader takes it."""
+    try:
+        return dialect_of("agent_http").parse_result(json.dumps(body)).value.fault
+    except RetinueError:
+        return None
 
 
 def _why(body: JsonObject) -> str:
-    return shown(_status(body).get("message") or body.get("error"))
+    return shown(_status(body).get("message") or body.get("error") or body)
 
 
 def _parts(body: JsonObject) -> list[JsonValue]:

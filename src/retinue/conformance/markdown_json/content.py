@@ -24,12 +24,15 @@ __all__ = [
 _SCORE: Final = re.compile(r"(?:^|_)(?:score|percent|percentage|completeness|confidence)$")
 _COUNT: Final = re.compile(r"(?:^|_)(?:count|total)$|^(?:count|total|number)_(?:of_)?\w+$|^files_(?:read|written)$")
 _MEASURED: Final = re.compile(
-    r"(?:^|_)(?:amount|cost|days|duration|eur|hours|minutes|ms|ns|price|revenue|s|sales|seconds|time|usd|value|weight)(?:_|$)"
+    r"(?:^|_)(?:amount|average|bytes|cost|coverage|days|distance|duration|eur|hours|minutes|mean|ms|ns|price|rate|ratio|revenue|s|sales|seconds|time|usd|value|weight)(?:_|$)"
 )
 """Totals of these are measured, not counted."""
 _NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*%?\s*")
 _PLURAL: Final = re.compile(r"(?:[a-z]s|_list|children)$")
-_NOT_PLURAL: Final = re.compile(r"(?:ss|us|is|as|^has|^does|^was)$")
+_NOT_PLURAL: Final = re.compile(
+    r"(?:ss|us|is|as|^does|details|notes|remarks|series|^news)$|^(?:allows|has|is|needs|supports|uses|was|were)(?:_|$)"
+)
+"""Ends in an s, and may be one thing: a text, or whether something is so."""
 _PATH: Final = re.compile(r"(?:^|_)(?:path|paths|file|files|filename|directory|folder)$")
 
 
@@ -45,7 +48,8 @@ def wrong_array(body: JsonObject) -> Iterator[str]:
     """Nulls where a name in the plural says that there is an array."""
     for place, name, value in values_in(body):
         is_item = place.rpartition("/")[2].isdecimal()  # an empty cell of a row is no missing array
-        plural = _PLURAL.search(name) and not _NOT_PLURAL.search(name) and not _COUNT.search(name)
+        single = any(one.search(name) for one in (_NOT_PLURAL, _COUNT, _MEASURED))
+        plural = _PLURAL.search(name) and not single
         if value is None and plural and not is_item:
             yield f"`{place}` is null"
 
@@ -60,7 +64,8 @@ def text_for_boolean(body: JsonObject) -> Iterator[str]:
 def wrong_count(body: JsonObject) -> Iterator[str]:
     """Counts and totals that are negative, broken, boolean or text."""
     for place, name, value in values_in(body):
-        if _COUNT.search(name) and not _MEASURED.search(name) and _is_no_count(value):
+        measured = _MEASURED.search(name) or _SCORE.search(name)
+        if _COUNT.search(name) and not measured and _is_no_count(value):
             yield f"`{place}` is {shown(value)}"
 
 

@@ -42,7 +42,10 @@ _NO_PLURALS: Final = frozenset(
     {"status", "analysis", "basis", "bias", "bonus", "bus", "canvas", "cost_basis", "diagnosis", "emphasis", "focus"}
     | {"gas", "hypothesis", "lens", "news", "previous", "radius", "series", "synopsis", "synthesis", "thesis"}
     | {"this", "various", "virus", "was", "is", "has", "as", "us", "yes", "plus", "minus", "versus", "census", "locus"}
+    | {"details", "notes", "remarks"}
 )
+_ASK_WHETHER: Final = frozenset({"allows", "has", "is", "needs", "supports", "uses", "was", "were"})
+"""What such a word begins is true or false, whatever it ends in."""
 _NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.[0-9]+)?\s*%?\s*")
 _TRUTHS: Final = {"true": True, "false": False}
 _MOST: Final = 500
@@ -61,7 +64,8 @@ def _meaning(name: str) -> _Meaning:
         return "path"
     if last.removesuffix("s") in _PATHS:
         return "paths"
-    plural = len(last) > 2 and last.endswith("s") and not last.endswith("ss") and last not in _NO_PLURALS
+    single = last in _NO_PLURALS or last in _MEASURED or words[0] in _ASK_WHETHER
+    plural = len(last) > 2 and last.endswith("s") and not last.endswith("ss") and not single
     return "list" if plural or last == "list" else ""
 
 

@@ -55,8 +55,9 @@ def render_result(result: Result, *, form: str | None = None) -> Rendered:
     envelope: JsonMapping = {"status": status, **_head(result, losses)}
     if status == "error":
         envelope |= _failure(result, losses)
-        if form == "wide" and "operation" in envelope["context"]:
-            envelope.setdefault("operation", envelope["context"]["operation"])
+        operation = envelope["context"].get("operation", "")
+        if form == "wide" and operation.strip():
+            envelope.setdefault("operation", operation)
     else:
         envelope |= _answer(result, status, losses)
     metadata = _metadata(result, losses)
