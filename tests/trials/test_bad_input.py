@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ import pytest
 
 import retinue
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
-from tests.cli.shell import COMMAND, Terminal, children_of, environment
+from tests.cli.shell import COMMAND, Terminal, children_of, environment, start
 from tests.trials.rogues import ROGUES
 from tests.trials.user import (
     Done,
@@ -691,19 +690,6 @@ def test_the_api_refuses_bad_input_with_typed_errors(home: Path) -> None:
 
 
 # Ctrl-C, and whoever else ends a command
-
-
-def start(home: Path, folder: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, *words],
-        cwd=folder,
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
 
 
 @pytest.mark.slow

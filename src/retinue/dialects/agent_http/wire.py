@@ -22,7 +22,6 @@ __all__ = [
     "Capability",
     "Card",
     "DataPart",
-    "ErrorBody",
     "Message",
     "Part",
     "State",
@@ -113,12 +112,6 @@ class TaskRecord(Shape):
     metadata: JsonMapping = Field(default_factory=dict[str, Any])
     created_at: Annotated[str | None, PRESENT] = None
     updated_at: Annotated[str | None, PRESENT] = None
-
-
-class ErrorBody(Shape):
-    """What a skill's route answers instead of its output: a fault, with our own code."""
-
-    error: JsonMapping
 
 
 class Capability(Shape):
