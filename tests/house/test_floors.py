@@ -18,7 +18,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "duckdb": ("tools",),
     "genai_prices": ("llm",),
     "gherkin": ("catalogue",),
-    "httpx": ("servers", "agents"),
+    "httpx": ("servers", "agents", "tools"),
     "jsonschema_rs": ("contract.schema",),
     "libcst": ("tools",),
     "lsprotocol": ("tools",),
@@ -41,6 +41,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tree_sitter": ("tools",),
     "typing_extensions": ("agents",),
     "uvicorn": ("servers",),
+    "xllamacpp": ("llm",),
 }
 
 DIALECTS = ("agent_http", "markdown_json", "run_agent", "task_signal", "tool_use")

@@ -21,7 +21,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "postgres": ("dbos", "psycopg"),
     "serve": ("sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
-    "web": ("trafilatura",),
+    "local": ("xllamacpp",),
+    "web": ("httpx", "trafilatura"),
 }
 
 HEAVY = ("asyncio", "click", "jsonschema_rs", "pydantic", "rich", "ruamel", "sqlite3")

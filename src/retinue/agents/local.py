@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
 
 from retinue.agents.boundary import Boundary
+from retinue.agents.grants import ALL, Grants
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
@@ -18,6 +19,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied
+from retinue.llm.purse import Purse
 
 if TYPE_CHECKING:
     from retinue.contract.correction import Correction
@@ -37,6 +39,7 @@ class LocalContext:
         workspace: The fenced directory; without one the agent has none.
         deadline_ns: When time is up, nanoseconds since 1970 UTC.
         budget: What may be spent.
+        grants: What the agent may use.
         answer: Asks a person; without it nobody is there, and approvals are denied.
         outside: Clock, chance and waiting.
 
@@ -53,6 +56,7 @@ class LocalContext:
         workspace: "Workspace | None" = None,
         deadline_ns: int | None = None,
         budget: Budget | None = None,
+        grants: Grants = ALL,
         answer: Callable[[Question], Awaitable[Answer | None]] | None = None,
         outside: Outside = REAL,
     ) -> None:
@@ -61,6 +65,9 @@ class LocalContext:
         self.budget = budget or Budget()
         self.correction: Correction | None = None
         self.events: list[Event] = []
+        self.purse = Purse(tokens=self.budget.tokens, usd=self.budget.cost_usd)
+        self.grants = grants
+        self.memo: dict[str, Any] = {}
         self._workspace = workspace
         self._answer = answer
         self._outside = outside
@@ -120,7 +127,7 @@ class LocalContext:
             self.emit(Answered(answer))
         return answer
 
-    async def delegate(self, task: Task) -> Result:
+    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:  # noqa: ARG002 - the port gives it
         """Refuse: in a single call nobody else is there.
 
         Raises:

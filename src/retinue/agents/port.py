@@ -6,8 +6,9 @@ boundary turns a reply into a `Result`.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
+from retinue.agents.grants import Grants
 from retinue.contract.budget import Budget
 from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
@@ -19,6 +20,7 @@ from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
 from retinue.contract.task import Task
+from retinue.llm.purse import Purse
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
@@ -75,6 +77,9 @@ class RunContext(Protocol):
         deadline_ns: When the agent's time is up, nanoseconds since 1970 UTC; None when nothing bounds it.
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
+        purse: What the models of this run may still spend, shared by all that spend.
+        grants: What this agent may use at most: the grants of whoever it works for.
+        memo: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """
 
     run: str
@@ -83,6 +88,9 @@ class RunContext(Protocol):
     deadline_ns: int | None
     budget: Budget
     correction: Correction | None
+    purse: Purse
+    grants: Grants
+    memo: dict[str, Any]
 
     @property
     def workspace(self) -> "Workspace":
@@ -126,8 +134,13 @@ class RunContext(Protocol):
         """Ask a person; None when nobody is there. An approval that nobody gives is denied."""
         ...
 
-    async def delegate(self, task: Task) -> Result:
-        """Call another agent through the boundary, inside this step."""
+    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:
+        """Call another agent through the boundary, inside this step.
+
+        Args:
+            task: What it is asked.
+            grants: What it may use at most; this agent's own when absent.
+        """
         ...
 
     async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -13,6 +13,7 @@ from retinue.contract.event import (
     Progress,
     Retried,
     Started,
+    TextDelta,
     ToolCall,
     UsageNoted,
 )
@@ -34,10 +35,10 @@ def told(body: Body) -> str:  # noqa: C901 - one case for each kind of event
             text = f"{phase} {status}"
         case Decision(move, reason):
             text = f"{move}: {reason}"
-        case Message(text):
+        case Message(text) | TextDelta(text):
             pass
-        case ToolCall(tool, _, failed):
-            text = f"{tool}{' failed' if failed else ''}"
+        case ToolCall(tool, _, failed, about):
+            text = f"{tool}{f' {about}' if about else ''}{' failed' if failed else ''}"
         case UsageNoted(usage):
             text = usage.to_json_text()
         case Retried(code, message):

@@ -24,6 +24,7 @@ __all__ = [
     "Progress",
     "Retried",
     "Started",
+    "TextDelta",
     "ToolCall",
     "UsageNoted",
 ]
@@ -75,12 +76,24 @@ class Message:
 
 
 @dataclass(slots=True)
+class TextDelta:
+    """A model went on with its answer. Pieces are gathered for a moment, so there are few of them."""
+
+    text: str
+
+
+@dataclass(slots=True)
 class ToolCall:
-    """A tool was used. The output itself stays in the result's traces."""
+    """A tool was used. The output itself stays in the result's traces.
+
+    Attributes:
+        about: What the call was about, in a few words: a path, a command line, a URL.
+    """
 
     tool: str
     duration_ns: int | None = None
     failed: bool = False
+    about: str = ""
 
 
 @dataclass(slots=True)
@@ -121,7 +134,18 @@ class Finished:
 
 
 Body: TypeAlias = (
-    Started | Progress | Checkpoint | Decision | Message | ToolCall | UsageNoted | Retried | Asked | Answered | Finished
+    Started
+    | Progress
+    | Checkpoint
+    | Decision
+    | Message
+    | TextDelta
+    | ToolCall
+    | UsageNoted
+    | Retried
+    | Asked
+    | Answered
+    | Finished
 )
 
 
@@ -173,6 +197,7 @@ KINDS: dict[type[Body], str] = {
     Checkpoint: "checkpoint",
     Decision: "decision",
     Message: "message",
+    TextDelta: "text_delta",
     ToolCall: "tool_call",
     UsageNoted: "usage",
     Retried: "retried",

@@ -21,6 +21,7 @@ from retinue.contract.event import (
     Progress,
     Retried,
     Started,
+    TextDelta,
     ToolCall,
     UsageNoted,
 )
@@ -183,7 +184,8 @@ _READERS: Final[dict[str, Callable[[str], Body]]] = {
     "checkpoint": _plain(Checkpoint, phase="text", status="text", artifacts="count"),
     "decision": _plain(Decision, move="text", reason="text", facts="object"),
     "message": _plain(Message, text="text", level="text"),
-    "tool_call": _plain(ToolCall, tool="text", duration_ns="count", failed="flag"),
+    "text_delta": _plain(TextDelta, text="text"),
+    "tool_call": _plain(ToolCall, tool="text", duration_ns="count", failed="flag", about="text"),
     "retried": _plain(Retried, code="text", message="text", wait_s="number"),
     "usage": lambda text: UsageNoted(_noun(Usage, text)),
     "asked": lambda text: Asked(_noun(Question, text)),

@@ -5,8 +5,9 @@ It holds no state of the run: what an agent does through it is an event, a quest
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from retinue.agents.grants import ALL, Grants
 from retinue.contract.budget import Budget
 from retinue.contract.event import Body, Decision, Finished, Message
 from retinue.contract.fault import Fault
@@ -18,6 +19,7 @@ from retinue.contract.task import Task
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled
+from retinue.llm.purse import Purse
 from retinue.orchestration.check import Check
 from retinue.orchestration.order import Caller
 from retinue.tools.workspace import Workspace
@@ -53,6 +55,8 @@ class Surface:
         check: Knows the agents at hand; for plans that agents return.
         light_schema: Says in a few lines who these agents are.
         above: The delegations above this run, the outermost first.
+        grants: What the agents of this run may use at most.
+        purse: What the models of this run may still spend.
     """
 
     run: str
@@ -68,10 +72,13 @@ class Surface:
     check: Check | None = None
     light_schema: Callable[[], str] = str
     above: tuple[Caller, ...] = ()
+    grants: Grants = ALL
+    purse: Purse = field(default_factory=Purse)
 
     def __post_init__(self) -> None:
-        """All the nodes of the budget, unless said otherwise."""
+        """All the nodes of the budget, unless said otherwise; and all its tokens and money."""
         self.calls_left = self.calls_left or self.budget.nodes
+        self.purse = Purse(tokens=self.budget.tokens, usd=self.budget.cost_usd)
 
 
 class NodeContext:
@@ -84,7 +91,7 @@ class NodeContext:
 
     __slots__ = (
         "_answers", "_depth", "_inner", "_made", "_surface", "asked", "attempt", "budget", "correction", "deadline_ns",
-        "node", "run", "waits_for",
+        "grants", "memo", "node", "purse", "run", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +102,8 @@ class NodeContext:
         budget: Budget | None = None,
         depth: int = 0,
         answers: Mapping[str, Answer | None] | None = None,
+        grants: Grants | None = None,
+        memo: dict[str, Any] | None = None,
     ) -> None:
         self.run = surface.run
         self.node = node
@@ -109,6 +118,9 @@ class NodeContext:
         self._inner = False
         self._made = 0
         self._answers = answers or {}
+        self.purse = surface.purse
+        self.grants = grants or surface.grants
+        self.memo = {} if memo is None else memo
 
     @property
     def workspace(self) -> Workspace:
@@ -172,8 +184,11 @@ class NodeContext:
         self.waits_for = question
         raise Canceled(f"Waiting for an answer: {question.text}", hint="The agent runs again with the answer.")
 
-    async def delegate(self, task: Task) -> Result:
-        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{n}`."""
+    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:
+        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{n}`.
+
+        Whatever `grants` says, the other may use no more than this agent.
+        """
         self._made += 1
         key = f"{self.run}:{self.node}:{self._made}"
         asked = task.model_copy(
@@ -189,6 +204,7 @@ class NodeContext:
         self._surface.calls_left -= 1
         self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": key}))
         inner = NodeContext(self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers)
+        inner.grants = grants.within(self.grants) if grants else self.grants
         inner.deadline_ns, inner._inner = self.deadline_ns, True
         result = await self._surface.call(asked, inner)
         if inner.waits_for is not None:

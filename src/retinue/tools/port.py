@@ -1,0 +1,65 @@
+"""The port of a tool: arguments in, text out, within a fence and a time limit. A model is told its `ToolSpec`.
+
+A tool never asks for permission: that is the business of whoever hands it to a model. It raises our errors, one class
+for each way to fail.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.tool import ToolSpec
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Grip", "Tool", "ToolOutput"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grip:
+    """What a tool may hold on to during one call.
+
+    Attributes:
+        workspace: The fenced directory; None when the run has none, and tools that need one refuse.
+        deadline_ns: When the call must have ended, nanoseconds since 1970 UTC; None when only the tool's limit binds.
+        output_limit: Characters that the text should not pass; a tool that has more says what it left out.
+    """
+
+    workspace: Workspace | None = None
+    deadline_ns: int | None = None
+    output_limit: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool brought.
+
+    Attributes:
+        text: For the model. Data, never instructions, whatever it says.
+        origin: Whose words these are: `file src/app.py`, `page https://example.org/`, `memory project`, `git`; empty
+            when they are the tool's own.
+        data: The same as structured data, where there is any.
+    """
+
+    text: str
+    origin: str = ""
+    data: JsonMapping | None = None
+    truncated: bool = False
+    files_read: tuple[str, ...] = ()
+    files_written: tuple[str, ...] = field(default=())
+
+
+class Tool(Protocol):
+    """One hand."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        ...
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """Do it. `arguments` have passed the input schema.
+
+        Raises:
+            RetinueError: Whatever went wrong, with a hint that a model can act on.
+        """
+        ...
