@@ -20,6 +20,7 @@ from retinue.contract.event import (
     Progress,
     Retried,
     Started,
+    TextDelta,
     ToolCall,
     UsageNoted,
 )
@@ -39,7 +40,8 @@ SNAPSHOT: list[tuple[Body, dict[str, Any]]] = [
     (Checkpoint(phase="Scan", artifacts=2), {"phase": "Scan", "status": "", "artifacts": 2}),
     (Decision("retry", "it was slow", {"wait": 1}), {"move": "retry", "reason": "it was slow", "facts": {"wait": 1}}),
     (Message("Hello"), {"text": "Hello", "level": "info"}),
-    (ToolCall("grep", duration_ns=5), {"tool": "grep", "duration_ns": 5, "failed": False}),
+    (TextDelta("Hel"), {"text": "Hel"}),
+    (ToolCall("grep", duration_ns=5), {"tool": "grep", "duration_ns": 5, "failed": False, "about": ""}),
     (UsageNoted(Usage(tokens_in=3)), {"usage": {"tokens_in": 3}}),
     (Retried("timeout", "too slow", 0.5), {"code": "timeout", "message": "too slow", "wait_s": 0.5}),
     (Asked(Question(id="q", text="Go on?")), {"question": {"id": "q", "text": "Go on?", "kind": "question", "options": []}}),

@@ -12,16 +12,27 @@ from tests.house.tree import ROOT, child_environment
 # The modules that each extra brings. What the core brings too (rich needs markdown-it-py) is nobody's extra.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "a2a": ("a2a", "httpx"),
-    "code": ("libcst", "lsprotocol", "tree_sitter", "ty"),
+    "bedrock": ("genai_prices", "pydantic_ai"),
+    "code": (
+        "libcst",
+        "lsprotocol",
+        "tree_sitter",
+        "tree_sitter_go",
+        "tree_sitter_javascript",
+        "tree_sitter_python",
+        "tree_sitter_rust",
+        "ty",
+    ),
     "data": ("duckdb",),
     "durable": ("dbos",),
+    "google": ("genai_prices", "pydantic_ai"),
     "llm": ("genai_prices", "pydantic_ai"),
+    "local": ("genai_prices", "pydantic_ai", "xllamacpp"),
     "mcp": ("httpx", "mcp"),
     "otel": ("opentelemetry",),
     "postgres": ("dbos", "psycopg"),
     "serve": ("sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
-    "local": ("xllamacpp",),
     "web": ("httpx", "trafilatura"),
 }
 

@@ -48,7 +48,7 @@ def test_locks_hold_pins_and_hashes_and_no_addresses(lock: Path) -> None:
 
 def test_locks_agree_where_they_overlap() -> None:
     pins = {lock.stem: set(re.findall(r"^([a-z0-9._-]+)==(\S+)", lock.read_text(), re.MULTILINE)) for lock in OURS}
-    assert set(pins) == {"all", "build", "dev", "run"}
+    assert set(pins) == {"all", "build", "dev", "run", "weights"}
     run = dict(pins["run"])
     assert {name: {lock: dict(those).get(name, pin) for lock, those in pins.items()} for name, pin in run.items()} == {
         name: dict.fromkeys(pins, pin) for name, pin in run.items()
