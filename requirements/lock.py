@@ -44,6 +44,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "peers-agent-framework": ("requirements/peers-agent-framework.in",),
     "peers-agno": ("requirements/peers-agno.in",),
     "peers-langgraph": ("requirements/peers-langgraph.in",),
+    "peers-pydantic-ai": ("requirements/peers-pydantic-ai.in",),
 }
 
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-__all__ = ["JOURNALED", "PEERS", "RETINUE", "Subject", "python_of", "variables"]
+__all__ = ["JOURNALED", "PEERS", "RETINUE", "THINKER", "THINKING_PEERS", "Subject", "python_of", "variables"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ENVIRONMENTS: Final = _ROOT / "bench" / "out" / "peers"
@@ -39,6 +39,15 @@ PEERS: Final = (
     Subject("agno", "agno_workflow", "peers-agno"),
     Subject("langgraph", "langgraph_graph", "peers-langgraph"),
 )
+
+THINKER: Final = Subject("retinue", "retinue_prompted")
+THINKING_PEERS: Final = (
+    Subject("agent-framework-core", "agent_framework_agents", "peers-agent-framework"),
+    Subject("agno", "agno_agents", "peers-agno"),
+    Subject("pydantic-ai", "pydantic_ai_agents", "peers-pydantic-ai"),
+    Subject("pydantic-ai's graph", "pydantic_ai_graph", "peers-pydantic-ai"),
+)
+"""The same fan-outs, with an agent on a scripted model in each branch."""
 
 
 def python_of(subject: Subject) -> Path:
