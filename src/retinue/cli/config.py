@@ -55,4 +55,4 @@ def _as_text(value: object) -> str:
     """A value as it would stand in a file; `-` when nothing is set."""
     from retinue.cli.output import json_line
 
-    return "-" if value is None or value == () else json_line(value)
+    return "-" if value in (None, (), "", {}) else json_line(value)

@@ -1,19 +1,23 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from retinue import catalogue
 from retinue.agents.discover import discover
+from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.cli import places
 from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell
+from retinue.cli.permissions import grants_of
+from retinue.cli.providers import models_of
 from retinue.cli.settings import Settings, load
 from retinue.contract.budget import Budget
 from retinue.errors import InvalidInput, MissingFile
+from retinue.llm.models import Models
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
@@ -26,12 +30,23 @@ class Project:
         root: The workspace: what agents may read.
         registry: The agents at hand, the catalogue's and the folder's own.
         trusted: Whether the folder's Python agents were loaded.
+        models: The models that the settings give.
     """
 
     root: Path
     settings: Settings
     registry: Registry
     trusted: bool
+    models: Models = field(default_factory=Models)
+
+    @property
+    def grants(self) -> Grants:
+        """What agents may use here at most.
+
+        Raises:
+            InvalidInput: The settings hold something that is no permission.
+        """
+        return grants_of(self.settings)
 
     def with_only(self, names: Iterable[str]) -> "Project":
         """The same folder with these agents and no others.
@@ -78,9 +93,10 @@ def open_project(folder: Path | None) -> Project:
     root = find_root(folder)
     settings = load(root)
     trusted = TrustStore(places.state_dir()).is_trusted(root)
+    models = models_of(settings)
     index = places.index_dir() if settings.get("index.cache") else None
     registry = discover(root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index))
-    return Project(root, settings, registry, trusted)
+    return Project(root, settings, registry, trusted, models)
 
 
 def budget_of(settings: Settings, bounds: Bounds) -> Budget:

@@ -1,63 +1,25 @@
 """The settings in force, each with where it came from: flag, environment, project file, user file, default.
 
 A project file is data of whoever wrote the project: it may narrow what Retinue does, and never widens it. Keys that
-would grant trust, name code or a command, or move the workspace are refused there.
+would grant trust, name code or a command, point models elsewhere, or move the workspace are refused there.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, cast
 
 from retinue.agents.load.document import read_bytes
 from retinue.cli import places
+from retinue.cli.setting_keys import KEYS, Key, Kind
 from retinue.contract.finding import Finding
 from retinue.contract.names import nearest
 from retinue.errors import MissingFile, RetinueError
 
 __all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "load"]
-
-Kind: TypeAlias = Literal["text", "seconds", "number", "count", "switch", "words"]
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One thing that can be set.
-
-    Attributes:
-        choices: The only words allowed, when they are few.
-        for_projects: A project file may set it at all.
-        narrows: It bounds what a run may do; a project file may make the user's own bound tighter, never wider.
-        secret: Shown as `***`.
-    """
-
-    kind: Kind
-    default: object
-    about: str
-    choices: tuple[str, ...] = ()
-    for_projects: bool = True
-    narrows: bool = False
-    secret: bool = False
-
-
-KEYS: Final[Mapping[str, Key]] = {
-    "run.timeout_s": Key("seconds", None, "seconds that a run may take", narrows=True),
-    "run.max_tokens": Key("count", None, "tokens that a run may spend", narrows=True),
-    "run.max_cost_usd": Key("number", None, "US dollars that a run may spend", narrows=True),
-    "run.context": Key(
-        "text",
-        "summary",
-        "how much of a result the next agent is handed",
-        choices=("full", "summary", "metadata", "none"),
-    ),
-    "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
-    "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
-    "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
-    "lint.ignore": Key("words", (), "rules that lint passes over, by the beginning of their id"),
-    "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +117,20 @@ def _take(
         findings.append(_finding("settings/not-for-projects", f"a project may not set `{name}`", origin, fix))
     elif (read := _checked(key, value)) is None:
         wanted = " or ".join(key.choices) or _WANTED[key.kind]
-        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {value!r}", origin, f"give {wanted}"))
+        said = "what it is given" if key.kind == "table" else repr(value)
+        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {said}", origin, f"give {wanted}"))
     elif not trusted and key.narrows and not _within(read, values[name].value):
         fix = f"keep within {values[name].value!r}, which holds, or set it in {places.user_config_file()}"
         message = f"a project may narrow `{name}`, not widen it to {value!r}"
         findings.append(_finding("settings/not-for-projects", message, origin, fix))
+    elif not trusted and isinstance(read, str) and read.startswith(key.not_from_projects):
+        fix = f"set it in {places.user_config_file()}"
+        message = f"a project may not set `{name}` to {read[:80]!r}, which names a file of yours"
+        findings.append(_finding("settings/not-for-projects", message, origin, fix))
+    elif key.adds and values[name].origin != "default":
+        earlier = values[name]
+        both = (*earlier.value, *cast("tuple[str, ...]", read))
+        values[name] = Setting(tuple(dict.fromkeys(both)), f"{earlier.origin}, {origin}")
     else:
         values[name] = Setting(read, origin)
 
@@ -181,6 +152,7 @@ _WANTED: Final[Mapping[Kind, str]] = {
     "count": "a whole number of 0 or more",
     "switch": "true or false",
     "words": "a list of names",
+    "table": "a table of texts (`openai = \"…\"`) as the reference of settings says",
 }
 
 
@@ -201,6 +173,10 @@ def _checked(key: Key, value: Any) -> object:
         case "words":
             words = cast("list[object]", value) if isinstance(value, list) else [None]
             return tuple(words) if all(isinstance(word, str) for word in words) else None
+        case "table":
+            members = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
+            fits = all(isinstance(text, str) and re.fullmatch(key.members, text) for text in members.values())
+            return members if fits else None
 
 
 def _from_text(kind: Kind, text: str) -> object:
@@ -215,6 +191,9 @@ def _from_text(kind: Kind, text: str) -> object:
                 return float(text)
             case "words":
                 return [word.strip() for word in text.split(",") if word.strip()]
+            case "table":
+                pairs = [pair.split("=", 1) for pair in text.split(",") if pair.strip()]
+                return {name.strip(): member.strip() for name, member in pairs}
             case "text":
                 return text
     except (KeyError, ValueError):

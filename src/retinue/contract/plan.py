@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from retinue.contract.finding import Finding
 from retinue.contract.model import Count, JsonMapping, Model, SnakeName
 from retinue.contract.question import Question
-from retinue.contract.task import ContextLevel, Limits
+from retinue.contract.task import ContextLevel, Limits, Thinking
 from retinue.errors import InvalidInput
 
 __all__ = ["Binding", "Candidate", "Delegation", "Dropped", "Expected", "Join", "NodeId", "Plan", "order"]
@@ -73,12 +73,14 @@ class Expected(Model):
         path: Where, relative to the workspace.
         sections: Headings that the file must have; a missing one is a warning.
         min_bytes: The least size at which it counts as written.
+        rules: What else is asked of its text: a `research` report names its sources and recommends something (H29).
     """
 
     path: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f\\]+$", max_length=1000)]
     title: str = ""
     sections: tuple[str, ...] = ()
     min_bytes: Annotated[int, Field(ge=1)] = 1
+    rules: Literal["research"] | None = None
 
 
 class Delegation(Model):
@@ -93,6 +95,8 @@ class Delegation(Model):
         optional: Its failure does not count against the plan.
         alternatives: Who else could do it, best first: where escalation looks (A14).
         questions: What is still missing to call it (C45); such a node ends as `input_required`.
+        model: The model, or the tier, that its agent is to think with; its own when absent.
+        thinking: How hard it is to think (C43).
     """
 
     id: NodeId
@@ -113,6 +117,8 @@ class Delegation(Model):
     chosen: Candidate | None = None
     bindings: tuple[Binding, ...] = ()
     questions: tuple[Question, ...] = ()
+    model: str | None = None
+    thinking: Thinking | None = None
 
 
 class Plan(Model):

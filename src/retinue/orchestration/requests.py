@@ -97,6 +97,8 @@ class Requests:
             source_agent=RUN_AGENT,
             parent=self._order.parent,
             depth=self._order.depth,
+            model=node.model,
+            thinking=node.thinking,
             idempotency_key=f"{self._run}:{node.id}",
         )
 

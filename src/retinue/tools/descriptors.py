@@ -1,4 +1,4 @@
-"""Opens and replaces files step by step below one folder, following no link on the way.
+"""Opens, revises and replaces files step by step below one folder, following no link on the way.
 
 This is what makes the fence of `Workspace` hold while somebody else changes the tree: a path is checked first and then
 walked with `openat`, so that a component that has become a link meanwhile raises `MetLink` instead of leading astray.
@@ -8,12 +8,12 @@ It decides nothing about what is allowed.
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
-from retinue.errors import InvalidInput
+from retinue.errors import AccessDenied, InvalidInput, Unavailable
 
-__all__ = ["MetLink", "open_regular", "replace"]
+__all__ = ["MetLink", "open_regular", "replace", "revise"]
 
 # `O_PATH` needs no read permission on the folders above a file, as usual; where it is missing, reading must do.
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -25,6 +25,9 @@ _KINDS = (
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
+
+
+_LONGEST_WAIT_S = 10.0
 
 
 class MetLink(Exception):
@@ -42,9 +45,59 @@ def open_regular(root: str, parts: tuple[str, ...]) -> int:
     if not parts:
         raise InvalidInput("the workspace itself is a folder, not a file", hint="name a file in it")
     with _folder(root, parts[:-1]) as folder:
-        # Looked at before it is opened: opening a device or a FIFO can already do something.
-        _check_regular(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False), parts)
-        descriptor = _opened(parts[-1], os.O_RDONLY | _FILE_FLAGS, folder)
+        return _regular(parts, folder)
+
+
+def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
+    """Put `data` in place of the file at `parts` below `root` in one move, making the folders above it.
+
+    A file that is there keeps its mode.
+
+    Raises:
+        MetLink: One of `parts` is a link.
+        InvalidInput: Something that is no regular file is there.
+        AccessDenied: The file that is there is write-protected.
+        OSError: The system refuses.
+    """
+    with _folder(root, parts[:-1], create=True) as folder:
+        _put(parts, folder, data)
+
+
+def revise(
+    root: str, parts: tuple[str, ...], change: Callable[[bytes | None], bytes], *, max_bytes: int, create: bool
+) -> None:
+    """Replace the file at `parts` by what `change` makes of it, while no other `revise` works in its folder.
+
+    Args:
+        root: The folder below which everything stays.
+        parts: Where the file is.
+        change: Gets the content, None when there is no such file; what it raises leaves everything as it was.
+        max_bytes: The largest content that is read.
+        create: Whether the file may be new; its folders are then made.
+
+    Raises:
+        MetLink: One of `parts` is a link.
+        InvalidInput: Something that is no regular file is there, or it is larger than `max_bytes`.
+        AccessDenied: The file is write-protected.
+        Unavailable: Somebody else has kept the folder locked for seconds.
+        OSError: The system refuses, or there is no such file and `create` is not set.
+    """
+    with _folder(root, parts[:-1], create=create) as folder, _locked(folder, parts):
+        before: bytes | None = None
+        try:
+            before = _content(parts, folder, max_bytes)
+        except FileNotFoundError:
+            if not create:
+                raise
+        after = change(before)
+        if after != before:
+            _put(parts, folder, after)
+
+
+def _regular(parts: tuple[str, ...], folder: int) -> int:
+    # Looked at before it is opened: opening a device or a FIFO can already do something.
+    _check_regular(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False), parts)
+    descriptor = _opened(parts[-1], os.O_RDONLY | _FILE_FLAGS, folder)
     try:
         _check_regular(os.fstat(descriptor), parts)
     except BaseException:
@@ -53,28 +106,74 @@ def open_regular(root: str, parts: tuple[str, ...]) -> int:
     return descriptor
 
 
-def replace(root: str, parts: tuple[str, ...], data: bytes) -> None:
-    """Put `data` in place of the file at `parts` below `root` in one move, making the folders above it.
+def _content(parts: tuple[str, ...], folder: int, max_bytes: int) -> bytes:
+    with os.fdopen(_regular(parts, folder), "rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise InvalidInput(
+            f"{'/'.join(parts)!r} holds more than the cap of {max_bytes} bytes", hint="change it by a program"
+        )
+    return data
 
-    Raises:
-        MetLink: One of `parts` is a link.
-        InvalidInput: Something that is no regular file is there.
-        OSError: The system refuses.
-    """
+
+def _put(parts: tuple[str, ...], folder: int, data: bytes) -> None:
     from secrets import token_hex  # noqa: PLC0415 - only writing needs it
 
+    found: os.stat_result | None = None
+    with suppress(FileNotFoundError):
+        found = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        _check_regular(found, parts)
+        _check_unprotected(found, parts)
     temporary = f".{token_hex(8)}.tmp"
-    with _folder(root, parts[:-1], create=True) as folder:
-        with suppress(FileNotFoundError):
-            _check_regular(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False), parts)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            os.unlink(temporary, dir_fd=folder)
-            raise
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            if found is not None:
+                _keep(found, descriptor)
+        os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def _keep(found: os.stat_result, descriptor: int) -> None:
+    """Give a new file the owner, where the system lets us, and the mode of the one it replaces."""
+    made = os.fstat(descriptor)
+    if (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
+        with suppress(PermissionError):
+            os.fchown(descriptor, found.st_uid, found.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & 0o777)
+
+
+@contextmanager
+def _locked(folder: int, parts: tuple[str, ...]) -> Generator[None]:
+    """Hold the folder against every other `revise`, of any process."""
+    from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 - only writing needs these two
+    from time import monotonic, sleep  # noqa: PLC0415
+
+    descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        ends = monotonic() + _LONGEST_WAIT_S
+        while True:
+            try:
+                flock(descriptor, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                if monotonic() > ends:
+                    raise _is_locked(parts) from None
+                sleep(0.002)
+            else:
+                break
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(parts: tuple[str, ...]) -> Unavailable:
+    return Unavailable(
+        f"the folder of {'/'.join(parts)!r} has been locked for {_LONGEST_WAIT_S:g} seconds",
+        hint="somebody else is writing there; try again later",
+    )
 
 
 @contextmanager
@@ -117,3 +216,11 @@ def _check_regular(found: os.stat_result, parts: tuple[str, ...]) -> None:
     if not stat.S_ISREG(found.st_mode):
         kind = next((name for test, name in _KINDS if test(found.st_mode)), "special file")
         raise InvalidInput(f"{'/'.join(parts)!r} is a {kind}, not a regular file", hint="name a regular file")
+
+
+def _check_unprotected(found: os.stat_result, parts: tuple[str, ...]) -> None:
+    # Replacing a file asks the system about its folder only; its own mode says no as clearly.
+    if not stat.S_IMODE(found.st_mode) & 0o222:
+        raise AccessDenied(
+            f"{'/'.join(parts)!r} is write-protected", hint="give it a writable mode if it is meant to be changed"
+        )

@@ -7,7 +7,7 @@ what is not UTF-8 or UTF-16 with a mark is read as Latin-1, which never fails, a
 import codecs
 from dataclasses import dataclass
 
-__all__ = ["Decoded", "decode", "encoding_of", "is_binary"]
+__all__ = ["Decoded", "decode", "encode", "encoding_of", "is_binary"]
 
 _SNIFFED = 8192
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -52,3 +52,24 @@ def decode(data: bytes) -> Decoded:
         return Decoded(data.decode(marked or "utf-8"), marked or "utf-8", certain=True)
     except UnicodeDecodeError:
         return Decoded(data.decode("latin-1"), "latin-1", certain=False)
+
+
+def encode(text: str, like: bytes) -> bytes:
+    """`text` in the encoding of `like`, a file's bytes, with the same byte-order mark.
+
+    Raises:
+        UnicodeEncodeError: A character has no place in that encoding.
+    """
+    for mark, codec in _MARKED:
+        if like.startswith(mark):
+            return mark + text.encode(codec)
+    return text.encode(decode(like).encoding)
+
+
+_MARKED: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)

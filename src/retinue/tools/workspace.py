@@ -10,7 +10,7 @@ between check and use is refused and not followed. It does not list or search: `
 
 import os
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,6 +193,32 @@ class Workspace:
                 raise _turned_into_link(path) from None
         return self._real(parts)
 
+    def revise(self, path: PathLike, change: Callable[[bytes | None], bytes], *, create: bool = False) -> Path:
+        """Put in place of a file what `change` makes of its content; nobody else revises it meanwhile.
+
+        A reader sees the old or the new, never half; what `change` raises leaves everything as it was.
+
+        Args:
+            path: The file, in both the read and the write set.
+            change: Gets the content; None when there is no such file.
+            create: Whether the file may be new.
+
+        Raises:
+            InvalidInput: as `check_writing`; or something that is no regular file is in the way, or is too large.
+            AccessDenied: as `check_writing`; or it may not be read, is write-protected, or the system refuses.
+            MissingFile: It is not there, and `create` is not set.
+            Unavailable: Its folder stays locked.
+        """
+        parts = self._for_writing(path)
+        if not self.covers(parts):
+            raise self._unreadable(path)
+        with self._reporting(path):
+            try:
+                descriptors.revise(self._root, parts, change, max_bytes=self.max_bytes, create=create)
+            except descriptors.MetLink:
+                raise _turned_into_link(path) from None
+        return self._real(parts)
+
     def check_artifact(self, path: PathLike) -> ArtifactFacts:
         """The facts of a file that was said to be written: it is there, inside, a regular file and not empty.
 
@@ -274,13 +300,16 @@ class Workspace:
     def _existing(self, path: PathLike) -> _Parts:
         parts = self._located(path)
         if not self.covers(parts):
-            allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
-            raise AccessDenied(f"{_shown(path)} may not be read", hint=f"this run may read: {allowed}")
+            raise self._unreadable(path)
         with self._reporting(path):
             found = os.lstat(self._real(parts))
         if stat.S_ISLNK(found.st_mode):
             raise InvalidInput(f"{_shown(path)} is a loop of links", hint="name the file itself")
         return parts
+
+    def _unreadable(self, path: PathLike) -> AccessDenied:
+        allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
+        return AccessDenied(f"{_shown(path)} may not be read", hint=f"this run may read: {allowed}")
 
     def _plain(self, path: PathLike) -> _Parts:
         """The components of a relative path with nothing to resolve in it, so that it can be opened as it stands."""

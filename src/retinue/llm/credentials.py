@@ -1,0 +1,111 @@
+"""What looks like a credential, and texts without it: for whatever is kept of an exchange with a model.
+
+A net under the rule that credentials travel by name, not the rule itself: what has no known form, no telling name beside
+it and no variable that holds it is not found here.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final, cast
+
+from retinue.contract.json import JsonValue
+
+__all__ = ["REMOVED", "Cleaner", "holds_secret"]
+
+REMOVED: Final = "[removed]"
+"""What stands in a text where a credential was."""
+
+_SHORTEST: Final = 8
+"""Values of variables below this are left: they would be found inside ordinary words."""
+
+_ROUNDS: Final = 8
+"""How often a text is gone over, at most: what is left of one find may complete another."""
+
+_VARIABLE: Final = re.compile(r"(?:^|_)(?:API)?(?:KEYS?|TOKENS?|SECRETS?|PASSWORD|PASSWD|CREDENTIALS?|PAT)(?:_ID)?$", re.IGNORECASE)  # fmt: skip
+_FIELD: Final = re.compile(
+    r"(?:.{0,40}[-_])?(?:api[-_]?key|authorization|cookie|passw(?:or)?d|(?:client|app)[-_]?secret"
+    r"|(?:access|refresh|auth|bearer|session)[-_]?token|private[-_]?key)",
+    re.IGNORECASE,
+)
+"""Names of fields and headers whose value is a credential, whatever it looks like."""
+
+_KNOWN: Final = re.compile(
+    "|".join(
+        (
+            r"\bsk-[A-Za-z0-9_-]{16,}",  # Anthropic, OpenAI and those who follow them
+            r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
+            r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+            r"\bAIza[A-Za-z0-9_-]{30,}",
+            r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
+            r"\b(?:hf|npm|gsk|xai|r8|pplx)[_-][A-Za-z0-9]{24,}",
+            r"\bpypi-[A-Za-z0-9_-]{30,}",
+            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # a JSON Web Token
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*+(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
+        )
+    )
+)  # fmt: skip
+_BEARER: Final = re.compile(r"\b(bearer\s{1,4})[A-Za-z0-9._~+/-]{8,}=*", re.IGNORECASE)
+_BASIC: Final = re.compile(r"\b(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[A-Za-z0-9+/=_.-]{4,}", re.IGNORECASE)  # fmt: skip
+_ADDRESS: Final = re.compile(r"(://[^\s/:@\"'\[]{0,100}:)[^\s/@\"'\[]{1,200}(?=@)")
+_ASSIGNED: Final = re.compile(
+    r"((?:key|token|secret|passw(?:or)?d|credentials?)[\"']?\s{0,4}(?:=|:|=>)\s{0,4}[\"']?)"
+    r"(?=[^\s\"']{0,200}\d)[^\s\"'\[\](){},;<>]{12,}",
+    re.IGNORECASE,
+)
+"""A telling name, and a value that is long, without brackets, and has a digit: an expression of a program has not."""
+
+
+def holds_secret(variable: str) -> bool:
+    """Whether an environment variable of this name holds a credential: `…_KEY`, `…_TOKEN`, `…_SECRET` and their like."""
+    return _VARIABLE.search(variable) is not None
+
+
+class Cleaner:
+    """Takes credentials out of texts and JSON data. What is clean already comes back as it is.
+
+    Args:
+        environment: Where variables whose names tell of a credential are looked up; the process's own when None.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        known = os.environ if environment is None else environment
+        values = {value for name, value in known.items() if holds_secret(name) and len(value) >= _SHORTEST}
+        values = {value for value in values if value not in REMOVED}
+        longest_first = sorted(values, key=lambda value: (-len(value), value))
+        self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def text(self, text: str) -> str:
+        """`text` without credentials, and without halves of surrogate pairs, which no JSON text can hold."""
+        text = text if text.isascii() else text.encode(errors="replace").decode()
+        for _ in range(_ROUNDS):
+            cleaned = self._once(text)
+            if cleaned == text:
+                break
+            text = cleaned
+        return text
+
+    def data(self, value: JsonValue) -> JsonValue:
+        """`value` with every text cleaned; whole values go where the name of their field tells of a credential."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.data(each) for each in value]
+        if isinstance(value, dict):
+            return {self.text(name): self._field(name, each) for name, each in value.items()}
+        return value
+
+    def _field(self, name: str, value: JsonValue) -> JsonValue:
+        if isinstance(value, str) and value and len(name) < 100 and _FIELD.fullmatch(name):
+            return REMOVED
+        if isinstance(value, str) and holds_secret(name):
+            return cast("str", self.text(f"{name}={value}")).removeprefix(f"{name}=")
+        return self.data(value)
+
+    def _once(self, text: str) -> str:
+        if self._values is not None:
+            text = self._values.sub(REMOVED, text)
+        text = _KNOWN.sub(REMOVED, text)
+        for pattern in (_BEARER, _BASIC, _ADDRESS, _ASSIGNED):
+            text = pattern.sub(rf"\g<1>{REMOVED}", text)
+        return text

@@ -1,0 +1,159 @@
+"""Turns as JSON data and back: for memos, recordings and journals.
+
+What is read is somebody's stored data, so it is checked like anything else from outside. The provider's own form of a
+turn rides along where it can be written; it is opened again by the provider that wrote it, not here.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol, assert_never, cast, runtime_checkable
+
+from retinue.contract.json import pointer
+from retinue.contract.model import JsonMapping
+from retinue.errors import ParseError
+
+from .port import Answered, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
+
+__all__ = ["Writable", "turn_from_json", "turn_to_json", "turns_from_json", "turns_to_json"]
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """A provider's own form of a turn that can be written as JSON data."""
+
+    def to_json(self) -> JsonMapping:
+        """It as JSON data."""
+        ...
+
+
+def turns_to_json(turns: Sequence[Turn]) -> list[JsonMapping]:
+    """These turns as JSON data; absent facts are left out."""
+    return [turn_to_json(turn) for turn in turns]
+
+
+def turns_from_json(data: object) -> tuple[Turn, ...]:
+    """Read what `turns_to_json` wrote.
+
+    Raises:
+        ParseError: It is something else; `path` is the JSON Pointer of the place.
+    """
+    if not isinstance(data, list):
+        _refuse("a list of turns", data, ())
+    return tuple(turn_from_json(each, place=place) for place, each in enumerate(cast("list[object]", data)))
+
+
+def turn_to_json(turn: Turn) -> JsonMapping:
+    """This turn as JSON data."""
+    match turn:
+        case Said(text):
+            return {"said": text}
+        case Answered():
+            return _answered_to_json(turn)
+        case ToolAnswers(answers):
+            return {"tool_answers": [_answer_to_json(each) for each in answers]}
+        case _:
+            assert_never(turn)
+
+
+def turn_from_json(data: object, *, place: int = 0) -> Turn:
+    """Read what `turn_to_json` wrote.
+
+    Args:
+        data: The turn as data.
+        place: Where it stands among others, for the error.
+
+    Raises:
+        ParseError: It is something else.
+    """
+    turn = _mapping(data, (place,))
+    if "said" in turn:
+        return Said(_text(turn, "said", (place,)))
+    if "tool_answers" in turn:
+        given = _list(turn["tool_answers"], (place, "tool_answers"))
+        return ToolAnswers(
+            tuple(_answer_from_json(each, (place, "tool_answers", number)) for number, each in enumerate(given))
+        )
+    if "answered" in turn:
+        uses = _list(turn.get("uses", []), (place, "uses"))
+        native = turn.get("native")
+        return Answered(
+            _text(turn, "answered", (place,)),
+            tuple(_use_from_json(each, (place, "uses", number)) for number, each in enumerate(uses)),
+            native=None if native is None else _mapping(native, (place, "native")),
+        )
+    _refuse("a turn (`said`, `answered` or `tool_answers`)", data, (place,))
+
+
+def _answered_to_json(turn: Answered) -> JsonMapping:
+    data: JsonMapping = {"answered": turn.text}
+    if turn.uses:
+        data["uses"] = [_use_to_json(each) for each in turn.uses]
+    native: object = turn.native
+    if isinstance(native, Writable):
+        data["native"] = native.to_json()
+    elif isinstance(native, dict):
+        data["native"] = cast("JsonMapping", native)
+    return data
+
+
+def _use_to_json(use: ToolUse) -> JsonMapping:
+    data: JsonMapping = {"id": use.id, "name": use.name}
+    if use.arguments is not None:
+        data["arguments"] = use.arguments
+    if use.raw:
+        data["raw"] = use.raw
+    return data
+
+
+def _use_from_json(data: object, where: tuple[str | int, ...]) -> ToolUse:
+    use = _mapping(data, where)
+    arguments = use.get("arguments")
+    return ToolUse(
+        _text(use, "id", where),
+        _text(use, "name", where),
+        None if arguments is None else _mapping(arguments, (*where, "arguments")),
+        _text(use, "raw", where) if "raw" in use else "",
+    )
+
+
+def _answer_to_json(answer: ToolAnswer) -> JsonMapping:
+    data: JsonMapping = {"id": answer.id, "name": answer.name, "text": answer.text}
+    if answer.failed:
+        data["failed"] = True
+    return data
+
+
+def _answer_from_json(data: object, where: tuple[str | int, ...]) -> ToolAnswer:
+    answer = _mapping(data, where)
+    return ToolAnswer(
+        _text(answer, "id", where),
+        _text(answer, "name", where),
+        _text(answer, "text", where),
+        answer.get("failed") is True,
+    )
+
+
+def _mapping(data: object, where: tuple[str | int, ...]) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        _refuse("an object", data, where)
+    return cast("dict[str, Any]", data)
+
+
+def _list(data: object, where: tuple[str | int, ...]) -> list[object]:
+    if not isinstance(data, list):
+        _refuse("a list", data, where)
+    return cast("list[object]", data)
+
+
+def _text(data: dict[str, Any], key: str, where: tuple[str | int, ...]) -> str:
+    value: object = data.get(key)
+    if not isinstance(value, str):
+        _refuse("text", value, (*where, key))
+    return value
+
+
+def _refuse(expected: str, found: object, where: tuple[str | int, ...]) -> NoReturn:
+    raise ParseError(
+        f"A stored conversation needs {expected} here, not {type(found).__name__!r}.",
+        hint="Use what `turns_to_json` wrote, unchanged.",
+        path=pointer(where),
+    )

@@ -1,0 +1,172 @@
+"""Requests and answers over one pair of streams: many under way at once, each with its own time limit.
+
+It knows JSON-RPC and nothing of files, positions or processes. What the server asks of us is answered by `answer`; it
+can ask for nothing that changes anything.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from itertools import count
+from types import MappingProxyType
+from typing import Final
+
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.errors import DeadlineExceeded, OutputInvalid, RetinueError, Unavailable
+
+from .framing import frame, read_message
+
+__all__ = ["Connection", "ServerGone"]
+
+_METHOD_NOT_FOUND: Final = -32601
+_PASSING: Final = frozenset({-32801, -32802})
+"""`ContentModified` and `ServerCancelled`: the same question is answered when it is asked again."""
+_ATTEMPTS: Final = 4
+
+_ANSWERS: Final[Mapping[str, JsonValue]] = MappingProxyType(
+    {
+        "client/registerCapability": None,
+        "client/unregisterCapability": None,
+        "window/showMessageRequest": None,
+        "window/workDoneProgress/create": None,
+        "workspace/applyEdit": {"applied": False},
+        "workspace/codeLens/refresh": None,
+        "workspace/diagnostic/refresh": None,
+        "workspace/inlayHint/refresh": None,
+        "workspace/semanticTokens/refresh": None,
+        "workspace/workspaceFolders": None,
+    }
+)
+"""What a server may ask of its client, and what it is told: we know no settings, and let it edit nothing."""
+
+
+class ServerGone(Unavailable):
+    """The server has ended or can no longer be understood. Never seen outside of this folder."""
+
+
+class Connection:
+    """One conversation with a server.
+
+    Args:
+        reader: What the server says.
+        writer: What it hears.
+        name: What the server is called, for messages.
+
+    Attributes:
+        broken: Why nothing more can be said or heard; None while it can.
+    """
+
+    def __init__(self, *, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._name = name
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
+        self.broken: RetinueError | None = None
+
+    async def listen(self) -> None:
+        """Hear the server until it ends or sends nonsense; whoever still waits is told."""
+        try:
+            while (message := await read_message(self._reader)) is not None:
+                self._take(message)
+            self.broken = ServerGone(f"The language server `{self._name}` has ended.")
+        except OutputInvalid as error:
+            self.broken = error
+        except OSError as error:
+            self.broken = ServerGone(f"The language server `{self._name}` cannot be heard: {error}.")
+        finally:
+            self._give_up()
+
+    async def request(self, method: str, params: JsonValue, *, timeout_s: float) -> JsonValue:
+        """Ask, and await the answer.
+
+        Raises:
+            DeadlineExceeded: No answer came in time; the server is told not to go on.
+            Unavailable: It does not know the method, or says that it cannot.
+            OutputInvalid: What it sends cannot be understood.
+        """
+        number = next(self._numbers)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._asked(number, method, params)
+        except TimeoutError:
+            self._cancel(number)
+            raise DeadlineExceeded(
+                f"`{self._name}` did not answer `{method}` within {timeout_s:g} seconds.",
+                hint="Ask again when it has read the project, or ask for less.",
+                detail={"bound": "language_server"},
+            ) from None
+        except asyncio.CancelledError:
+            self._cancel(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    def notify(self, method: str, params: JsonValue) -> None:
+        """Tell the server something."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def drain(self) -> None:
+        """Wait until the server has taken what it was told."""
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            raise self.broken or ServerGone(f"The language server `{self._name}` has ended.") from error
+
+    async def _asked(self, number: int, method: str, params: JsonValue) -> JsonValue:
+        for attempt in range(_ATTEMPTS):
+            waiting: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+            self._waiting[number] = waiting
+            self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            await self.drain()
+            answer = await waiting
+            failure = answer.get("error")
+            if failure is None:
+                return answer.get("result")
+            if not isinstance(failure, dict) or failure.get("code") not in _PASSING or attempt == _ATTEMPTS - 1:
+                raise self._refused(method, failure)
+        raise AssertionError  # pragma: no cover - the last attempt raises
+
+    def _refused(self, method: str, failure: JsonValue) -> RetinueError:
+        code, said = (failure.get("code"), failure.get("message")) if isinstance(failure, dict) else (None, None)
+        if code == _METHOD_NOT_FOUND:
+            return Unavailable(
+                f"`{self._name}` does not do `{method}`.",
+                hint="Configure a language server that does.",
+                detail={"retryable": False},
+            )
+        words = said[:300] if isinstance(said, str) else "no reason was given"
+        return Unavailable(f"`{self._name}` failed at `{method}`: {words}", hint="See that the place exists.")
+
+    def _take(self, message: JsonObject) -> None:
+        number, method = message.get("id"), message.get("method")
+        if isinstance(method, str):
+            if number is not None:
+                self._answer(number, method, message.get("params"))
+        elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():
+            waiting.set_result(message)
+
+    def _answer(self, number: JsonValue, method: str, params: JsonValue) -> None:
+        if method == "workspace/configuration":
+            items = params.get("items") if isinstance(params, dict) else None
+            known: JsonValue = [None] * len(items) if isinstance(items, list) else []
+            self._send({"jsonrpc": "2.0", "id": number, "result": known})
+        elif method in _ANSWERS:
+            self._send({"jsonrpc": "2.0", "id": number, "result": _ANSWERS[method]})
+        else:
+            refusal: JsonValue = {"code": _METHOD_NOT_FOUND, "message": "not done here"}
+            self._send({"jsonrpc": "2.0", "id": number, "error": refusal})
+
+    def _send(self, message: JsonObject) -> None:
+        if self.broken is not None or self._writer.is_closing():
+            raise self.broken or ServerGone(f"The language server `{self._name}` has ended.")
+        self._writer.write(frame(message))
+
+    def _cancel(self, number: int) -> None:
+        if self.broken is None and not self._writer.is_closing():
+            self.notify("$/cancelRequest", {"id": number})
+
+    def _give_up(self) -> None:
+        self.broken = self.broken or ServerGone(f"The language server `{self._name}` was stopped.")
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(self.broken)
