@@ -1,23 +1,32 @@
 """What an agent may use: the tools and effects it was granted, and the rules that allow a call, ask first, or deny it.
 
 A grant only ever narrows: whoever works for somebody is bound by that one's grants as well as by its own, so nobody's
-tools are wider than its parent's. The guard is here, not in anybody's good will: text that a model read changes
-nothing.
+tools are wider than its parent's. The outermost grants are the user's: only their rules and their mode can allow what is
+otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
+from retinue.agents.patterns import matches, speaks_of
 from retinue.contract.definition import Effect
 from retinue.contract.tool import ToolSpec
 
-__all__ = ["ALL", "READ_ONLY", "Grants", "ToolRule", "Verdict", "VerdictWord"]
+__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "ToolRule", "Verdict", "VerdictWord"]
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
+Mode: TypeAlias = Literal["plan", "dont_ask", "default", "accept_edits", "bypass_permissions"]
+"""What happens where no rule speaks. `plan` writes nothing; `dont_ask` denies what would be asked; `accept_edits` lets
+files of the workspace be written; `bypass_permissions` asks for nothing but what a rule wants asked."""
+
+MODES: Final[tuple[Mode, ...]] = ("plan", "dont_ask", "default", "accept_edits", "bypass_permissions")
+"""From the narrowest to the widest."""
+
 _STRICTER: Final[Mapping[VerdictWord, int]] = {"allow": 0, "ask": 1, "deny": 2}
+_EDITS: Final = frozenset({"write", "edit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +39,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """One rule: `shell` with `git log*` is asked.
+    """One rule: `shell` with `git log:*` is asked.
 
     Attributes:
-        tool: A tool's name, or a pattern (`mcp__github__*`).
-        pattern: What the call's telling argument (a path, a command line, a URL) must match, as a shell pattern; empty
-            matches every call.
+        tool: A tool's name, or a pattern (`mcp__github__*`). A rule that asks or denies is also about the tools that do
+            the same by another way: one about `read` about `grep`, too.
+        pattern: What the call's telling argument (a path, a command line, a URL) must match, as `agents.patterns` reads
+            it; empty matches every call.
     """
 
     verdict: VerdictWord
@@ -44,7 +54,12 @@ class ToolRule:
 
     def fits(self, spec: ToolSpec, telling: str) -> bool:
         """Whether the rule speaks of this call."""
-        return fnmatchcase(spec.name, self.tool) and (not self.pattern or fnmatchcase(telling, self.pattern))
+        if not speaks_of(self.tool, spec.name, widely=self.verdict != "allow"):
+            return False
+        return not self.pattern or matches(self.pattern, telling, tool=spec.name)
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +70,25 @@ class Grants:
         tools: Names of tools, or patterns; None means whatever there is.
         effects: What a tool may touch at all.
         rules: Of those that fit a call the strictest holds; when none fits, reading is allowed and all else is asked.
+        only: Tools with a pattern that a call of them must match: one of the patterns, where there are several.
+        mode: What happens where no rule speaks; that of `above` when absent.
         above: The grants of whoever it works for; they bind as well.
     """
 
     tools: frozenset[str] | None = None
     effects: frozenset[Effect] = frozenset({"read", "write", "network"})
     rules: tuple[ToolRule, ...] = ()
+    only: tuple[tuple[str, str], ...] = ()
+    mode: Mode | None = None
     above: "Grants | None" = None
 
     def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
-        mine = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
-        return mine and self.effects.issuperset(spec.effects) and (self.above is None or self.above.offers(spec))
+        return all(each._has(spec) for each in self._chain())  # noqa: SLF001 - each is one of us
 
     def covers(self, effects: Collection[Effect]) -> bool:
         """Whether somebody with these effects may be called on this agent's behalf."""
-        return self.effects.issuperset(effects) and (self.above is None or self.above.covers(effects))
+        return all(each._touches(effects) for each in self._chain())  # noqa: SLF001 - as above
 
     def verdict(self, spec: ToolSpec, telling: str = "") -> Verdict:
         """Whether a call may be made.
@@ -81,16 +99,19 @@ class Grants:
         """
         if not self.offers(spec):
             return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
-        mine = self._own(spec, telling)
-        above = self.above.verdict(spec, telling) if self.above else mine
-        return max(mine, above, key=lambda verdict: _STRICTER[verdict.word])
+        chain = tuple(self._chain())
+        found = [chain[-1]._first(spec, telling), *(each._narrowed(spec, telling) for each in chain)]  # noqa: SLF001 - as above
+        worst = max((each for each in found if each), key=lambda verdict: _STRICTER[verdict.word])
+        if worst.word == "ask" and any(each.mode == "dont_ask" for each in chain):
+            return Verdict("deny", f"{worst.reason}, and nobody is to be asked")
+        return worst
 
     def within(self, above: "Grants | None") -> "Grants":
         """The same grants for somebody who works for the holder of `above`."""
         if above is None:
             return self
         own = self.above.within(above) if self.above else above
-        return Grants(self.tools, self.effects, self.rules, own)
+        return Grants(self.tools, self.effects, self.rules, self.only, self.mode, own)
 
     def to_json(self) -> dict[str, Any]:
         """These grants as data, for a journal or a person."""
@@ -99,22 +120,77 @@ class Grants:
             facts["tools"] = sorted(self.tools)
         if self.rules:
             facts["rules"] = [[rule.verdict, rule.tool, rule.pattern] for rule in self.rules]
+        if self.only:
+            facts["only"] = [list(each) for each in self.only]
+        if self.mode:
+            facts["mode"] = self.mode
         if self.above:
             facts["above"] = self.above.to_json()
         return facts
 
-    def _own(self, spec: ToolSpec, telling: str) -> Verdict:
-        fitting = [rule for rule in self.rules if rule.fits(spec, telling)]
-        if fitting:
-            rule = max(fitting, key=lambda rule: _STRICTER[rule.verdict])
-            said = f"`{rule.tool}({rule.pattern})`" if rule.pattern else f"`{rule.tool}`"
-            return Verdict(rule.verdict, f"the rule {rule.verdict} {said}")
+    @property
+    def widest_mode(self) -> Mode:
+        """The mode that holds when the agent asks for none: that of the user, or what stands nearer and is narrower."""
+        said = [each.mode or "default" for each in self._chain() if each.mode or each.above is None]
+        return min(said, key=MODES.index)
+
+    def _chain(self) -> "Iterator[Grants]":
+        """These grants and all above them, the user's last."""
+        each: Grants | None = self
+        while each is not None:
+            yield each
+            each = each.above
+
+    def _has(self, spec: ToolSpec) -> bool:
+        named = self.tools is None or any(fnmatchcase(spec.name, name) for name in self.tools)
+        return named and self._touches(spec.effects)
+
+    def _touches(self, effects: Collection[Effect]) -> bool:
+        return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
+
+    def _first(self, spec: ToolSpec, telling: str) -> Verdict:
+        """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
+        ruled = self._ruled(spec, telling)
+        if ruled is not None:
+            return ruled
         if set(spec.effects) <= {"read"}:
             return Verdict("allow", "it only reads")
-        return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule speaks of it")
+        if self.mode == "bypass_permissions":
+            return Verdict("allow", "nothing is asked in the mode `bypass_permissions`")
+        if self.mode == "accept_edits" and spec.name in _EDITS:
+            return Verdict("allow", "edits are allowed in the mode `accept_edits`")
+        return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
+
+    def _narrowed(self, spec: ToolSpec, telling: str) -> Verdict | None:
+        """What these grants have against a call that others may have allowed."""
+        limits = [pattern for name, pattern in self.only if fnmatchcase(spec.name, name)]
+        if limits and not any(matches(pattern, telling, tool=spec.name) for pattern in limits):
+            shown = ", ".join(f"`{spec.name}({pattern})`" for pattern in limits)
+            return Verdict("deny", f"this agent has only {shown}")
+        ruled = self._ruled(spec, telling)
+        if ruled is not None and ruled.word != "allow":
+            return ruled
+        mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
+        if mode_asks and ruled is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, telling):
+            return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
+        return None
+
+    def _user_allows(self, spec: ToolSpec, telling: str) -> bool:
+        """Whether a rule of the user's, and not only the mode, lets the call pass."""
+        user = tuple(self._chain())[-1]
+        ruled = user._ruled(spec, telling)  # noqa: SLF001 - as above
+        return ruled is not None and ruled.word == "allow"
+
+    def _ruled(self, spec: ToolSpec, telling: str) -> Verdict | None:
+        fitting = [rule for rule in self.rules if rule.fits(spec, telling)]
+        if not fitting:
+            return None
+        rule = max(fitting, key=lambda rule: _STRICTER[rule.verdict])
+        return Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
 
 
 ALL: Final = Grants()
 """Everything there is, by the usual rules: reading is allowed, anything else is asked."""
 
 READ_ONLY: Final = Grants(effects=frozenset({"read"}))
+"""Nothing that could change or reach anything outside."""

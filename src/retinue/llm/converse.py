@@ -94,7 +94,7 @@ async def converse(
         BudgetExceeded: Not even one request fits.
         DeadlineExceeded: The time was over before the first response.
     """
-    talk = _Talk(model, request, use, purse, max_turns, hear, keep)
+    talk = _Talk(model, request, use=use, purse=purse, max_turns=max_turns, hear=hear, keep=keep)
     try:
         if deadline_ns is None:
             stopped = await talk.go()
@@ -131,6 +131,7 @@ class _Talk:
         self,
         model: LanguageModel,
         request: Request,
+        *,
         use: Use | None,
         purse: Purse | None,
         max_turns: int,
@@ -142,12 +143,13 @@ class _Talk:
         self._turns: list[Turn] = list(request.turns)
         self._allowance = Allowance(model, request, purse) if purse is not None else None
         self._repetition = Repetition()
+        self._repeats: Sequence[int] = ()
         self._asked_again = False
         self.used: list[Usage] = []
 
     async def go(self) -> RetinueError | None:
         """Go on until the model has answered; say why it stopped before that."""
-        if _pending(self._turns):
+        if _pending(self._turns)[0]:
             await self._do()
         while True:
             if len(self.used) >= self._max_turns:
@@ -155,8 +157,9 @@ class _Talk:
             response = await self._ask()
             turn = response.turn
             if turn.uses:
-                if max(self._repetition.count(turn.uses)) >= _MAX_REPEATS:
-                    return _going_round(turn.uses[-1])
+                self._repeats = self._repetition.count(turn.uses)
+                if max(self._repeats) >= _MAX_REPEATS:
+                    return _going_round(turn.uses[self._repeats.index(max(self._repeats))])
                 await self._do()
             elif turn.text.strip():
                 return self._incomplete(response)
@@ -164,7 +167,7 @@ class _Talk:
                 return self._incomplete(response) or _nothing_said()
             else:
                 self._asked_again = True
-                self._turns[-1] = Said(_EMPTY)
+                self._turns.append(Said(_EMPTY))
 
     def result(self, stopped: RetinueError | None) -> Conversation:
         """What there is so far."""
@@ -188,7 +191,8 @@ class _Talk:
             raise
         self.used.append(response.usage)
         turn = _bounded(response.turn)
-        self._turns.append(turn)
+        if turn.uses or turn.text.strip():
+            self._turns.append(turn)
         if hold is not None and self._allowance is not None:
             self._allowance.settle(hold, response.usage, self._turns)
         if self._keep is not None:
@@ -217,7 +221,7 @@ class _Talk:
             if keep is not None:
                 keep([*turns[:place], ToolAnswers((*done, *answers))])
 
-        answers = await answer_all(uses, self._request.tools, self._use, told=told, repeats=self._repetition.latest(uses))
+        answers = await answer_all(uses, self._request.tools, self._use, told=told, repeats=self._repeats)
         turns.append(ToolAnswers((*done, *answers)))
         if keep is not None:
             keep(turns)

@@ -7,7 +7,7 @@ it and no variable that holds it is not found here.
 import os
 import re
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 from retinue.contract.json import JsonValue
 
@@ -96,11 +96,10 @@ class Cleaner:
         return value
 
     def _field(self, name: str, value: JsonValue) -> JsonValue:
-        if isinstance(value, str) and value and len(name) < 100 and _FIELD.fullmatch(name):
-            return REMOVED
-        if isinstance(value, str) and holds_secret(name):
-            return cast("str", self.text(f"{name}={value}")).removeprefix(f"{name}=")
-        return self.data(value)
+        if not isinstance(value, str) or not value:
+            return self.data(value)
+        telling = _FIELD.fullmatch(name[:100]) or (holds_secret(name[:100]) and _ASSIGNED.fullmatch(f"key={value}"))
+        return REMOVED if telling else self.text(value)
 
     def _once(self, text: str) -> str:
         if self._values is not None:

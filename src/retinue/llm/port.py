@@ -131,7 +131,7 @@ class Response:
     """
 
     turn: Answered
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     stop: StopReason = "end"
 
 

@@ -1,7 +1,7 @@
 """What may still be spent, kept while it is spent: a call that might pass a bound is not made.
 
-Before each call its whole possible size is held; afterwards what it really took is booked and the rest let go. So several
-conversations of one run can share a purse and never spend more than there is, together.
+Before each call its whole possible size is held; afterwards what it really took is booked and the rest let go. So
+several conversations of one run can share a purse and never spend more than there is, together.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,19 @@ class Purse:
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
     """
 
-    __slots__ = ("_above", "_held_requests", "_held_tokens", "_held_usd", "_name", "_requests", "_tokens", "_usd", "spent_requests", "spent_tokens", "spent_usd")  # fmt: skip
+    __slots__ = (
+        "_above",
+        "_held_requests",
+        "_held_tokens",
+        "_held_usd",
+        "_name",
+        "_requests",
+        "_tokens",
+        "_usd",
+        "spent_requests",
+        "spent_tokens",
+        "spent_usd",
+    )
 
     def __init__(
         self,
@@ -95,7 +107,12 @@ class Purse:
     def _exceeded(self, what: str, why: str) -> BudgetExceeded:
         bound = f"{self._name}.{what}"
         hint = f"Raise `{bound}`, or ask for less."
-        return BudgetExceeded(f"The next call of a model is not made: {why} (`{bound}`).", hint=hint, suggestions=(hint,), detail={"bound": bound})  # fmt: skip
+        return BudgetExceeded(
+            f"The next call of a model is not made: {why} (`{bound}`).",
+            hint=hint,
+            suggestions=(hint,),
+            detail={"bound": bound},
+        )
 
     def _set_aside(self, tokens: int, usd: float, requests: int) -> None:
         self._held_tokens += tokens

@@ -4,6 +4,7 @@ They stand in for a model's judgement only: whatever is around it (tools, permis
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 from retinue.contract.json import dumps
@@ -109,7 +110,9 @@ def _turn(line: "str | JsonMapping | ToolUse | tuple[ToolUse, ...] | Answered", 
         case ToolUse():
             return _turn((line,), number)
         case tuple():
-            named = (ToolUse(each.id or f"use_{number}_{place}", each.name, each.arguments, each.raw) for place, each in enumerate(line, 1))  # fmt: skip
+            named = (
+                each if each.id else replace(each, id=f"use_{number}_{place}") for place, each in enumerate(line, 1)
+            )
             return Answered(uses=tuple(named))
         case _:
             return Answered(dumps(line))

@@ -80,7 +80,7 @@ def turn_from_json(data: object, *, place: int = 0) -> Turn:
             tuple(_use_from_json(each, (place, "uses", number)) for number, each in enumerate(uses)),
             native=None if native is None else _mapping(native, (place, "native")),
         )
-    _refuse("a turn (`said`, `answered` or `tool_answers`)", data, (place,))
+    return _refuse("a turn (`said`, `answered` or `tool_answers`)", data, (place,))
 
 
 def _answered_to_json(turn: Answered) -> JsonMapping:

@@ -39,7 +39,9 @@ def _cost(costs: Sequence[Cost | None]) -> Cost | None:
     if len(known) < len(costs):
         return None
     price_id = _words([cost.price_id for cost in known]) or ""
-    return Cost(usd=sum(cost.usd for cost in known), price_id=price_id, price_date=max(each.price_date for each in known))
+    return Cost(
+        usd=sum(cost.usd for cost in known), price_id=price_id, price_date=max(each.price_date for each in known)
+    )
 
 
 def _words(words: Sequence[str | None]) -> str | None:

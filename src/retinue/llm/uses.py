@@ -1,4 +1,4 @@
-"""The uses of tools in one response: judged, done, answered. Whatever comes of one is an answer that a model can act on.
+"""The uses of tools in one response: judged, done, answered. What comes of one is an answer that a model can act on.
 
 May a tool be used at all? That is the business of whoever hands in the function that uses it.
 """
@@ -31,6 +31,7 @@ MAX_USES: Final = 64
 _MAX_ANSWER: Final = 2**20
 _TOLD_AT: Final = 3
 _LONGEST_NAME: Final = 80
+_TOO_MANY: Final = f"invalid_input: not done: one answer may use {MAX_USES} tools. Ask for fewer at a time."
 
 
 async def answer_all(
@@ -54,6 +55,9 @@ async def answer_all(
     """
     specs = {tool.name: tool for tool in tools}
     counts = repeats or (1,) * len(uses)
+    if len(uses) > MAX_USES:
+        kept = await answer_all(uses[:MAX_USES], tools, use, told=told, repeats=counts[:MAX_USES])
+        return (*kept, *(ToolAnswer(each.id, each.name, _TOO_MANY, failed=True) for each in uses[MAX_USES:]))
     if len(uses) > 1 and all(set(specs[each.name].effects) <= {"read"} for each in uses if each.name in specs):
         return await _side_by_side(uses, specs, use, counts)
     answers: list[ToolAnswer] = []
@@ -144,9 +148,8 @@ def _refusal(use: ToolUse, specs: dict[str, ToolSpec], do: Use | None) -> str:
             return f"invalid_input: there is no tool {called!r}; there are no tools here. Answer without."
         near = nearest(use.name, specs)
         meant = f"Did you mean {listed([f'`{name}`' for name in near])}? " if near else ""
-        return (
-            f"invalid_input: there is no tool {called!r}. {meant}The tools are {', '.join(f'`{name}`' for name in specs)}."
-        )
+        there = ", ".join(f"`{name}`" for name in specs)
+        return f"invalid_input: there is no tool {called!r}. {meant}The tools are {there}."
     if use.arguments is None:
         return _no_arguments(use)
     try:

@@ -1,6 +1,6 @@
 """What a run has spent of its budget, and what is left. Sums only what was measured; prices nothing itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +9,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Cost, Result, Usage
 from retinue.errors import BudgetExceeded
 
-__all__ = ["Ledger", "total_usage"]
+__all__ = ["Ledger", "total_of", "total_usage"]
 
 _HINT: Final = "Raise the budget, or ask for less; what was finished is kept."
 
@@ -36,10 +36,14 @@ class Ledger:
 
     def charge(self, result: Result) -> None:
         """Note what `result` cost."""
-        if result.usage is None:
+        self.spend(result.usage)
+
+    def spend(self, usage: Usage | None) -> None:
+        """Note what something other than a delegation cost."""
+        if usage is None:
             return
-        self.tokens += result.usage.tokens or 0
-        self.cost_usd += result.usage.cost.usd if result.usage.cost else 0.0
+        self.tokens += usage.tokens or 0
+        self.cost_usd += usage.cost.usd if usage.cost else 0.0
 
     def left(self) -> Budget:
         """What may still be spent; time is bounded by the deadline instead."""
@@ -72,7 +76,11 @@ class Ledger:
 
 def total_usage(results: list[Result]) -> Usage | None:
     """What `results` used together; what none of them measured is absent."""
-    used = [result.usage for result in results if result.usage is not None]
+    return total_of([result.usage for result in results if result.usage is not None])
+
+
+def total_of(used: Sequence[Usage]) -> Usage | None:
+    """These usages together; None when there is none."""
     if not used:
         return None
     models = sorted({usage.model for usage in used if usage.model})

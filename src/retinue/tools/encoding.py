@@ -60,10 +60,11 @@ def encode(text: str, like: bytes) -> bytes:
     Raises:
         UnicodeEncodeError: A character has no place in that encoding.
     """
+    read = decode(like)
     for mark, codec in _MARKED:
-        if like.startswith(mark):
+        if read.certain and like.startswith(mark):
             return mark + text.encode(codec)
-    return text.encode(decode(like).encoding)
+    return text.encode(read.encoding)
 
 
 _MARKED: tuple[tuple[bytes, str], ...] = (

@@ -90,20 +90,20 @@ class ExtensionTool:
                 return Used(self.name, args, output, time.perf_counter_ns() - begun, tries=number)
         return Used(self.name, args, error[:_LONGEST_OUTPUT], time.perf_counter_ns() - begun, failed=True, tries=_TRIES)
 
-    def _arguments(self, args: JsonMapping) -> dict[str, Any]:
+    def _arguments(self, args: JsonMapping) -> dict[str, object]:
         """The arguments as the Python types that the function declares."""
         try:
-            value: Any = self.signature.read(to_json(args))
+            value: object = self.signature.read(to_json(args))
         except ValueError as error:
             taken = ", ".join(self.signature.input_schema.get("properties", ())) or "nothing"
             raise InvalidInput(
                 f"`{self.name}` cannot be called with {dumps(args)[:200]}: {str(error).partition(chr(10))[0]}.",
                 hint=f"It takes: {taken}.",
             ) from None
-        named: dict[str, Any] = dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
+        named: dict[str, object] = dict(vars(value)) if self.signature.model is None else {self.signature.model: value}
         return named
 
-    async def _call(self, arguments: dict[str, Any]) -> object:
+    async def _call(self, arguments: dict[str, object]) -> object:
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**arguments)
         return await asyncio.to_thread(partial(self.function, **arguments))

@@ -1,0 +1,105 @@
+"""What the pattern of a rule means, tool by tool: a path, a command line, a web address, or any text.
+
+Pure, and linear in what it reads: a call's argument may come from anybody. Which rule holds is the business of `grants`.
+"""
+
+import posixpath
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ["matches", "normal_path", "speaks_of"]
+
+_READERS: Final = frozenset({"read", "glob", "grep", "outline"})
+_EDITORS: Final = frozenset({"write", "edit"})
+_PATHS: Final = _READERS | _EDITORS
+_DOMAIN: Final = "domain:"
+_AND_MORE: Final = ":*"
+
+_FAMILIES: Final[Mapping[str, frozenset[str]]] = {"read": _READERS, "write": _EDITORS, "edit": _EDITORS}
+"""What a rule about one tool says of others: who may not read a file may not search it either."""
+
+
+def speaks_of(rule: str, tool: str, *, widely: bool) -> bool:
+    """Whether a rule about `rule` (a name or a pattern of names) is about the tool called `tool`.
+
+    Args:
+        rule: What the rule names.
+        tool: A tool's name.
+        widely: Whether it is about tools that do the same by another way, too.
+    """
+    return fnmatchcase(tool, rule) or (widely and tool in _FAMILIES.get(rule, ()))
+
+
+def matches(pattern: str, telling: str, *, tool: str) -> bool:
+    """Whether what a call is about fits the pattern of a rule.
+
+    For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at any
+    depth, and whatever lies below what fits, fits. For commands `git log:*` is `git log` with anything after it. For web
+    addresses `domain:example.org` is that host and those below it. Everything else is a shell pattern for the whole text.
+    """
+    if not telling:
+        return False
+    if tool in _PATHS:
+        return _path_fits(pattern, normal_path(telling))
+    if pattern.startswith(_DOMAIN):
+        return _host_fits(pattern.removeprefix(_DOMAIN), telling)
+    if pattern.endswith(_AND_MORE):
+        start = pattern.removesuffix(_AND_MORE)
+        return telling == start or telling.startswith(f"{start} ")
+    return fnmatchcase(telling, pattern)
+
+
+def normal_path(path: str) -> str:
+    """`path` as it is compared: forward strokes, no `.`, every `..` resolved that can be."""
+    return posixpath.normpath(path.replace("\\", "/")) if path else "."
+
+
+def _path_fits(pattern: str, path: str) -> bool:
+    """Whether the path, or a folder above it, fits."""
+    pattern = pattern.replace("\\", "/")
+    anywhere = "/" not in pattern.rstrip("/")
+    if pattern.startswith("//"):
+        pattern = pattern[1:]  # a path of the whole machine
+    elif pattern.startswith("/"):
+        pattern = pattern[1:]  # a path of the workspace, written as if that were the root
+    parts = normal_path(pattern).split("/")
+    if parts == ["."]:
+        parts = ["**"]
+    if anywhere and parts != ["**"]:
+        parts = ["**", *parts]
+    return _parts_fit(parts, path.split("/"))
+
+
+def _parts_fit(pattern: list[str], path: list[str]) -> bool:
+    """Whether `pattern` fits the first parts of `path`; goes once through `path`, noting where in `pattern` one can be."""
+    at = _reached({0}, pattern)
+    for part in path:
+        if len(pattern) in at:
+            return True
+        stays = {place for place in at if pattern[place] == "**" and part != ".."}
+        on = {place + 1 for place in at if pattern[place] != "**" and fnmatchcase(part, pattern[place])}
+        at = _reached(stays | on, pattern)
+    return len(pattern) in at
+
+
+def _reached(places: set[int], pattern: list[str]) -> set[int]:
+    """`places`, and those behind every `**` that stands there: it may be nothing."""
+    found = set(places)
+    for place in places:
+        following = place
+        while following < len(pattern) and pattern[following] == "**":
+            following += 1
+            found.add(following)
+    return found
+
+
+def _host_fits(domain: str, address: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return False
+    wanted = domain.lower().removeprefix("*.").strip(".")
+    host = host.rstrip(".")
+    return bool(wanted) and (fnmatchcase(host, wanted) or host.endswith(f".{wanted}"))

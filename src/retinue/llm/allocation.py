@@ -1,0 +1,235 @@
+"""Which size of model a request gets, with the reasons, and how the sizes used compare with the target of 70 / 25 / 5.
+
+Pure rules over what is known before a call: what the agent says of itself, its role, and points for the request (A16,
+A31). Which model a size means is the business of `models`, what it will cost that of `estimate`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, assert_never, get_args
+
+from retinue.contract.definition import Definition, Tier, read_tier
+
+from .models import DEFAULT_TIERS
+
+__all__ = ["TARGET", "Allocation", "Mix", "Spent", "Unit", "allocate", "mixes", "points", "tier_of"]
+
+TARGET: Final[Mapping[Tier, float]] = MappingProxyType({"small": 0.70, "medium": 0.25, "large": 0.05})
+"""The mix of tiers to aim at (A15). The spec names no unit, so it is measured in each."""
+
+Unit: TypeAlias = Literal["calls", "tokens", "cost"]
+
+_HARD: Final = re.compile(
+    r"\b(?:architect(?:s|ed|ing|ure|ures|ural)?|refactor(?:s|ed|ing|ings)?|debug(?:s|ged|ging)?|security"
+    r"|compar(?:e|es|ed|ing)|design(?:s|ed|ing)?)\b",
+    re.IGNORECASE | re.ASCII,
+)
+_STEPS: Final = re.compile(r"\b(?:(then)|(after)|(next)|(finally)|(steps?))\b", re.IGNORECASE | re.ASCII)
+_LONG, _LONGER = 5_000, 15_000
+_MEDIUM, _LARGE = 2, 3
+_READ: Final = 100_000
+"""Characters of a request that are looked at: whatever makes it hard is said by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Which model a request gets.
+
+    Attributes:
+        tier: Its size; None when a model was named and its size is not known.
+        model: The model, when one was named; else the tier's.
+        why: The rule that decided, in one sentence.
+        score: Points of the request (A31), whether or not they decided.
+        reasons: What each of the points was given for.
+    """
+
+    tier: Tier | None
+    why: str
+    score: int
+    reasons: tuple[str, ...] = ()
+    model: str | None = None
+
+
+def points(instruction: str, *, context_tokens: int = 0) -> tuple[int, tuple[str, ...]]:
+    """How demanding a request is, in points, and what each was given for (A31).
+
+    Args:
+        instruction: What is asked.
+        context_tokens: Tokens of all that is handed along.
+    """
+    score, reasons = 0, list[str]()
+    said = instruction[:_READ]
+    if found := _HARD.search(said):
+        score += 2
+        reasons.append(f"+2: it says {found[0].lower()!r}")
+    if context_tokens > _LONGER:
+        score += 2
+        reasons.append(f"+2: {context_tokens:,} tokens of context, more than {_LONGER:,}")
+    elif context_tokens > _LONG:
+        score += 1
+        reasons.append(f"+1: {context_tokens:,} tokens of context, more than {_LONG:,}")
+    steps = {found.lastindex: found[0].lower() for found in _STEPS.finditer(said)}
+    if len(steps) > 1:
+        score += 1
+        reasons.append(f"+1: several steps ({', '.join(steps.values())})")
+    return score, tuple(reasons)
+
+
+def allocate(
+    definition: Definition,
+    *,
+    instruction: str = "",
+    context_tokens: int = 0,
+    asked: str | None = None,
+    default: str = "",
+    parent: str | None = None,
+    tiers: Mapping[Tier, str] = DEFAULT_TIERS,
+) -> Allocation:
+    """Which model `definition` gets for a request (A16, A31).
+
+    What was asked for wins over what the agent says of itself, that over the user's default, that over the agent's
+    role, that over the points of the request.
+
+    Args:
+        definition: Who is asked.
+        instruction: What is asked.
+        context_tokens: Tokens of all that is handed along.
+        asked: The model or tier that a person chose for this request.
+        default: The user's own model or tier for whoever names none.
+        parent: The model or tier of whoever delegates: what `inherit` means.
+        tiers: Which model each tier means, to know the tier of a model that is named.
+    """
+    score, reasons = points(instruction, context_tokens=context_tokens)
+    said = (
+        (asked, "it was chosen for this request"),
+        (definition.model, f"`{definition.name}` names it"),
+        (definition.tier, f"`{definition.name}` asks for this tier"),
+        (default, "it is the default of the settings"),
+    )
+    for wanted, why in said:
+        word, why = (parent, f"{why}: `inherit`") if wanted == "inherit" else (wanted, why)
+        if not word or word == "inherit":
+            continue
+        tier = read_tier(word)
+        if tier is not None:
+            return Allocation(tier, why, score, reasons)
+        return Allocation(tier_of(word, tiers), why, score, reasons, model=word)
+    by_points: Tier = "large" if score >= _LARGE else "medium" if score >= _MEDIUM else "small"
+    role = _role_of(definition)
+    if role is None:
+        return Allocation(by_points, f"{_points_of(score)} of the request", score, reasons)
+    tier = _for_role(role, by_points)
+    how = "simple" if by_points == "small" else "demanding"
+    return Allocation(tier, f"a {how} request to a {role} ({_points_of(score)})", score, reasons)
+
+
+def tier_of(model: str, tiers: Mapping[Tier, str] = DEFAULT_TIERS) -> Tier | None:
+    """The size of a model: the tier it stands for, else what its name says (`haiku`, `sonnet`, `opus`); else None.
+
+    A provider may answer with a name of its own, without the provider and with a date behind it.
+    """
+    name = _bare(model)
+    by_size = {tier: _bare(each) for tier, each in tiers.items() if each}
+    exact = [tier for tier, each in by_size.items() if each == name]
+    begun = [tier for tier, each in by_size.items() if name.startswith(f"{each}-")]
+    if exact or begun:
+        return (exact or begun)[0]
+    return next((tier for word in re.split(r"[^a-z]+", name) if (tier := read_tier(word)) and word not in _SIZES), None)
+
+
+_SIZES: Final = frozenset(get_args(Tier))
+"""Words that mean a tier to us; in the name of somebody's model they say something else."""
+
+
+def _bare(model: str) -> str:
+    return model.strip().lower().partition(":")[2] or model.strip().lower()
+
+
+# Roles.
+
+_Role: TypeAlias = Literal["orchestrator", "researcher", "analyst", "engineer", "architect"]
+
+
+def _role_of(definition: Definition) -> _Role | None:
+    """The role that an agent's name says; the last word that names one decides (`researcher_analyst`)."""
+    words = definition.name.split("_")
+    return next((role for word in reversed(words) for role in get_args(_Role) if role == word), None)
+
+
+def _for_role(role: _Role, by_points: Tier) -> Tier:
+    """The table of roles (A16); a demanding orchestration may take the largest (A19)."""
+    match role:
+        case "orchestrator":
+            return by_points
+        case "researcher" | "analyst":
+            return "small"
+        case "engineer":
+            return "small" if by_points == "small" else "medium"
+        case "architect":
+            return "large"
+    assert_never(role)
+
+
+def _points_of(score: int) -> str:
+    return f"{score} point{'' if score == 1 else 's'}"
+
+
+# The mix.
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls of one model came to. What nobody measured is None.
+
+    Attributes:
+        calls: Requests to the model.
+        usd: Money, in US dollars.
+    """
+
+    tier: Tier | None
+    calls: int = 1
+    tokens: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How what was spent is shared out over the tiers, in one unit.
+
+    Attributes:
+        total: All that was measured in this unit, tiers unknown included: calls, tokens, or US dollars.
+        shares: Of what the known tiers took together, the share of each, 0 to 1.
+        unknown: How much of `total` went to models whose tier is not known.
+    """
+
+    unit: Unit
+    total: float
+    shares: Mapping[Tier, float]
+    unknown: float = 0.0
+
+    @property
+    def off_target(self) -> Mapping[Tier, float]:
+        """By how many percentage points each share lies above its target, or below."""
+        return {tier: (self.shares[tier] - share) * 100 for tier, share in TARGET.items()}
+
+
+def mixes(spent: Iterable[Spent]) -> tuple[Mix, ...]:
+    """The measured mix in each unit in which anything was measured (A15)."""
+    listed = tuple(spent)
+    amounts: dict[Unit, list[tuple[Tier | None, float]]] = {
+        "calls": [(each.tier, each.calls) for each in listed],
+        "tokens": [(each.tier, each.tokens) for each in listed if each.tokens is not None],
+        "cost": [(each.tier, each.usd) for each in listed if each.usd is not None],
+    }
+    return tuple(mix for unit, each in amounts.items() if (mix := _mix(unit, each)) is not None)
+
+
+def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> Mix | None:
+    total = sum(amount for _, amount in amounts)
+    by_tier = {tier: sum(amount for each, amount in amounts if each == tier) for tier in TARGET}
+    known = sum(by_tier.values())
+    if not known:
+        return None
+    return Mix(unit, total, {tier: amount / known for tier, amount in by_tier.items()}, total - known)

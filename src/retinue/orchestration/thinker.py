@@ -1,0 +1,161 @@
+"""One question to a model, answered by one JSON object that has been judged, or not answered: never an exception.
+
+Orchestration asks a model for judgement only, always in this form. Whatever comes back that is not what was asked for is
+sent back with the findings, at most twice; then, and when there is no budget, no time or no model, whoever asked decides
+by its own rules and says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from retinue.contract import json, schema
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Usage
+from retinue.contract.task import Thinking
+from retinue.errors import ParseError, RetinueError
+from retinue.orchestration._foreign import one_line
+from retinue.orchestration.ledger import total_of
+from retinue.orchestration.modes import EFFORTS
+
+if TYPE_CHECKING:
+    from retinue.llm.port import AnswerShape, LanguageModel, Turn
+    from retinue.llm.purse import Purse
+
+__all__ = ["CORRECTIONS", "Judge", "Thinker", "Thought"]
+
+CORRECTIONS: Final = 2
+"""So often an answer is sent back (C6)."""
+
+_MAX_BYTES: Final = 200_000
+_SHOWN: Final = 12
+_FINDING: Final = 400
+
+Judge: TypeAlias = Callable[[JsonMapping], Sequence[str]]
+"""What is wrong with an answer that has the right form, in sentences; nothing when it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What came of one question.
+
+    Attributes:
+        data: The answer; None when there is none that holds.
+        usage: What it took, corrections included.
+        model: Who was asked.
+        corrections: How often it was sent back.
+        objections: What was wrong with the last answer that was refused.
+        refused: Why there is no answer; empty when there is one.
+    """
+
+    data: JsonMapping | None
+    usage: Usage | None
+    model: str
+    corrections: int = 0
+    objections: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinker:
+    """A model that orchestration may ask.
+
+    Attributes:
+        purse: What it may spend.
+        deadline_ns: When its time is up, nanoseconds since 1970 UTC.
+        thinking: How hard it is to think.
+        clock: What time it is; `converse`'s own when absent.
+    """
+
+    model: "LanguageModel"
+    purse: "Purse"
+    deadline_ns: int | None = None
+    thinking: Thinking | None = None
+    clock: Callable[[], int] | None = None
+
+    async def ask(
+        self, instructions: str, said: str, shape: "AnswerShape", *, judge: Judge, max_tokens: int = 4_000
+    ) -> Thought:
+        """Ask, and send back what does not hold.
+
+        Args:
+            instructions: What is wanted, in words of our own only.
+            said: The matter itself; foreign parts of it are marked.
+            shape: What the answer looks like.
+            judge: What is wrong with an answer of that shape.
+            max_tokens: The longest answer.
+        """
+        from retinue.llm.port import Said  # noqa: PLC0415 - a run without a model never comes here
+
+        turns: list[Turn] = [Said(said)]
+        used: list[Usage] = []
+        objections: tuple[str, ...] = ()
+        takes = schema.compile(shape.schema)
+        for corrections in range(CORRECTIONS + 1):
+            try:
+                text, answered, usage = await self._once(instructions, turns, shape, max_tokens)
+            except RetinueError as error:
+                return self._none(_why(error), used, corrections, objections)
+            if usage is not None:
+                used.append(usage)
+            data, objections = _read(text, takes, judge)
+            if data is not None and not objections:
+                return Thought(data, total_of(used), self.model.name, corrections)
+            turns += [*answered, Said(_correction(objections))]
+        refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {objections[0]}"
+        return self._none(refused, used, CORRECTIONS, objections)
+
+    async def _once(
+        self, instructions: str, turns: "list[Turn]", shape: "AnswerShape", max_tokens: int
+    ) -> "tuple[str, tuple[Turn, ...], Usage | None]":
+        """One request: the text, the turns it adds, and what it took.
+
+        Raises:
+            RetinueError: There is no answer, or none that ends.
+        """
+        from retinue.llm.converse import converse  # noqa: PLC0415 - as above
+        from retinue.llm.port import Request  # noqa: PLC0415
+
+        request = Request(
+            turns=tuple(turns),
+            instructions=instructions,
+            shape=shape,
+            max_tokens=min(max_tokens, self.model.max_output or max_tokens),
+            effort=EFFORTS[self.thinking or "standard"],
+        )
+        clock = {} if self.clock is None else {"clock": self.clock}
+        talk = await converse(self.model, request, purse=self.purse, max_turns=1, deadline_ns=self.deadline_ns, **clock)
+        fresh = talk.turns[len(turns) :]
+        return talk.text, fresh, talk.usage
+
+    def _none(self, why: str, used: list[Usage], corrections: int, objections: tuple[str, ...]) -> Thought:
+        return Thought(None, total_of(used), self.model.name, corrections, objections, why)
+
+
+def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMapping | None, tuple[str, ...]]:
+    """The answer, and what is wrong with it."""
+    try:
+        data = json.loads(text, max_bytes=_MAX_BYTES)
+    except ParseError as error:
+        try:
+            data, _ = json.repair(text, max_bytes=_MAX_BYTES)
+        except ParseError:
+            return None, (one_line(error.message, limit=_FINDING),)
+    if not isinstance(data, dict):
+        return None, ("It is no JSON object.",)
+    found = takes.findings(data, bounded=True)
+    if found:
+        told = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in found[:_SHOWN])
+        return None, tuple(one_line(each, limit=_FINDING) for each in told)
+    judged = judge(data)
+    return data, tuple(one_line(each, limit=_FINDING) for each in judged[:_SHOWN])
+
+
+def _correction(objections: tuple[str, ...]) -> str:
+    listed = "\n".join(f"- {each}" for each in objections)
+    return f"This answer cannot be used:\n{listed}\nGive the whole JSON object again, with all of this mended."
+
+
+def _why(error: RetinueError) -> str:
+    return one_line(f"`{error.code}`: {error.message}", limit=_FINDING)
+

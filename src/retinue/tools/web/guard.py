@@ -1,0 +1,118 @@
+"""The guard against being sent into the inner network: which hosts, ports and addresses may be reached.
+
+It judges at two places. `check` sees each URL before anything is done; `resolve` gives the very addresses that are then
+connected to, so that no name can mean one thing when it is checked and another when it is used. What it lets through
+besides is decided by the program that makes it, never by a model, a page or a setting of a project.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Final, TypeAlias
+
+from retinue.errors import AccessDenied, NetworkError
+from retinue.tools.web.address import Address, Network, carried, why_not_public
+from retinue.tools.web.url import WebUrl
+
+__all__ = ["ANYWHERE", "Guard", "Resolve", "system_resolve"]
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
+"""From a name and a port to addresses, as text."""
+
+
+async def system_resolve(host: str, port: int) -> tuple[str, ...]:
+    """The addresses of `host`, by the system's resolver.
+
+    Raises:
+        OSError: It has none.
+    """
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What may be reached.
+
+    Attributes:
+        allow: Networks that may be reached although they are not public: `127.0.0.0/8`.
+        ports: The ports that may be spoken to; None means every one.
+        resolver: How names become addresses.
+    """
+
+    allow: tuple[str, ...] = ()
+    ports: frozenset[int] | None = frozenset({80, 443})
+    resolver: Resolve = system_resolve
+
+    def check(self, url: WebUrl) -> None:
+        """See that `url` may be asked for, as far as it can be told without resolving its name.
+
+        Raises:
+            AccessDenied: Its port or its address may not be reached.
+        """
+        if self.ports is not None and url.port not in self.ports:
+            raise AccessDenied(
+                f"Port {url.port} of {url.host!r} may not be spoken to.",
+                hint=f"Only the ports {', '.join(map(str, sorted(self.ports)))} are open.",
+            )
+        if url.address is not None:
+            self._check_address(url.host, url.address)
+
+    async def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """The addresses to connect to for `host`: all that it has, and each of them may be reached.
+
+        Raises:
+            AccessDenied: One of them may not be reached; so none is.
+            NetworkError: It has none.
+        """
+        try:
+            addresses = (ip_address(host),)
+        except ValueError:
+            addresses = await self._addresses(host, port)
+        for address in addresses:
+            self._check_address(host, address)
+        return addresses
+
+    async def _addresses(self, host: str, port: int) -> tuple[Address, ...]:
+        try:
+            found = await self.resolver(host, port)
+        except (OSError, UnicodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise NetworkError(
+                f"The name {host!r} has no address: {why}.", hint="Check the name, and the network."
+            ) from error
+        if not found:
+            raise NetworkError(f"The name {host!r} has no address.", hint="Check the name.")
+        return tuple(_parsed(host, text) for text in found)
+
+    def _check_address(self, host: str, address: Address) -> None:
+        why = why_not_public(address)
+        if not why or any(_within(address, ip_network(network)) for network in self.allow):
+            return
+        named = "" if str(address) == host else f", which {host!r} leads to,"
+        raise AccessDenied(
+            f"The address {str(address)!r}{named} may not be reached: it is {why}.",
+            hint="Only pages that are open to everybody are fetched.",
+        )
+
+
+ANYWHERE: Final = Guard(allow=("0.0.0.0/0", "::/0"), ports=None)
+"""Lets everything through: for an address that the user has set, and nobody else."""
+
+
+def _parsed(host: str, text: str) -> Address:
+    try:
+        return ip_address(text)
+    except ValueError:
+        raise NetworkError(
+            f"The name {host!r} leads to {text[:80]!r}, which is no address.", hint="Check the network."
+        ) from None
+
+
+def _within(address: Address, network: Network) -> bool:
+    """Whether `network` holds `address`, or the one it carries; a zone is no part of an address."""
+    bare = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
+    return bare in network or carried(bare) in network

@@ -1,0 +1,148 @@
+"""URLs of the web, read strictly: what two programs could understand differently is refused, not guessed.
+
+No user names, no hidden forms of an address (decimal, octal, hexadecimal, shortened), no backslashes, no control
+characters. Whether the place may be reached is for `guard` to say.
+"""
+
+import re
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Final, Literal
+from urllib.parse import quote, urljoin
+
+from retinue.errors import InvalidInput, NotInstalled
+from retinue.tools.web.address import Address
+
+__all__ = ["MAX_URL", "WebUrl", "parse_url"]
+
+MAX_URL: Final = 8_192
+"""Characters."""
+
+_FORM: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.DOTALL)
+_HOST_PORT: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]*)\]|(?P<name>[^:\[\]]*))(?::(?P<port>[0-9]{0,5}))?")
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HINT: Final = "Give a whole URL, as in `https://example.org/page`."
+
+
+@dataclass(frozen=True, slots=True)
+class WebUrl:
+    """A place on the web.
+
+    Attributes:
+        host: A lower-case ASCII name, or an address as it is usually written; no brackets, no dot at the end.
+        target: Path and query, as they are sent.
+        address: The address, when the host is one.
+    """
+
+    scheme: Literal["http", "https"]
+    host: str
+    port: int
+    target: str
+    address: Address | None = None
+
+    @property
+    def authority(self) -> str:
+        """Host and, unless it is the usual one, port: what the `Host` header says."""
+        host = f"[{self.host}]" if isinstance(self.address, IPv6Address) else self.host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def text(self) -> str:
+        """The whole URL in its normal form, without a fragment."""
+        return f"{self.scheme}://{self.authority}{self.target}"
+
+    def join(self, reference: str) -> "WebUrl":
+        """The place that `reference`, found on this page, names.
+
+        Raises:
+            InvalidInput: It is no http or https URL, or one that could be misunderstood.
+        """
+        if _CONTROL.search(reference) or "\\" in reference:
+            raise _refused(reference, "it holds characters that no URL may hold")
+        try:
+            joined = urljoin(self.text, reference.strip(" "))
+        except ValueError as error:
+            raise _refused(reference, str(error)) from None
+        return parse_url(joined.replace(" ", "%20"))
+
+
+def parse_url(text: str) -> WebUrl:
+    """Read `text` as the URL of a page.
+
+    Raises:
+        InvalidInput: It is no http or https URL, or one that could be misunderstood.
+        NotInstalled: Its name is not ASCII, and the package that spells such names is missing.
+    """
+    if len(text) > MAX_URL:
+        raise InvalidInput(f"The URL has {len(text)} characters and {MAX_URL} are allowed.", hint=_HINT)
+    if _UNSEEN.search(text) or "\\" in text:
+        raise _refused(text, "it holds characters that no URL may hold")
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise _refused(text, "it is no whole URL")
+    scheme = found[1].lower()
+    if scheme not in ("http", "https"):
+        raise _refused(text, f"only http and https are fetched, not {scheme[:20]!r}")
+    host, port, address = _place(text, found[2], default=_DEFAULT_PORTS[scheme])
+    target = (quote(found[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(
+        found[4] or "", safe="/%:@!$&'()*+,;=~-._?[]"
+    )
+    return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
+
+
+def _place(text: str, authority: str, *, default: int) -> tuple[str, int, Address | None]:
+    if "@" in authority:
+        raise _refused(text, "a user name before the host is not allowed")
+    found = _HOST_PORT.fullmatch(authority)
+    if found is None:
+        raise _refused(text, "its host cannot be read")
+    port = int(found["port"] or default)
+    if not 0 < port <= 65_535:
+        raise _refused(text, f"there is no port {port}")
+    if found["six"] is not None:
+        try:
+            six = IPv6Address(found["six"])
+        except AddressValueError:
+            raise _refused(text, "its IPv6 address cannot be read") from None
+        return str(six), port, six
+    host, address = _host(text, found["name"])
+    return host, port, address
+
+
+def _host(text: str, name: str) -> tuple[str, Address | None]:
+    ascii_name = _ascii(text, name).lower().removesuffix(".")
+    labels = ascii_name.split(".")
+    if _NUMBER.fullmatch(labels[-1]):  # resolvers take many forms of numbers for an address
+        try:
+            four = IPv4Address(ascii_name)
+        except AddressValueError:
+            raise _refused(text, "its host is a number that hides an address") from None
+        return str(four), four
+    if len(ascii_name) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        raise _refused(text, "its host is no name")
+    return ascii_name, None
+
+
+def _ascii(text: str, name: str) -> str:
+    """`name` as resolvers spell it."""
+    if name.isascii():
+        return name
+    try:
+        import idna  # noqa: PLC0415 - comes with the extra, and few names need it
+    except ImportError as error:
+        raise NotInstalled(
+            "Names that are not ASCII are spelled by the package `idna`, which is not installed.",
+            hint="install `retinue[web]`",
+        ) from error
+    try:
+        return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
+    except idna.IDNAError as error:
+        raise _refused(text, f"its host is no name: {error}") from None
+
+
+def _refused(text: str, why: str) -> InvalidInput:
+    return InvalidInput(f"The URL {text[:200]!r} is refused: {why}.", hint=_HINT)
