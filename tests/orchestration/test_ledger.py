@@ -18,7 +18,7 @@ def test_each_bound_is_refused_by_its_name(budget: Budget, bound: str):
     ledger = Ledger(budget)
     assert ledger.objection() is None
     ledger.nodes += 1
-    ledger.charge(spent(tokens_in=5, tokens_out=5, cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01")))
+    ledger.charge(spent(tokens_in=5, tokens_out=5, cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01")).usage)
     fault = ledger.objection()
     assert fault is not None
     assert fault.code == "budget_exceeded"
@@ -28,13 +28,13 @@ def test_each_bound_is_refused_by_its_name(budget: Budget, bound: str):
 
 def test_what_nobody_measured_costs_nothing():
     ledger = Ledger(Budget(tokens=1))
-    ledger.charge(Result(task_id="t", agent="x", outcome="success"))
+    ledger.charge(None)
     assert ledger.objection() is None
 
 
 def test_what_is_left_is_never_below_nothing():
     ledger = Ledger(Budget(tokens=10, cost_usd=1.0, timeout_s=5))
-    ledger.charge(spent(tokens_in=30))
+    ledger.charge(spent(tokens_in=30).usage)
     assert ledger.left().tokens == 0
     assert ledger.left().cost_usd == 1.0
 
@@ -69,9 +69,9 @@ def test_usage_is_summed_where_it_was_measured():
 def test_a_sum_of_tokens_counts_against_the_budget_and_in_the_total():
     whole, parts = spent(tokens_total=40), spent(tokens_in=5, tokens_out=5)
     ledger = Ledger(Budget(tokens=50))
-    ledger.charge(whole)
+    ledger.charge(whole.usage)
     assert ledger.objection() is None
-    ledger.charge(parts)
+    ledger.charge(parts.usage)
     assert ledger.objection() is not None
     total = total_usage([whole, parts])
     assert total is not None

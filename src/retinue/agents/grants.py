@@ -52,11 +52,11 @@ class ToolRule:
     tool: str
     pattern: str = ""
 
-    def fits(self, spec: ToolSpec, telling: str) -> bool:
-        """Whether the rule speaks of this call."""
-        if not speaks_of(self.tool, spec.name, widely=self.verdict != "allow"):
+    def fits(self, tool: str, telling: str) -> bool:
+        """Whether the rule speaks of a call of the tool with this name."""
+        if not speaks_of(self.tool, tool, widely=self.verdict != "allow"):
             return False
-        return not self.pattern or matches(self.pattern, telling, tool=spec.name)
+        return not self.pattern or matches(self.pattern, telling, tool=tool)
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
@@ -106,9 +106,14 @@ class Grants:
             return Verdict("deny", f"{worst.reason}, and nobody is to be asked")
         return worst
 
+    def hides(self, path: str) -> Verdict | None:
+        """The rule that keeps a file of the workspace from being read without further ado; None when none does."""
+        found = (each._ruled("read", path) for each in self._chain())  # noqa: SLF001 - as above
+        return next((verdict for verdict in found if verdict and verdict.word != "allow"), None)
+
     def within(self, above: "Grants | None") -> "Grants":
         """The same grants for somebody who works for the holder of `above`."""
-        if above is None:
+        if above is None or any(each is above for each in self._chain()):
             return self
         own = self.above.within(above) if self.above else above
         return Grants(self.tools, self.effects, self.rules, self.only, self.mode, own)
@@ -150,7 +155,7 @@ class Grants:
 
     def _first(self, spec: ToolSpec, telling: str) -> Verdict:
         """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
-        ruled = self._ruled(spec, telling)
+        ruled = self._ruled(spec.name, telling)
         if ruled is not None:
             return ruled
         if set(spec.effects) <= {"read"}:
@@ -167,7 +172,7 @@ class Grants:
         if limits and not any(matches(pattern, telling, tool=spec.name) for pattern in limits):
             shown = ", ".join(f"`{spec.name}({pattern})`" for pattern in limits)
             return Verdict("deny", f"this agent has only {shown}")
-        ruled = self._ruled(spec, telling)
+        ruled = self._ruled(spec.name, telling)
         if ruled is not None and ruled.word != "allow":
             return ruled
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
@@ -178,11 +183,11 @@ class Grants:
     def _user_allows(self, spec: ToolSpec, telling: str) -> bool:
         """Whether a rule of the user's, and not only the mode, lets the call pass."""
         user = tuple(self._chain())[-1]
-        ruled = user._ruled(spec, telling)  # noqa: SLF001 - as above
+        ruled = user._ruled(spec.name, telling)  # noqa: SLF001 - as above
         return ruled is not None and ruled.word == "allow"
 
-    def _ruled(self, spec: ToolSpec, telling: str) -> Verdict | None:
-        fitting = [rule for rule in self.rules if rule.fits(spec, telling)]
+    def _ruled(self, tool: str, telling: str) -> Verdict | None:
+        fitting = [rule for rule in self.rules if rule.fits(tool, telling)]
         if not fitting:
             return None
         rule = max(fitting, key=lambda rule: _STRICTER[rule.verdict])

@@ -11,6 +11,7 @@ from retinue.agents.grants import ALL, Grants
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
 from retinue.contract.event import Answered, Asked, Body, Event
 from retinue.contract.finding import Finding
 from retinue.contract.plan import Plan
@@ -97,6 +98,10 @@ class LocalContext:
         """Nobody else is there."""
         return ""
 
+    def definition_of(self, name: str) -> Definition | None:  # noqa: ARG002 - the port gives it
+        """Nobody else is there."""
+        return None
+
     def review(self, plan: Plan) -> list[Finding]:  # noqa: ARG002 - the port gives it
         """Nothing: a single call walks no plans."""
         return []
@@ -127,7 +132,7 @@ class LocalContext:
             self.emit(Answered(answer))
         return answer
 
-    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:  # noqa: ARG002 - the port gives it
+    async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:  # noqa: ARG002 - the port gives them
         """Refuse: in a single call nobody else is there.
 
         Raises:

@@ -106,6 +106,10 @@ class RunContext(Protocol):
         """Who else there is and what each does, in a few lines (B19): for an agent that composes. Empty when nobody."""
         ...
 
+    def definition_of(self, name: str) -> Definition | None:
+        """What the agent called `name` says of itself; None when nobody here is called that."""
+        ...
+
     def review(self, plan: Plan) -> list[Finding]:
         """What keeps `plan` from being walked here: unknown agents, parameters that do not fit, circles of requests.
 
@@ -134,12 +138,14 @@ class RunContext(Protocol):
         """Ask a person; None when nobody is there. An approval that nobody gives is denied."""
         ...
 
-    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:
+    async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
         """Call another agent through the boundary, inside this step.
 
         Args:
             task: What it is asked.
             grants: What it may use at most; this agent's own when absent.
+            key: Tells this call from the others of this agent, for one that goes on where it was stopped; counted when
+                absent.
         """
         ...
 

@@ -5,23 +5,33 @@ modules beside it do the work. All of them do their share with no model and no n
 judge.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from retinue.agents.port import Agent
+    from retinue.llm.models import Models
 
 __all__ = ["agents"]
 
 
-def agents(*, cache_dir: "str | PathLike[str] | None" = None) -> "tuple[Agent, ...]":
+def agents(
+    *,
+    cache_dir: "str | PathLike[str] | None" = None,
+    state_dir: "str | PathLike[str] | None" = None,
+    models: "Models | None" = None,
+) -> "tuple[Agent, ...]":
     """Every ready-made agent, made anew.
 
     Args:
         cache_dir: Where an agent may remember between runs what a tree of files holds; None remembers nothing on disk.
+        state_dir: Where an agent keeps what a person told it; None keeps it for one call only.
+        models: What agents think with, where they go deeper with a model; without one they do their share by rules.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
+    from retinue.catalogue.assistant import PersonalAssistant  # noqa: PLC0415
     from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
@@ -32,6 +42,7 @@ def agents(*, cache_dir: "str | PathLike[str] | None" = None) -> "tuple[Agent, .
         DataAnalyst(),
         GitStateAnalyzer(),
         PatternDiscovery(cache_dir=cache_dir),
+        PersonalAssistant(store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3", models=models),
         ResearcherAnalyst(cache_dir=cache_dir),
         ResearchSupervisor(),
     )

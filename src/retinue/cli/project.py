@@ -3,21 +3,23 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retinue import catalogue
 from retinue.agents.discover import discover
-from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.cli import places
 from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell
-from retinue.cli.permissions import grants_of
 from retinue.cli.providers import models_of
 from retinue.cli.settings import Settings, load
 from retinue.contract.budget import Budget
 from retinue.errors import InvalidInput, MissingFile
 from retinue.llm.models import Models
+
+if TYPE_CHECKING:
+    from retinue.agents.grants import Grants
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
@@ -40,12 +42,14 @@ class Project:
     models: Models = field(default_factory=Models)
 
     @property
-    def grants(self) -> Grants:
+    def grants(self) -> "Grants":
         """What agents may use here at most.
 
         Raises:
             InvalidInput: The settings hold something that is no permission.
         """
+        from retinue.cli.permissions import grants_of
+
         return grants_of(self.settings)
 
     def with_only(self, names: Iterable[str]) -> "Project":

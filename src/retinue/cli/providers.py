@@ -3,30 +3,124 @@
 A key itself is never read here, only whether its variable says something.
 """
 
+import importlib.util
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
 
+from retinue.llm.known import EXTRAS, KEYS
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
+from retinue.llm.prices import Price
 
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings
     from retinue.contract.definition import Tier
 
-__all__ = ["models_of"]
+__all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
 
 def models_of(settings: "Settings") -> Models:
-    """The models at hand, as `settings` say; the usual ones where they say nothing."""
-    tiers = {tier: settings.get(f"models.{tier}") or name for tier, name in DEFAULT_TIERS.items()}
+    """The models at hand, as `settings` say. Where they name none, none is asked that nobody names."""
+    said = {tier: settings.get(f"models.{tier}") for tier in DEFAULT_TIERS}
+    # The very same mapping tells that nobody configured the tiers.
+    tiers = {tier: said[tier] or name for tier, name in DEFAULT_TIERS.items()} if any(said.values()) else DEFAULT_TIERS
     addresses, variables = _table(settings, "models.base_url"), _table(settings, "models.key_variable")
     providers = {
         name: ProviderSettings(base_url=addresses.get(name, ""), key_variable=variables.get(name, ""))
         for name in dict.fromkeys((*addresses, *variables))
     }
+    prices = {name: _price(text) for name, text in _table(settings, "models.prices").items()}
     return Models(
-        tiers=cast("dict[Tier, str]", tiers), default=settings.get("models.default"), providers=providers
+        tiers=cast("Mapping[Tier, str]", tiers),
+        default=settings.get("models.default"),
+        providers=providers,
+        prices=prices,
     )
 
 
 def _table(settings: "Settings", key: str) -> Mapping[str, str]:
     return settings.get(key)
+
+
+def _price(text: str) -> Price:
+    """A price as the settings write it: `1.25/10 2026-01-31`, US dollars for a million tokens in and out."""
+    amounts, _, date = text.partition(" ")
+    usd_in, usd_out = (float(amount) for amount in amounts.split("/"))
+    return Price(usd_in=usd_in, usd_out=usd_out, date=date, source="models.prices")
+
+
+_PACKAGES: Final[Mapping[str, str]] = {
+    "anthropic": "anthropic",
+    "bedrock": "boto3",
+    "google": "google.genai",
+    "local": "xllamacpp",
+    "openai": "openai",
+}
+"""What the client of a provider is imported as; most speak as OpenAI does."""
+
+_ALONE: Final = frozenset({"replay"})
+_KEYLESS: Final = frozenset({"bedrock", "local", "ollama", "replay", "vllm"})
+"""They need no key, or have their own ways to find one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """Whether a provider can be asked.
+
+    Attributes:
+        installed: Its client is there.
+        extra: What brings it.
+        variable: The variable that holds its key; empty when it needs none.
+        key: Whether that variable says something.
+        base_url: Where it is asked, when that is not its own address.
+    """
+
+    name: str
+    installed: bool
+    extra: str
+    variable: str = ""
+    key: bool = True
+    base_url: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """It can be asked."""
+        return self.installed and self.key
+
+    @property
+    def lacks(self) -> str:
+        """What is missing, in words; empty when nothing is."""
+        missing = [] if self.installed else [f"pip install '{self.extra}'"]
+        missing += [] if self.key else [f"set {self.variable}"]
+        return " and ".join(missing)
+
+
+def provider_of(model: str) -> str:
+    """The provider in the name of a model."""
+    return model.partition(":")[0] if ":" in model else ""
+
+
+def state_of(provider: str, models: Models) -> ProviderState:
+    """Whether `provider` can be asked, as far as that shows without asking it."""
+    settings = models.providers.get(provider, ProviderSettings())
+    environment = os.environ if models.environment is None else models.environment
+    named = (settings.key_variable,) if settings.key_variable else KEYS.get(provider, ())
+    found = next((variable for variable in named if environment.get(variable)), "")
+    keyless = provider in _KEYLESS or not named or bool(settings.base_url and not settings.key_variable)
+    return ProviderState(
+        name=provider,
+        installed=provider in _ALONE or _is_installed(_PACKAGES.get(provider, "openai"), provider),
+        extra=EXTRAS.get(provider, "retinue[local]" if provider == "local" else "retinue[llm]"),
+        variable=found or (named[0] if named else ""),
+        key=bool(found) or keyless,
+        base_url=settings.base_url,
+    )
+
+
+def _is_installed(package: str, provider: str) -> bool:
+    try:
+        there = importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False
+    return there and (provider == "local" or importlib.util.find_spec("pydantic_ai") is not None)

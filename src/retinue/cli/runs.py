@@ -1,4 +1,4 @@
-"""`retinue runs`: the history of what was asked, and going on with what did not end well."""
+"""`retinue runs`: the history of what was asked, what people thought of it, and going on with what ended badly."""
 
 import time
 from pathlib import Path
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
     from retinue.contract.result import Result
     from retinue.engine.base import RunRecord
     from retinue.engine.journal import Journal
+    from retinue.engine.ratings import Rating, Verdict
 
 __all__ = ["command"]
 
 _DAY_NS = 86_400 * 10**9
 _LISTED = 20
+_LONGEST_COMMENT = 2_000
 
 
 @click.group("runs", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List, show and resume past runs; without a command, list them.
+    """List, show, rate and resume past runs; without a command, list them.
 
     A run may be named by the beginning or the end of its id.
     """
@@ -66,18 +68,20 @@ def _show(
 ) -> None:
     """Show what RUN came to; without RUN, the newest."""
     from retinue.cli.answer import as_document, draw, hand_over, summary, tell_warnings
-    from retinue.cli.output import json_text, tell
+    from retinue.cli.output import json_text, safe, tell
 
     form = form_of(as_json=as_json, kind=kind, output=output)
     with _journal() as journal:
         record = journal.get(_found(journal, run))
         result = journal.result(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
+        rating = journal.rating(record.run)
         settled = _settled(journal, record.run) if result else None
         result = _explained(journal, record.run, result) if result and explain else result
     if form.as_json:
         facts = _facts(record) | ({"result": result.to_json()} if result else {})
         facts |= {"events": [event.to_json() for event in events]} if with_events else {}
+        facts |= {"rating": _rated(rating)} if rating else {}
         hand_over(json_text(facts), form)
         return
     if form.document is not None and result is not None:
@@ -92,7 +96,15 @@ def _show(
     if result.content.strip():
         draw(result, root=Path(settled.workspace) if settled and settled.workspace else None)
     tell(summary(result))
+    if rating is not None:
+        comment = f": {safe(rating.comment)}" if rating.comment else ""
+        tell(f"rated {rating.verdict} on {_when(rating.at_ns)}{comment}")
     tell_warnings(result)
+
+
+def _rated(rating: "Rating") -> dict[str, Any]:
+    facts = {"verdict": rating.verdict, "comment": rating.comment, "at_ns": rating.at_ns}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _explained(journal: "Journal", run: str, result: "Result") -> "Result":
@@ -146,6 +158,35 @@ def _resume(
             tell_failed(ended, code)
         return code
     return present(ended, form, fail_on=project.settings.get("run.fail_on"))
+
+
+@command.command("rate")
+@click.argument("run", shell_complete=run_ids)
+@click.argument("verdict", type=click.Choice(["good", "bad"]))
+@click.option("--comment", default="", metavar="TEXT", help="Why, in a few words.")
+def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
+    """Say whether the answer of RUN was good or bad; a later word replaces an earlier one.
+
+    `retinue stats` counts it for every agent that took part.
+    """
+    from retinue.cli.output import tell
+    from retinue.engine.ratings import Rating
+    from retinue.errors import InvalidInput
+
+    if len(comment) > _LONGEST_COMMENT:
+        message = f"The comment has {len(comment):,} characters, and {_LONGEST_COMMENT:,} are kept."
+        raise InvalidInput(message, hint="Say it in fewer words.", path="/comment")
+    with _journal() as journal:
+        name = _found(journal, run)
+        if journal.get(name).ended_ns is None:
+            raise InvalidInput(f"The run `{name}` has no answer yet.", hint="Rate it when it has ended.")
+        journal.rate(name, Rating(verdict, _writable(comment), time.time_ns()))
+    tell(f"Run {name} is rated {verdict}.")
+
+
+def _writable(comment: str) -> str:
+    """`comment` without halves of surrogate pairs, which arguments of a command may bring along."""
+    return comment.encode(errors="replace").decode()
 
 
 @command.command("prune")

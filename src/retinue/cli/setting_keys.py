@@ -42,7 +42,7 @@ _OF_THIS_COMPUTER: Final = ("local:", "replay:", "recorded:", "recording:", "fil
 _NO_TABLE: Final[Mapping[str, str]] = {}
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _ADDRESS: Final = r"https?://[^\s@]+"
-_PRICE: Final = r"[0-9]+(\.[0-9]+)?/[0-9]+(\.[0-9]+)?"
+_PRICE: Final = r"[0-9]{1,6}(\.[0-9]{1,6})?/[0-9]{1,6}(\.[0-9]{1,6})? [0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def _model(about: str) -> Key:
@@ -81,7 +81,8 @@ KEYS: Final[Mapping[str, Key]] = {
     "models.base_url": _table("by provider, the address to use instead of its own", _ADDRESS),
     "models.key_variable": _table("by provider, the variable that holds its key", _VARIABLE),
     "models.record": Key("text", "", "a folder that keeps every exchange with a model", for_projects=False),
-    "models.prices": _table("by model, your own price: USD per million tokens, in/out", _PRICE),
+    "models.prices": _table("by model, your own price, `in/out date`: USD per million tokens", _PRICE),
+    "permissions.mode": Key("text", "", "what happens to uses of tools that no rule speaks of", for_projects=False),
     "permissions.allow": Key("words", (), "uses of tools that need no question", for_projects=False),
     "permissions.ask": Key("words", (), "uses of tools that are always asked", adds=True),
     "permissions.deny": Key("words", (), "uses of tools that never happen", adds=True),

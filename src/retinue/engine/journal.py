@@ -17,8 +17,10 @@ from retinue.engine.base import RunRecord
 from retinue.engine.history import History, Note
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.owner import Owner
+from retinue.engine.ratings import Rating, forget_rating, ratings_in, write_rating
 from retinue.engine.reader import Reader
 from retinue.engine.record import encode, encode_data
+from retinue.engine.statistics import Facts, facts_in
 from retinue.engine.store import FIRST_NOTE, INSERT, Row, open_to_read, store_error
 from retinue.engine.writer import Writer
 from retinue.errors import InvalidInput, RetinueError
@@ -210,6 +212,35 @@ class Journal:
             return None
         return self._read(lambda reader: reader.result(run), None)
 
+    def facts(self, *, since_ns: int | None = None) -> Facts:
+        """What all ended runs and their calls took and came to; with `since_ns` those started then or later.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: facts_in(reader.connection, since_ns=since_ns), Facts())
+
+    # Ratings
+
+    def rate(self, run: str, rating: Rating) -> None:
+        """Keep what somebody thought of a run's answer, in place of an earlier rating (P21). Waits for the disk.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: Its record cannot be read.
+            RetinueError: The file cannot be written.
+        """
+        self.get(run)
+        self._writer.call(lambda connection: write_rating(connection, run, rating))
+
+    def rating(self, run: str) -> Rating | None:
+        """What somebody thought of a run's answer; None when nobody said.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: ratings_in(reader.connection), dict[str, Rating]()).get(run)
+
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
@@ -241,6 +272,7 @@ class Journal:
                 connection.execute(
                     "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + _AFTER_CHILD)
                 )
+                forget_rating(connection, run)
             return len(old)
 
         return self._writer.call(delete)

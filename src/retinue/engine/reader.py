@@ -35,10 +35,13 @@ class Reader:
         connection: To a file with the table of events.
         owners: The folder of the lock files.
         path: The file, to name it in an error.
+
+    Attributes:
+        connection: As given, for other questions to the same file.
     """
 
     def __init__(self, connection: sqlite3.Connection, owners: Path, path: Path) -> None:
-        self._connection = connection
+        self.connection = connection
         self._owners = owners
         self._path = path
         self._alive: dict[str, bool] = {}
@@ -225,7 +228,7 @@ class Reader:
         return [_note(_text(kind), _text(body)) for kind, body in rows]
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query, values).fetchall()
+        return self.connection.execute(query, values).fetchall()
 
     def _damaged(self, run: str, error: ParseError) -> ParseError:
         return ParseError(

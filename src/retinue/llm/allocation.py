@@ -228,8 +228,9 @@ def mixes(spent: Iterable[Spent]) -> tuple[Mix, ...]:
 
 def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> Mix | None:
     total = sum(amount for _, amount in amounts)
+    unknown = sum(amount for tier, amount in amounts if tier is None)
     by_tier = {tier: sum(amount for each, amount in amounts if each == tier) for tier in TARGET}
     known = sum(by_tier.values())
     if not known:
         return None
-    return Mix(unit, total, {tier: amount / known for tier, amount in by_tier.items()}, total - known)
+    return Mix(unit, total, {tier: amount / known for tier, amount in by_tier.items()}, unknown)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from retinue.contract.result import Usage
+from retinue.errors import BudgetExceeded
 
 from .port import LanguageModel, Request, Turn
 from .purse import Hold, Purse
@@ -36,8 +37,8 @@ class Allowance:
         self._sizes = Sizes(request)
         self.bound: str | None = None
 
-    def hold(self, turns: Sequence[Turn]) -> tuple[int | None, Hold]:
-        """Set aside what a request with these turns may take.
+    async def hold(self, turns: Sequence[Turn]) -> tuple[int | None, Hold]:
+        """Set aside what a request with these turns may take; while others hold what is missing, wait for them.
 
         Returns:
             The most tokens that the answer may have, and what was set aside. None leaves it to the provider, which only
@@ -46,6 +47,15 @@ class Allowance:
         Raises:
             BudgetExceeded: It might pass a bound.
         """
+        while True:
+            try:
+                return self._hold(turns)
+            except BudgetExceeded:
+                if not self._purse.is_held:
+                    raise
+                await self._purse.let_go()
+
+    def _hold(self, turns: Sequence[Turn]) -> tuple[int | None, Hold]:
         purse = self._purse
         tokens, usd = purse.tokens_left, purse.usd_left
         self.bound = None

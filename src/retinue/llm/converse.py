@@ -48,7 +48,7 @@ class Conversation:
     """What came of a conversation.
 
     Attributes:
-        text: The last that the model said in words; the answer, unless `stopped`.
+        text: The last that the model said in words; the answer, unless `stopped`: then it may be a piece of one.
         turns: All turns, those it began with included.
         usage: What all requests took together.
         requests: How many were made.
@@ -115,8 +115,9 @@ async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
     )
     if seconds <= 0:
         raise over
+    timer = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as timer:
+        async with timer:
             return await talk.go()
     except TimeoutError as error:
         if not timer.expired():
@@ -145,6 +146,7 @@ class _Talk:
         self._repetition = Repetition()
         self._repeats: Sequence[int] = ()
         self._asked_again = False
+        self._heard: list[str] = []
         self.used: list[Usage] = []
 
     async def go(self) -> RetinueError | None:
@@ -173,7 +175,7 @@ class _Talk:
         """What there is so far."""
         answers = (turn.text for turn in reversed(self._turns) if isinstance(turn, Answered) and turn.text)
         return Conversation(
-            text=next(answers, ""),
+            text="".join(self._heard) or next(answers, ""),
             turns=tuple(self._turns),
             usage=together(self.used),
             requests=len(self.used),
@@ -182,13 +184,14 @@ class _Talk:
 
     async def _ask(self) -> Response:
         """Make one request, with its size set aside while it is under way."""
-        request, hold = self._fitting()
+        request, hold = await self._fitting()
         try:
-            response = await self._model.respond(request, hear=self._hear)
+            response = await self._model.respond(request, hear=self._listen if self._hear else None)
         except BaseException as error:
             if hold is not None:
                 _let_go(hold, error)
             raise
+        self._heard.clear()
         self.used.append(response.usage)
         turn = _bounded(response.turn)
         if turn.uses or turn.text.strip():
@@ -199,14 +202,20 @@ class _Talk:
             self._keep(self._turns)
         return response if turn is response.turn else replace(response, turn=turn)
 
-    def _fitting(self) -> tuple[Request, Hold | None]:
+    def _listen(self, piece: str) -> None:
+        """Keep what arrives until its response is whole: when that never comes, this is all there is of it."""
+        self._heard.append(piece)
+        if self._hear is not None:
+            self._hear(piece)
+
+    async def _fitting(self) -> tuple[Request, Hold | None]:
         request = self._request
         if len(self._turns) == len(request.turns) and self._allowance is None:
             return request, None
         turns = tuple(self._turns)
         if self._allowance is None:
             return replace(request, turns=turns), None
-        max_tokens, hold = self._allowance.hold(turns)
+        max_tokens, hold = await self._allowance.hold(turns)
         return replace(request, turns=turns, max_tokens=max_tokens), hold
 
     async def _do(self) -> None:

@@ -1,7 +1,7 @@
 """What looks like a credential, and texts without it: for whatever is kept of an exchange with a model.
 
-A net under the rule that credentials travel by name, not the rule itself: what has no known form, no telling name beside
-it and no variable that holds it is not found here.
+A net under the rule that credentials travel by name, not the rule itself: what has no known form, no telling name
+beside it and no variable that holds it is not found here.
 """
 
 import os
@@ -22,7 +22,7 @@ _SHORTEST: Final = 8
 _ROUNDS: Final = 8
 """How often a text is gone over, at most: what is left of one find may complete another."""
 
-_VARIABLE: Final = re.compile(r"(?:^|_)(?:API)?(?:KEYS?|TOKENS?|SECRETS?|PASSWORD|PASSWD|CREDENTIALS?|PAT)(?:_ID)?$", re.IGNORECASE)  # fmt: skip
+_VARIABLE: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIAL|(?:^|_)PAT$", re.IGNORECASE)
 _FIELD: Final = re.compile(
     r"(?:.{0,40}[-_])?(?:api[-_]?key|authorization|cookie|passw(?:or)?d|(?:client|app)[-_]?secret"
     r"|(?:access|refresh|auth|bearer|session)[-_]?token|private[-_]?key)",
@@ -31,22 +31,23 @@ _FIELD: Final = re.compile(
 """Names of fields and headers whose value is a credential, whatever it looks like."""
 
 _KNOWN: Final = re.compile(
-    "|".join(
-        (
-            r"\bsk-[A-Za-z0-9_-]{16,}",  # Anthropic, OpenAI and those who follow them
-            r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
-            r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-            r"\bAIza[A-Za-z0-9_-]{30,}",
-            r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
-            r"\b(?:hf|npm|gsk|xai|r8|pplx)[_-][A-Za-z0-9]{24,}",
-            r"\bpypi-[A-Za-z0-9_-]{30,}",
-            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # a JSON Web Token
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*+(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
-        )
-    )
-)  # fmt: skip
+    r"\bsk-[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and those who follow them
+    r"|\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
+    r"|\bAIza[A-Za-z0-9_-]{30,}"
+    r"|\bxox[abeprs]-[A-Za-z0-9-]{10,}"
+    r"|\b(?:hf|npm|gsk|xai|r8|pplx)[_-][A-Za-z0-9]{24,}"
+    r"|\bpypi-[A-Za-z0-9_-]{30,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"  # a JSON Web Token
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*+"
+    r"(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?"
+)
+"""What is known by its form alone."""
+
 _BEARER: Final = re.compile(r"\b(bearer\s{1,4})[A-Za-z0-9._~+/-]{8,}=*", re.IGNORECASE)
-_BASIC: Final = re.compile(r"\b(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[A-Za-z0-9+/=_.-]{4,}", re.IGNORECASE)  # fmt: skip
+_BASIC: Final = re.compile(
+    r"\b(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token)\s{1,4})[A-Za-z0-9+/=_.-]{4,}", re.IGNORECASE
+)
 _ADDRESS: Final = re.compile(r"(://[^\s/:@\"'\[]{0,100}:)[^\s/@\"'\[]{1,200}(?=@)")
 _ASSIGNED: Final = re.compile(
     r"((?:key|token|secret|passw(?:or)?d|credentials?)[\"']?\s{0,4}(?:=|:|=>)\s{0,4}[\"']?)"
@@ -57,7 +58,7 @@ _ASSIGNED: Final = re.compile(
 
 
 def holds_secret(variable: str) -> bool:
-    """Whether an environment variable of this name holds a credential: `…_KEY`, `…_TOKEN`, `…_SECRET` and their like."""
+    """Whether an environment variable of this name holds a credential: `…KEY`, `…TOKEN`, `…SECRET` and so on."""
     return _VARIABLE.search(variable) is not None
 
 

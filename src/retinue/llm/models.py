@@ -1,17 +1,23 @@
 """Which model answers: tiers and names turned into models, opened when first asked.
 
 A name is `provider:model`. A tier is small, medium or large and means whatever is configured; `haiku`, `sonnet` and
-`opus` are read as tiers by `contract.definition.read_tier`. What may be spent is the business of `purse`.
+`opus` are read as tiers by `contract.definition.read_tier`. How a provider is opened is the business of `providers`;
+what may be spent that of `purse`.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
-from retinue.contract.definition import Tier
+from retinue.contract.definition import Tier, read_tier
+from retinue.contract.names import nearest
+from retinue.errors import InvalidInput, Unavailable, UnknownName
 
 from .port import LanguageModel
+from .prices import Price
+from .reached import ProviderSettings
 
 __all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings"]
 
@@ -23,18 +29,18 @@ DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
     }
 )
 
+_INHERIT: Final = "inherit"
+_FAMILIES: Final = (
+    ("claude", "anthropic"),
+    ("gpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini", "google"),
+)
+"""Whose models begin with what: agent definitions often name a model without its provider."""
 
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """How one provider is reached.
-
-    Attributes:
-        base_url: Instead of the provider's own address.
-        key_variable: The environment variable that holds the key, instead of the provider's own.
-    """
-
-    base_url: str = ""
-    key_variable: str = ""
+_LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,12 @@ class Models:
     """The models at hand.
 
     Attributes:
-        tiers: A model's name for each tier.
+        tiers: A model's name for each tier. Where a tier is missing, the default model stands for it.
         default: The model, or the tier, of whoever names none; empty when no model is configured.
         providers: How providers are reached, by name.
         ready: Models that need no opening, by name: scripted ones, recordings, a model of one's own.
         environment: Where keys are looked up; the process's own when None.
+        prices: Prices of one's own, by the model's name; they hold instead of the book's.
     """
 
     tiers: Mapping[Tier, str] = field(default_factory=lambda: DEFAULT_TIERS)
@@ -63,6 +70,7 @@ class Models:
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
     ready: Mapping[str, LanguageModel] = field(default_factory=dict[str, LanguageModel])
     environment: Mapping[str, str] | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     _open: dict[str, LanguageModel] = field(default_factory=dict[str, LanguageModel], repr=False)
 
     @classmethod
@@ -74,25 +82,127 @@ class Models:
             ready={model.name: model},
         )
 
-    def choose(self, *, model: str | None = None, tier: Tier | None = None, parent: str | None = None) -> Chosen:
-        """The model for somebody who asks for `model` (a name, a tier, `inherit`), else for `tier`, else for nothing.
+    @property
+    def configured(self) -> bool:
+        """Whether somebody said which model to use; without that none is asked that nobody named."""
+        return bool(self.default) or self.tiers is not DEFAULT_TIERS
+
+    def choose(
+        self, *, model: str | None = None, own: str | None = None, tier: Tier | None = None, parent: str | None = None
+    ) -> Chosen:
+        """The model for somebody: `model`, else `own`, else for `tier`, else the default (B12, C18).
 
         Args:
-            model: What is asked for by name.
+            model: What the task asks for: a name, a tier, or `inherit`.
+            own: What the agent's definition asks for, likewise.
             tier: What is asked for by size.
-            parent: The model of whoever it works for: what `inherit` means.
+            parent: The name of the model of whoever it works for: what `inherit` means.
 
         Raises:
             Unavailable: No model is configured; the hint says how to.
+            InvalidInput: What is asked for is no name of a model.
         """
-        raise NotImplementedError
+        asked = ((model, "it was asked for"), (own, "the definition names it"))
+        for name, why in asked:
+            word = (name or "").strip()
+            if not word:
+                continue
+            if word.lower() != _INHERIT:
+                return self._named(word, why)
+            if parent:
+                return Chosen(parent, "it is inherited from whoever asks")
+        if tier is not None:
+            return self._sized(tier, f"the tier is {tier}")
+        if not self.default:
+            raise _not_configured()
+        return self._named(self.default, "it is the default")
 
     def get(self, name: str) -> LanguageModel:
-        """The model called `name`.
+        """The model called `name`. Opening it asks nobody on the network.
 
         Raises:
             UnknownName: There is no such provider or model; `suggestions` names the nearest.
             Unauthenticated: Its key is missing; the hint names the variable.
             NotInstalled: An extra is missing; the hint names it.
         """
-        raise NotImplementedError
+        found = self.ready.get(name) or self._open.get(name)
+        if found is None:
+            found = self._open[name] = self._opened(self._full(name))
+        return found
+
+    def _named(self, word: str, why: str) -> Chosen:
+        tier = read_tier(word)
+        if tier is not None:
+            return self._sized(tier, f"{why}, as {word.lower()!r}")
+        name = self._full(word)
+        known: Tier | None = next((size for size, model in self.tiers.items() if model == name), None)
+        return Chosen(name, why, known)
+
+    def _sized(self, tier: Tier, why: str) -> Chosen:
+        if not self.configured:
+            raise _not_configured()
+        name = self.tiers.get(tier, "")
+        if name and not self._elsewhere(name):
+            return Chosen(self._full(name), why, tier)
+        if read_tier(self.default) is not None or not self.default:
+            raise Unavailable(
+                f"No model is configured for the tier {tier!r}.",
+                hint=f"Set `models.tiers.{tier}` or `models.default` in `retinue.toml`.",
+                detail={"retryable": False},
+            )
+        return Chosen(self._full(self.default), f"{why}, and no model is configured for it but the default", tier)
+
+    def _elsewhere(self, name: str) -> bool:
+        """Nobody configured the tiers, and the default model is not of the provider that they usually are of."""
+        if self.tiers is not DEFAULT_TIERS or not self.default or read_tier(self.default) is not None:
+            return False
+        return self._full(self.default).partition(":")[0] != name.partition(":")[0]
+
+    def _full(self, name: str) -> str:
+        """The name with its provider."""
+        name = name.strip()
+        if name in self.ready or ":" in name:
+            return name
+        lowered = name.lower()
+        provider = next((provider for start, provider in _FAMILIES if lowered.startswith(start)), None)
+        if provider is None:
+            near = nearest(name[:_LONGEST], (*self.ready, *self.tiers, *self.tiers.values(), "haiku", "sonnet", "opus"))
+            raise UnknownName(
+                f"No model is called {name[:_LONGEST]!r}.",
+                hint="Name it as `provider:model`, for example `anthropic:claude-haiku-4-5`, or by its tier.",
+                suggestions=near,
+            )
+        return f"{provider}:{name}"
+
+    def _opened(self, name: str) -> LanguageModel:
+        provider, _, rest = name.partition(":")
+        if not rest.strip():
+            raise InvalidInput(
+                f"{name[:_LONGEST]!r} names no model.",
+                hint="Name it as `provider:model`, `local:FILE` or `replay:FILE`.",
+            )
+        if provider == "local":
+            from .local import open_local  # noqa: PLC0415 - an optional part
+
+            return open_local(rest)
+        if provider == "replay":
+            from .recording import Replay  # noqa: PLC0415 - seldom needed
+
+            return cast("LanguageModel", Replay(rest))
+        from .providers import open_model  # noqa: PLC0415 - loads pydantic-ai
+
+        environment = os.environ if self.environment is None else self.environment
+        return open_model(
+            name,
+            reached=self.providers.get(provider, ProviderSettings()),
+            environment=environment,
+            price=self.prices.get(name),
+        )
+
+
+def _not_configured() -> Unavailable:
+    hint = (
+        "Set `models.default` in `retinue.toml` or in the user's configuration, or `RETINUE_MODELS_DEFAULT`, "
+        "or pass `--model provider:model`."
+    )
+    return Unavailable("No model is configured.", hint=hint, suggestions=(hint,), detail={"retryable": False})

@@ -4,15 +4,91 @@ Before each call its whole possible size is held; afterwards what it really took
 several conversations of one run can share a purse and never spend more than there is, together.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from retinue.contract.result import Usage
 from retinue.errors import BudgetExceeded
 
-__all__ = ["Hold", "Purse"]
+if TYPE_CHECKING:
+    from asyncio import Future
+
+__all__ = ["Hold", "Ledger", "Purse"]
 
 _SLACK: Final = 1e-12
+
+
+@dataclass(slots=True)
+class Ledger:
+    """One set of bounds, and what is spent and held of them. Only a purse writes in it."""
+
+    name: str
+    tokens: int | None = None
+    usd: float | None = None
+    requests: int | None = None
+    spent_tokens: int = 0
+    spent_usd: float = 0.0
+    spent_requests: int = 0
+    held_tokens: int = 0
+    held_usd: float = 0.0
+    held_requests: int = 0
+    waiting: "list[Future[None]]" = field(default_factory=list["Future[None]"])
+
+    @property
+    def tokens_left(self) -> int | None:
+        """Tokens that are neither spent nor held; None when nothing bounds them."""
+        return None if self.tokens is None else max(0, self.tokens - self.spent_tokens - self.held_tokens)
+
+    @property
+    def usd_left(self) -> float | None:
+        """Money that is neither spent nor held; None when nothing bounds it."""
+        return None if self.usd is None else max(0.0, self.usd - self.spent_usd - self.held_usd)
+
+    def see_room(self, tokens: int, usd: float | None) -> None:
+        """See that a call of this size passes no bound.
+
+        Raises:
+            BudgetExceeded: It might.
+        """
+        if self.requests is not None and self.spent_requests + self.held_requests >= self.requests:
+            raise self._exceeded("requests", f"all {self.requests} requests of a model are used up")
+        if self.tokens is not None and self.spent_tokens + self.held_tokens + tokens > self.tokens:
+            why = f"{self.tokens_left} of {self.tokens} tokens are left, and the next call may take {tokens}"
+            raise self._exceeded("tokens", why)
+        if self.usd is None:
+            return
+        if usd is None:
+            raise self._exceeded("cost_usd", "the price of the model is not known, so a bound on money cannot be kept")
+        if self.spent_usd + self.held_usd + usd > self.usd + _SLACK:
+            left = self.usd_left or 0.0
+            why = f"{left:.4f} of {self.usd:.4f} USD are left, and the next call may take {usd:.4f}"
+            raise self._exceeded("cost_usd", why)
+
+    def hold(self, tokens: int, usd: float, requests: int) -> None:
+        """Hold more, or with negative numbers less; then whoever waits for that looks again."""
+        self.held_tokens += tokens
+        self.held_usd += usd
+        self.held_requests += requests
+        if requests < 0:
+            for future in self.waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    def book(self, tokens: int, usd: float) -> None:
+        """One call took this."""
+        self.spent_tokens += tokens
+        self.spent_usd += usd
+        self.spent_requests += 1
+
+    def _exceeded(self, what: str, why: str) -> BudgetExceeded:
+        bound = f"{self.name}.{what}"
+        hint = f"Raise `{bound}`, or ask for less."
+        return BudgetExceeded(
+            f"The next call of a model is not made: {why} (`{bound}`).",
+            hint=hint,
+            suggestions=(hint,),
+            detail={"bound": bound},
+        )
 
 
 class Purse:
@@ -24,21 +100,12 @@ class Purse:
         requests: Calls of a model.
         above: The purse this one is a part of; what is spent here is spent there.
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
+
+    Attributes:
+        ledgers: The bounds that hold here: its own, then those above.
     """
 
-    __slots__ = (
-        "_above",
-        "_held_requests",
-        "_held_tokens",
-        "_held_usd",
-        "_name",
-        "_requests",
-        "_tokens",
-        "_usd",
-        "spent_requests",
-        "spent_tokens",
-        "spent_usd",
-    )
+    __slots__ = ("ledgers",)
 
     def __init__(
         self,
@@ -49,24 +116,38 @@ class Purse:
         above: "Purse | None" = None,
         name: str = "run.budget",
     ) -> None:
-        self._tokens, self._usd, self._requests = tokens, usd, requests
-        self._above, self._name = above, name
-        self._held_tokens, self._held_usd, self._held_requests = 0, 0.0, 0
-        self.spent_tokens, self.spent_usd, self.spent_requests = 0, 0.0, 0
+        own = Ledger(name, tokens, usd, requests)
+        self.ledgers: tuple[Ledger, ...] = (own, *above.ledgers) if above is not None else (own,)
+
+    @property
+    def spent_tokens(self) -> int:
+        """Tokens that calls through this purse took."""
+        return self.ledgers[0].spent_tokens
+
+    @property
+    def spent_usd(self) -> float:
+        """Money that calls through this purse took, as far as it is known."""
+        return self.ledgers[0].spent_usd
+
+    @property
+    def spent_requests(self) -> int:
+        """Calls that were made through this purse."""
+        return self.ledgers[0].spent_requests
 
     @property
     def tokens_left(self) -> int | None:
         """Tokens that are neither spent nor held, here and above; None when nothing bounds them."""
-        mine = None if self._tokens is None else max(0, self._tokens - self.spent_tokens - self._held_tokens)
-        above = self._above.tokens_left if self._above else None
-        return min((each for each in (mine, above) if each is not None), default=None)
+        return min((left for ledger in self.ledgers if (left := ledger.tokens_left) is not None), default=None)
 
     @property
     def usd_left(self) -> float | None:
         """Money that is neither spent nor held, here and above; None when nothing bounds it."""
-        mine = None if self._usd is None else max(0.0, self._usd - self.spent_usd - self._held_usd)
-        above = self._above.usd_left if self._above else None
-        return min((each for each in (mine, above) if each is not None), default=None)
+        return min((left for ledger in self.ledgers if (left := ledger.usd_left) is not None), default=None)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something is set aside for a call under way, here or above: some of it may come back."""
+        return any(ledger.held_requests for ledger in self.ledgers)
 
     def hold(self, *, tokens: int, usd: float | None) -> "Hold":
         """Set aside what a call may take at most.
@@ -78,62 +159,44 @@ class Purse:
         Raises:
             BudgetExceeded: It might pass a bound; `detail["bound"]` names it.
         """
-        purse: Purse | None = self
-        while purse is not None:
-            purse._see_room(tokens, usd)
-            purse = purse._above
-        held = Hold(self, tokens, usd or 0.0)
-        self._set_aside(tokens, usd or 0.0, 1)
-        return held
+        for ledger in self.ledgers:
+            ledger.see_room(tokens, usd)
+        for ledger in self.ledgers:
+            ledger.hold(tokens, usd or 0.0, 1)
+        return Hold(self.ledgers, tokens, usd or 0.0)
 
-    def _see_room(self, tokens: int, usd: float | None) -> None:
-        if self._requests is not None and self.spent_requests + self._held_requests >= self._requests:
-            raise self._exceeded("requests", f"all {self._requests} requests of a model are used up")
-        if self._tokens is not None and self.spent_tokens + self._held_tokens + tokens > self._tokens:
-            left = max(0, self._tokens - self.spent_tokens - self._held_tokens)
-            raise self._exceeded(
-                "tokens", f"{left} of {self._tokens} tokens are left, and the next call may take {tokens}"
-            )
-        if self._usd is None:
-            return
-        if usd is None:
-            raise self._exceeded("cost_usd", "the price of the model is not known, so a bound on money cannot be kept")
-        if self.spent_usd + self._held_usd + usd > self._usd + _SLACK:
-            left_usd = max(0.0, self._usd - self.spent_usd - self._held_usd)
-            raise self._exceeded(
-                "cost_usd", f"{left_usd:.4f} of {self._usd:.4f} USD are left, and the next call may take {usd:.4f}"
-            )
+    def book(self, *, tokens: int, usd: float, requests: int = 0) -> None:
+        """Note what was spent without having been held here: by a program, or before a run was resumed.
 
-    def _exceeded(self, what: str, why: str) -> BudgetExceeded:
-        bound = f"{self._name}.{what}"
-        hint = f"Raise `{bound}`, or ask for less."
-        return BudgetExceeded(
-            f"The next call of a model is not made: {why} (`{bound}`).",
-            hint=hint,
-            suggestions=(hint,),
-            detail={"bound": bound},
-        )
+        Args:
+            tokens: In and out together.
+            usd: US dollars.
+            requests: Calls of a model.
+        """
+        for ledger in self.ledgers:
+            ledger.spent_tokens += tokens
+            ledger.spent_usd += usd
+            ledger.spent_requests += requests
 
-    def _set_aside(self, tokens: int, usd: float, requests: int) -> None:
-        self._held_tokens += tokens
-        self._held_usd += usd
-        self._held_requests += requests
-        if self._above:
-            self._above._set_aside(tokens, usd, requests)
+    async def let_go(self) -> None:
+        """Wait until some call under way is over, so that what it did not take is free again."""
+        from asyncio import get_running_loop  # noqa: PLC0415 - most purses never wait, and every process has this module
 
-    def _book(self, tokens: int, usd: float) -> None:
-        self.spent_tokens += tokens
-        self.spent_usd += usd
-        self.spent_requests += 1
-        if self._above:
-            self._above._book(tokens, usd)
+        over = get_running_loop().create_future()
+        for ledger in self.ledgers:
+            ledger.waiting.append(over)
+        try:
+            await over
+        finally:
+            for ledger in self.ledgers:
+                ledger.waiting.remove(over)
 
 
 @dataclass(slots=True)
 class Hold:
     """What is set aside for one call. Settle it or release it, once."""
 
-    _purse: Purse
+    _ledgers: tuple[Ledger, ...]
     _tokens: int
     _usd: float
     _open: bool = True
@@ -141,14 +204,15 @@ class Hold:
     def settle(self, usage: Usage) -> None:
         """Book what the call took. What nobody counted is booked as held: nobody knows that it was less."""
         if self._open:
+            tokens = self._tokens if usage.tokens is None else usage.tokens
+            usd = usage.cost.usd if usage.cost else self._usd
+            for ledger in self._ledgers:
+                ledger.book(tokens, usd)
             self.release()
-            tokens = usage.tokens
-            self._purse._book(  # pyright: ignore[reportPrivateUsage] - the two are one thing  # noqa: SLF001
-                self._tokens if tokens is None else tokens, usage.cost.usd if usage.cost else self._usd
-            )
 
     def release(self) -> None:
         """Let it go: the call was not made, or was refused before anything was spent."""
         if self._open:
             self._open = False
-            self._purse._set_aside(-self._tokens, -self._usd, -1)  # pyright: ignore[reportPrivateUsage] - as above  # noqa: SLF001
+            for ledger in self._ledgers:
+                ledger.hold(-self._tokens, -self._usd, -1)

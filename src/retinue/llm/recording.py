@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final, Literal, NoReturn, TypeVar, cast
@@ -149,7 +149,7 @@ class Replay:
     It stands in for every model that took part. What it costs is what it cost: usage is replayed as well.
 
     Args:
-        path: The recording.
+        path: The recording, or a folder of them (`*.jsonl`), read in the order of their names.
         cleaner: Takes credentials out of requests, as the recorder did.
 
     Raises:
@@ -163,16 +163,16 @@ class Replay:
         self._cleaner = Cleaner() if cleaner is None else cleaner
         self.name = f"replay:{os.fspath(path)}"
         models: list[_Known] = []
-        self._recorded: list[tuple[int, JsonMapping]] = []
+        self._recorded: list[tuple[str, JsonMapping]] = []
         self._waiting: defaultdict[str, list[_Exchange]] = defaultdict(list)
         self._counts: defaultdict[str, int] = defaultdict(int)
-        for number, line in _read(self._path):
+        for place, line in (each for file in _files(self._path) for each in _read(file)):
             if isinstance(line, _Known):
                 models.append(line)
                 continue
-            request = cast("JsonMapping", self._cleaner.data(line.request))
+            request = _content(self._cleaner.data(line.request))
             digest = _digest(request)
-            self._recorded.append((number, request))
+            self._recorded.append((place, request))
             self._waiting[digest].append(line)
             self._counts[digest] += 1
         self._prices = [(one.usd_in, one.usd_out) for one in models]
@@ -189,8 +189,9 @@ class Replay:
         Raises:
             UnknownName: No equal request was recorded, or not this often; the hint shows the nearest one.
         """
-        asked = cast("JsonMapping", self._cleaner.data(_request_to_json(request)))
-        waiting = self._waiting[digest] if (digest := _digest(asked)) in self._waiting else []
+        asked = _content(self._cleaner.data(_request_to_json(request)))
+        digest = _digest(asked)
+        waiting = self._waiting.get(digest)
         if not waiting:
             self._refuse(asked, digest)
         exchange = waiting.pop(0)
@@ -221,16 +222,16 @@ class Replay:
                 hint=again,
                 detail={"recorded": times},
             )
-        number, place, said = 0, "", "It holds no requests at all."
+        at, place, said = "", "", "It holds no requests at all."
         if found := nearest(asked, [request for _, request in self._recorded]):
-            number = self._recorded[found.index][0]
+            at = self._recorded[found.index][0]
             place, said = difference(found.recorded, asked)
-            said = f"The nearest, in line {number}, differs at `{place}`: {said}."
+            said = f"The nearest, at {at}, differs in `{place}`: {said}."
         raise UnknownName(
             f"`{self.name}` holds no answer to this request.",
             hint=f"{said} {again}",
             path=place,
-            detail={"line": number} if number else None,
+            detail={"nearest": at} if at else None,
         )
 
 
@@ -258,6 +259,11 @@ def _plain(turn: _T) -> _T:
     return dataclasses.replace(turn, native=None) if isinstance(turn, Answered) else turn
 
 
+def _content(request: JsonValue) -> JsonMapping:
+    """What a request is found by: without `max_tokens`, which follows from what is left in a purse."""
+    return {name: value for name, value in cast("JsonMapping", request).items() if name != "max_tokens"}
+
+
 def _digest(request: JsonMapping) -> str:
     ordered = cast("JsonMapping", _ordered(request))
     return hashlib.sha256(dumps(ordered, max_bytes=_MAX_LINE).encode()).hexdigest()
@@ -273,80 +279,82 @@ def _ordered(value: JsonValue) -> JsonValue:
 def _begin(path: Path) -> None:
     """Make the recording with its first line, or see that what is there is one."""
     with _reaching(path, "written"):
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            with path.open("rb") as file:
-                first = file.readline(200)
-        else:
-            with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor made with its mode
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(handle, "a+b") as file:  # noqa: PTH123 - a descriptor made with its mode
+            file.seek(0)
+            first = file.readline(_MAX_LINE)
+            if not first:
                 file.write(_Header(retinue_recording=VERSION).to_json_text().encode() + b"\n")
-            return
-    try:
-        _header(first)
-    except ParseError as error:
+                return
+    if not _is_header(first):
         raise InvalidInput(
-            f"{str(path)!r} is there and cannot be continued: {error.message}",
+            f"{str(path)!r} is there, and is no recording of version {VERSION} that could be continued.",
             hint="Record into another file.",
             path=str(path),
-        ) from error
+        )
 
 
-def _header(line: bytes) -> None:
+def _is_header(line: bytes) -> bool:
     try:
-        data = loads(line)
-        _Header.model_validate(data)
+        _Header.model_validate(loads(line))
     except (ParseError, ValidationError):
-        raise ParseError(
-            f"the first line is not that of a recording of version {VERSION}.",
-            hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
-            detail={"line": 1, "column": 1},
-        ) from None
+        return False
+    return True
 
 
-def _read(path: Path) -> Iterator[tuple[int, _Known | _Exchange]]:
-    """Each line after the first with its number from 1; blank lines are passed over."""
+def _files(path: Path) -> list[Path]:
+    """The recordings that `path` stands for."""
+    if not path.is_dir():
+        return [path]
+    if found := sorted(path.glob("*.jsonl")):
+        return found
+    raise MissingFile(
+        f"There are no recordings in {str(path)!r}.", hint="Name a recording, or a folder of them.", path=str(path)
+    )
+
+
+def _read(path: Path) -> Iterator[tuple[str, _Known | _Exchange]]:
+    """Each line after the first with its place; blank lines are passed over."""
     with _reaching(path, "read"), path.open("rb") as file:
-        lines = iter(lambda: file.readline(_MAX_LINE + 1), b"")
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                if number == 1:
-                    _header(line)
-                else:
-                    yield number, _line(line)
-            except ParseError as error:
-                raise ParseError(
-                    f"Line {number} of {str(path)!r} cannot be read: {error.message}",
-                    hint=error.hint,
-                    path=f"{path}:{number}",
-                    detail={**error.detail, "line": number},
-                ) from error
-    # An empty file has no first line to refuse.
+        if not _is_header(file.readline(_MAX_LINE)):
+            raise ParseError(
+                f"{str(path)!r} is no recording of version {VERSION}.",
+                hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
+                path=f"{path}:1",
+                detail={"line": 1, "column": 1},
+            )
+        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), 2):
+            if line.strip():
+                place = f"{path}:{number}"
+                yield place, _line(line, place=place, number=number)
 
 
-def _line(line: bytes) -> _Known | _Exchange:
+def _line(line: bytes, *, place: str, number: int) -> _Known | _Exchange:
     """One line, all of it looked at: also the turn that will be answered."""
-    data = loads(line, max_bytes=_MAX_LINE)
-    kind = _Exchange if isinstance(data, dict) and "request" in data else _Known
+
+    def refused(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
+        message = f"Line {number} of the recording cannot be read: {why.rstrip('.')}."
+        detail = {**(detail or {}), "line": number}
+        return ParseError(message, hint=hint or "Use what a recorder wrote, unchanged.", path=place, detail=detail)
+
     try:
-        read = kind.model_validate_json(line)
+        data = loads(line, max_bytes=_MAX_LINE)
+        read = (_Exchange if isinstance(data, dict) and "request" in data else _Known).model_validate_json(line)
+        turn = turn_from_json(read.answer.turn) if isinstance(read, _Exchange) and read.answer else None
+    except ParseError as error:
+        raise refused(error.message, hint=error.hint, detail=error.detail) from None
     except ValidationError as error:
         findings = findings_of(error, rule="recording/line")
-        raise ParseError(
-            f"{in_short(findings)}.", hint="Use what a recorder wrote.", detail=as_detail(findings)
-        ) from None
-    if isinstance(read, _Exchange):
-        if (read.answer is None) == (read.fault is None):
-            raise ParseError("an exchange has either an `answer` or a `fault`.", hint="Use what a recorder wrote.")
-        if read.answer is not None and not isinstance(turn_from_json(read.answer.turn), Answered):
-            raise ParseError("the answer is no turn of a model.", hint="Use what a recorder wrote.")
+        raise refused(in_short(findings), detail=cast("JsonMapping", as_detail(findings))) from None
+    if isinstance(read, _Exchange) and (read.answer is None) == (read.fault is None):
+        raise refused("an exchange has either an `answer` or a `fault`")
+    if turn is not None and not isinstance(turn, Answered):
+        raise refused("the answer is no turn of a model")
     return read
 
 
 @contextmanager
-def _reaching(path: Path, what: str) -> Iterator[None]:
+def _reaching(path: Path, what: str) -> Generator[None]:
     """What the system says against the file, in our words."""
     try:
         yield

@@ -40,7 +40,9 @@ def _cost(costs: Sequence[Cost | None]) -> Cost | None:
         return None
     price_id = _words([cost.price_id for cost in known]) or ""
     return Cost(
-        usd=sum(cost.usd for cost in known), price_id=price_id, price_date=max(each.price_date for each in known)
+        usd=sum(cost.usd for cost in known),
+        price_id=price_id,
+        price_date=_words([each.price_date for each in known]) or "",
     )
 
 

@@ -56,6 +56,11 @@ class Check:
             for name in (definition.name, *definition.aliases, *definition.wire_names.values()):
                 self._named.setdefault(names.fold(name), definition.name)
 
+    def definition(self, name: str) -> Definition | None:
+        """What the agent called `name` says of itself, the oldest major; None when nobody is called that."""
+        majors = self._majors.get(name) or self._majors.get(self._named.get(names.fold(name), ""))
+        return majors[min(majors)] if majors else None
+
     def findings(self, plan: Plan) -> list[Finding]:
         """As the function of this name."""
         found: list[Finding] = []

@@ -5,19 +5,69 @@ through `ascended`. Nothing is lost on the way up: artifacts, warnings, usage an
 """
 
 from collections.abc import Iterable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from retinue.contract.budget import Budget
 from retinue.contract.fault import Fault
+from retinue.contract.json import dumps
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.errors import BudgetExceeded, MissingFile
-from retinue.orchestration.ledger import total_usage
+from retinue.orchestration.check import Check
+from retinue.orchestration.ledger import Ledger, total_usage
 from retinue.orchestration.order import Caller, Order
+from retinue.orchestration.planning import without_planning
+from retinue.orchestration.requests import Progress
 
-__all__ = ["ascended", "child_order", "objection", "refused"]
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = ["Children", "ascended", "child_order", "objection", "parts_in", "plan_in", "refused"]
 
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Children:
+    """The child runs of one walk, and the part of the budget that each is given.
+
+    Attributes:
+        composing: How many of the plan's agents may still answer with a plan, and share what is left.
+    """
+
+    order: Order
+    ledger: Ledger
+    check: Check
+    composing: int
+
+    def open(self, progress: Progress, result: Result, plan: Plan, *, deadline_ns: int | None) -> Order | Result:
+        """The order for walking the plan that a node answered with; or what the node has come to without.
+
+        Args:
+            progress: How far the node is.
+            result: What its agent said beside the plan.
+            plan: What it answered with.
+            deadline_ns: When the run must be over.
+        """
+        node = progress.node
+        self.composing = max(self.composing - 1, 0)
+        granted = self.ledger.grant(sharers=self.composing + 1)
+        error = objection(self.order, node, plan, granted)
+        if error is not None or granted is None:
+            if granted is not None:
+                self.ledger.refund(granted, 0)
+            return result if error is None else refused(result, error)
+        progress.last, progress.granted = result, granted
+        caller = self.check.caller(node, self.order.place_of(node.id))
+        return child_order(self.order, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
+
+    def close(self, progress: Progress, result: Result) -> Result:
+        """What a child run came to, as the result of its node."""
+        calls: object = result.extras.get("calls")
+        if progress.granted is not None:
+            self.ledger.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
+        return ascended(progress.node, progress.last, result)
 
 
 def objection(order: Order, node: Delegation, plan: Plan, granted: Budget | None) -> BudgetExceeded | None:
@@ -62,7 +112,7 @@ def child_order(
 ) -> Order:
     """The order for walking `plan` below `caller`, the node that answered with it."""
     return Order(
-        plan=plan,
+        plan=without_planning(plan),  # an agent does not speak for the orchestrator
         budget=granted,
         answer="collected" if order.answer == "collected" else "reduced",
         deadline_ns=deadline_ns,
@@ -71,6 +121,8 @@ def child_order(
         today=order.today,
         counter=order.counter,
         parent=task,
+        model=order.model,
+        thinking=order.thinking,
     )
 
 
@@ -107,6 +159,21 @@ def ascended(node: Delegation, before: Result | None, child: Result) -> Result:
     message = f"The expected file {missing[0]!r} was written by none of its delegations."
     error = MissingFile(message, hint="Let one of them write it.", path=missing[0], detail={"missing": missing})
     return whole.model_copy(update={"outcome": "error", "fault": Fault.from_error(error, operation=node.skill)})
+
+
+def plan_in(result: Result) -> Plan | None:
+    """The plan that a composing agent answered with."""
+    if result.lifecycle != "working" or "plan" not in result.extras:
+        return None
+    return Plan.model_validate_json(dumps(result.extras["plan"]))
+
+
+def parts_in(split: Result) -> tuple[Plan | None, str]:
+    """The plan into which a model split a request, if it did; and why, or why not."""
+    said = cast("JsonMapping", split.data) if split.useful and isinstance(split.data, dict) else {}
+    plan: object = said.get("plan")
+    reason = str(said.get("reason", "")) or (split.fault.message if split.fault else "")
+    return (None if plan is None else Plan.model_validate_json(dumps(plan))), reason
 
 
 def _union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:

@@ -3,18 +3,21 @@
 It holds no state of the run: what an agent does through it is an event, a question or a call through the boundary.
 """
 
+import copy
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
 from retinue.contract.event import Body, Decision, Finished, Message
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
-from retinue.contract.plan import Plan
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Answer, Question
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.contract.task import Task
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
@@ -27,12 +30,18 @@ from retinue.tools.workspace import Workspace
 if TYPE_CHECKING:
     from retinue.contract.correction import Correction
 
-__all__ = ["Call", "NodeContext", "Surface"]
+__all__ = ["ASKED_INSIDE", "Call", "NodeContext", "Surface", "asked_inside", "memo_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _SECOND = 1_000_000_000
+ASKED_INSIDE = "asked_inside"
+"""Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
+
+_MEMO = "memo"
+_CALLS = "calls"
+"""Where a memo keeps those of the agents that were called and wait for an answer."""
 
 
 class Call(Protocol):
@@ -90,7 +99,7 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_answers", "_depth", "_inner", "_made", "_surface", "asked", "attempt", "budget", "correction", "deadline_ns",
+        "_answers", "_depth", "_inner", "_made", "_place", "_surface", "asked", "attempt", "budget", "correction", "deadline_ns",
         "grants", "memo", "node", "purse", "run", "waits_for",
     )  # fmt: skip
 
@@ -117,6 +126,7 @@ class NodeContext:
         self._depth = depth
         self._inner = False
         self._made = 0
+        self._place = f"{surface.run}:{node}"
         self._answers = answers or {}
         self.purse = surface.purse
         self.grants = grants or surface.grants
@@ -137,6 +147,11 @@ class NodeContext:
     def light_schema(self) -> str:
         """Who there is and what each does, in a few lines (B19)."""
         return self._surface.light_schema()
+
+    def definition_of(self, name: str) -> Definition | None:
+        """What the agent called `name` says of itself; None when nobody is called that."""
+        check = self._surface.check
+        return None if check is None else check.definition(name)
 
     def review(self, plan: Plan) -> list[Finding]:
         """What keeps `plan` from being walked as the answer to this node's task."""
@@ -184,33 +199,38 @@ class NodeContext:
         self.waits_for = question
         raise Canceled(f"Waiting for an answer: {question.text}", hint="The agent runs again with the answer.")
 
-    async def delegate(self, task: Task, *, grants: Grants | None = None) -> Result:
-        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{n}`.
+    async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
+        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{key}`.
 
-        Whatever `grants` says, the other may use no more than this agent.
+        Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask is
+        kept in this agent's memo, so that it goes on from there.
         """
         self._made += 1
-        key = f"{self.run}:{self.node}:{self._made}"
+        name = f"{self._place}:{key or self._made}"
         asked = task.model_copy(
-            update={
-                "id": key,
-                "depth": self._depth + 1,
-                "parent": f"{self.run}:{self.node}",
-                "idempotency_key": key,
-            }
+            update={"id": name, "depth": self._depth + 1, "parent": self._place, "idempotency_key": name}
         )
         if (fault := self._over()) is not None:
-            return Result(task_id=key, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
+            return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
         self._surface.calls_left -= 1
-        self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": key}))
-        inner = NodeContext(self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers)
-        inner.grants = grants.within(self.grants) if grants else self.grants
-        inner.deadline_ns, inner._inner = self.deadline_ns, True
+        self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": name}))
+        notes: dict[str, Any] = self.memo.setdefault(_CALLS, {})
+        inner = self._inside(name, grants, notes.setdefault(name, {}))
         result = await self._surface.call(asked, inner)
         if inner.waits_for is not None:
             self.waits_for = inner.waits_for
             raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
+        del notes[name]
         return result
+
+    def _inside(self, place: str, grants: Grants | None, memo: dict[str, Any]) -> "NodeContext":
+        """The context of an agent that this one calls."""
+        inner = NodeContext(
+            self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers, memo=memo
+        )
+        inner.grants, inner.purse = grants.within(self.grants) if grants else self.grants, self.purse
+        inner.deadline_ns, inner._inner, inner._place = self.deadline_ns, True, place
+        return inner
 
     async def offload(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run CPU-heavy work in another process, which is killed when time is up.
@@ -236,3 +256,23 @@ class NodeContext:
         else:
             return None
         return Fault.from_error(BudgetExceeded(bound, hint="Raise the budget, or delegate less."))
+
+
+def asked_inside(task: Task, context: NodeContext, question: Question, usage: Usage | None) -> Result:
+    """What a step came to whose agent must know something first. Its notes for itself are recorded with it."""
+    return Result(
+        task_id=task.id,
+        agent=task.agent,
+        skill=task.skill,
+        lifecycle="input_required",
+        questions=(question,),
+        usage=usage,
+        extras={ASKED_INSIDE: True, _MEMO: context.memo},
+    )
+
+
+def memo_for(node: Delegation, last: Result | None) -> JsonMapping | None:
+    """What the agent of `node` noted when it had to ask; nothing when another is asked now."""
+    if last is None or _MEMO not in last.extras or (last.agent, last.skill) != (node.agent, node.skill):
+        return None
+    return copy.deepcopy(last.extras[_MEMO])  # what is recorded stays as it was

@@ -13,7 +13,9 @@ from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import Unavailable
 from retinue.orchestration.breaker import Breaker
-from retinue.orchestration.escalate import Elsewhere, Move, Situation, decide
+from retinue.orchestration.escalate import Elsewhere, Move, Situation, ways
+from retinue.orchestration.planning import decision_of, planning_of
+from retinue.orchestration.reconsider import Options, reconsidered
 from retinue.orchestration.requests import Progress, Requests
 
 __all__ = ["SKIPPED", "Decisions", "opening", "unavailable"]
@@ -47,10 +49,23 @@ class Decisions:
             return _NOTHING
         return self._breaker.hear(node.id, node.agent, node.skill, result)
 
-    def move(self, progress: Progress, result: Result) -> Move:
-        """What to do about a result."""
-        node = progress.node
-        situation = Situation(
+    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> Options:
+        """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
+        found = ways(progress.node, result, self._situation(progress))
+        return Options(tuple(found) if all_of_them else (next(found),))
+
+    def chosen(self, progress: Progress, result: Result, choice: Result) -> tuple[Move, Decision]:
+        """What a model chose to do about a result, and the decision as it is recorded."""
+        options = self.options(progress, result, all_of_them=True)
+        return reconsidered(options, choice, progress.node, result, self._situation(progress))
+
+    def taken(self, node: Delegation, move: Move) -> None:
+        """Note that a move is made."""
+        if isinstance(move, Elsewhere):
+            self._left_out[node.id] = (*self._left_out.get(node.id, ()), *move.left_out)
+
+    def _situation(self, progress: Progress) -> Situation:
+        return Situation(
             tried=progress.tried,
             rounds=progress.rounds,
             definition_of=self._definitions.get,
@@ -58,10 +73,6 @@ class Decisions:
             unreliable=self._breaker.unreliable,
             asked=progress.answers,
         )
-        move = decide(node, result, situation)
-        if isinstance(move, Elsewhere):
-            self._left_out[node.id] = (*self._left_out.get(node.id, ()), *move.left_out)
-        return move
 
     def finished(self, node: Delegation, result: Result) -> Result:
         """`result` as what the node came to: what answers a more general question is only part of an answer."""
@@ -88,6 +99,8 @@ def opening(plan: Plan) -> Iterator[tuple[str, Decision]]:
 
     A plan made by hand says no such thing, and then there is nothing to tell.
     """
+    if (planning := planning_of(plan)) is not None:
+        yield "", decision_of(planning)
     for node in plan.nodes:
         if node.chosen is not None:
             yield node.id, _choice(node, node.chosen)

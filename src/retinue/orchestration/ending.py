@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Delegation
-from retinue.contract.result import Result, Warned
+from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import Unavailable
 from retinue.orchestration.condense import Savings
+from retinue.orchestration.ledger import total_of
 from retinue.orchestration.order import Order
+from retinue.orchestration.present.blocks import blocks_of
+from retinue.orchestration.present.markdown import as_markdown
 from retinue.orchestration.reduce import placed_fault, reduced
 from retinue.orchestration.state import wanted_of
 from retinue.orchestration.synthesise import Ended, collect, synthesise
@@ -24,17 +27,47 @@ if TYPE_CHECKING:
 __all__ = ["answer_of", "counted"]
 
 
-def answer_of(order: Order, ended: Ended, *, savings: Savings, counter: TokenCounter) -> Result:
-    """The result of a run."""
+def answer_of(
+    order: Order,
+    ended: Ended,
+    *,
+    savings: Savings,
+    counter: TokenCounter,
+    record: Result | None = None,
+    overhead: Usage | None = None,
+) -> Result:
+    """The result of a run.
+
+    Args:
+        order: What the run was told.
+        ended: What its nodes came to.
+        savings: What hand-offs spared.
+        counter: Counts tokens.
+        record: What a model wrote as the summary, not yet judged.
+        overhead: What the orchestrator itself took.
+    """
     if order.answer == "collected":
         result = collect(ended)
     else:
         merged = synthesise(ended, savings=savings, counter=counter)
-        result = reduced(order, ended, merged) if order.answer == "reduced" else merged
+        result = reduced(order, ended, merged) if order.answer == "reduced" else _summed_up(merged, ended, record)
+    if overhead is not None:
+        usage = total_of([used for used in (result.usage, overhead) if used is not None])
+        result = result.model_copy(update={"usage": usage})
     if ended.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
         result = _enough(order, ended, result)
     fault = placed_fault(order, ended, result.fault)
     return result if fault is result.fault else result.model_copy(update={"fault": fault})
+
+
+def _summed_up(merged: Result, ended: Ended, record: Result | None) -> Result:
+    """`merged` with what holds of the summary in front."""
+    if record is None:
+        return merged
+    from retinue.orchestration.citing import evidence_of, held, with_summary  # noqa: PLC0415 - only with a model
+
+    whole = with_summary(merged, held(evidence_of(ended), record))
+    return whole.model_copy(update={"content": as_markdown(blocks_of(whole.data))})
 
 
 def counted(node: Delegation, result: Result, results: Mapping[str, Result]) -> Result:

@@ -7,7 +7,7 @@ asked next must fit nearly as well, must be callable from what was said, must no
 must not be told again what was just refused, and is not asked when the reason of the failure would follow it there.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -19,7 +19,18 @@ from retinue.contract.result import Result
 from retinue.errors import FaultCode
 from retinue.orchestration.rephrase import broader, generic_task, lost_words, parameter_at_fault
 
-__all__ = ["MOST_MOVES", "Accept", "Ask", "Elsewhere", "GiveUp", "Move", "Situation", "decide"]
+__all__ = [
+    "MOST_MOVES",
+    "Accept",
+    "Ask",
+    "Elsewhere",
+    "GiveUp",
+    "Move",
+    "Situation",
+    "decide",
+    "said_otherwise",
+    "ways",
+]
 
 MOST_MOVES: Final = 4
 """A node is put to so many others at most: three alternatives of the plan and the generic task."""
@@ -113,19 +124,29 @@ class Situation:
 
 
 def decide(node: Delegation, result: Result, situation: Situation) -> Move:
-    """What to do now that `node` has come to `result`."""
+    """What to do now that `node` has come to `result`: the first of the ways that are open."""
+    return next(ways(node, result, situation))
+
+
+def ways(node: Delegation, result: Result, situation: Situation) -> Iterator[Move]:
+    """All that may be done about `result`, best first; each is found when it is asked for.
+
+    The last is always to leave it at that. Nobody, a model included, may do anything else.
+    """
     if result.useful:
-        return Accept()
-    if result.lifecycle == "input_required":
-        return _ask(result, situation.rounds)
-    if result.outcome == "canceled":
-        return GiveUp("It was stopped.")
+        yield Accept()
+        return
     fault = result.fault or Fault(code="internal_error", message="It did not say why.")
-    if fault.code in _FINAL:
-        return GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
-    if fault.detail.get("bound") == "run.deadline_ns":
-        return GiveUp("The time of the whole run is over.")
-    return _another_way(node, fault, situation)
+    if result.lifecycle == "input_required":
+        yield _ask(result, situation.rounds)
+    elif result.outcome == "canceled":
+        yield GiveUp("It was stopped.")
+    elif fault.code in _FINAL:
+        yield GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
+    elif fault.detail.get("bound") == "run.deadline_ns":
+        yield GiveUp("The time of the whole run is over.")
+    else:
+        yield from _other_ways(node, fault, situation)
 
 
 def _ask(result: Result, rounds: int) -> Move:
@@ -136,8 +157,8 @@ def _ask(result: Result, rounds: int) -> Move:
     return Ask(result.questions, "It cannot go on without an answer.")
 
 
-def _another_way(node: Delegation, fault: Fault, situation: Situation) -> Move:
-    """The first way out that nothing speaks against; if there is none, what speaks against each."""
+def _other_ways(node: Delegation, fault: Fault, situation: Situation) -> Iterator[Move]:
+    """The ways out that nothing speaks against; at the end giving up, with what speaks against each of the others."""
     refused: list[str] = []
     if len(set(situation.tried)) > MOST_MOVES:
         refused.append(f"it was put to {MOST_MOVES} others already")
@@ -145,18 +166,41 @@ def _another_way(node: Delegation, fault: Fault, situation: Situation) -> Move:
         own = [one for one in node.alternatives if one.agent == node.agent]
         for candidate in [*own, *(one for one in node.alternatives if one.agent != node.agent)]:
             found = _as_it_is(node, candidate, fault, situation)
-            if not isinstance(found, str):
-                return found
-            refused.append(f"{_name(candidate)} {found}")
+            if isinstance(found, str):
+                refused.append(f"{_name(candidate)} {found}")
+            else:
+                yield found
         found = _more_generally(node, fault, situation)
-        if not isinstance(found, str):
-            return found
-        refused.append(f"`{node.agent}` in general {found}")
+        if isinstance(found, str):
+            refused.append(f"`{node.agent}` in general {found}")
+        else:
+            yield found
+    others = f", and nobody else to ask: {'; '.join(refused)}" if refused else ""
     question = _question(node, fault, situation)
     if question is not None:
-        reason = f"`{fault.code}`, and nobody else to ask ({'; '.join(refused)}): perhaps it was said wrongly."
-        return Ask((question,), reason)
-    return GiveUp(f"`{fault.code}`, and nobody else to ask: {'; '.join(refused)}.")
+        nobody = f", and nobody else to ask ({'; '.join(refused)})" if refused else ""
+        yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
+    yield GiveUp(f"`{fault.code}`{others}.")
+
+
+def said_otherwise(
+    node: Delegation, result: Result, way: Elsewhere, words: str, situation: Situation
+) -> Elsewhere | None:
+    """`way` with the request in these words; None when that cannot be put to the same candidate.
+
+    Args:
+        node: What failed.
+        result: What it came to.
+        way: One of its open ways.
+        words: The request anew.
+        situation: What the decision rests on.
+    """
+    fault = result.fault or Fault(code="internal_error", message="It did not say why.")
+    request = _request(node.model_copy(update={"instruction": words}), way.candidate, fault, situation)
+    if isinstance(request, str):
+        return None
+    left_out = tuple(dict.fromkeys((*way.left_out, *lost_words(node, request))))
+    return Elsewhere(way.candidate, way.reason, request, left_out)
 
 
 def _as_it_is(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Elsewhere | str:

@@ -34,12 +34,8 @@ class Ledger:
             return _exceeded(f"${self.cost_usd:.4f} of ${budget.cost_usd:.4f} are spent.", "cost_usd")
         return None
 
-    def charge(self, result: Result) -> None:
-        """Note what `result` cost."""
-        self.spend(result.usage)
-
-    def spend(self, usage: Usage | None) -> None:
-        """Note what something other than a delegation cost."""
+    def charge(self, usage: Usage | None) -> None:
+        """Note what something cost."""
         if usage is None:
             return
         self.tokens += usage.tokens or 0

@@ -9,6 +9,8 @@ from pydantic import Field
 from retinue.contract.budget import Budget
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import NodeId, Plan
+from retinue.contract.result import Usage
+from retinue.contract.task import Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
 from retinue.orchestration.expected import overlapping
@@ -48,6 +50,9 @@ class Order(Model):
         today: The day that "yesterday" is relative to, `YYYY-MM-DD`, when an alternative has to be bound anew.
         counter: Which token counter measures hand-offs.
         parent: Id of the task that this run does, when it does one.
+        model: The model that thinks along in this run; none when absent.
+        thinking: How hard it is to think.
+        spent: What the plan has cost already; it counts as this run's.
     """
 
     plan: Plan
@@ -59,6 +64,9 @@ class Order(Model):
     today: str | None = None
     counter: str = DEFAULT
     parent: str | None = None
+    model: str | None = None
+    thinking: Thinking | None = None
+    spent: Usage | None = None
 
     @classmethod
     def read(cls, payload: JsonMapping) -> "Order":

@@ -6,20 +6,25 @@ Values out of values: nothing is started here, and no choice is made; `walk` sta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Expected
 from retinue.contract.question import Answer, Question
-from retinue.contract.result import Result
+from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Context, OutputWish, Task
 from retinue.contract.tokens import counter
+from retinue.errors import RetinueError
 from retinue.orchestration.condense import Savings, hand_on
 from retinue.orchestration.order import Order
 from retinue.orchestration.synthesise import RUN_AGENT
+
+if TYPE_CHECKING:
+    from retinue.orchestration.reading import Surroundings
 
 __all__ = ["Progress", "Requests", "addressed", "answer_in"]
 
@@ -35,6 +40,7 @@ class Progress:
         open: What was started on its behalf and has not ended.
         last: What it came to before a person was asked, or before its child run.
         granted: What its child run may spend.
+        thoughts: How often a model reconsidered it.
     """
 
     node: Delegation
@@ -46,6 +52,7 @@ class Progress:
     open: set[str] = field(default_factory=set[str])
     last: Result | None = None
     granted: Budget | None = None
+    thoughts: int = 0
 
 
 class Requests:
@@ -137,6 +144,14 @@ class Requests:
             }
         )
 
+    @property
+    def around(self) -> "Surroundings":
+        """What may be known beside the words of a request."""
+        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - when words are read anew
+
+        today = date.fromisoformat(self._order.today) if self._order.today else None
+        return Surroundings(today=today, exists=self._exists)
+
     def skill_of(self, candidate: Candidate) -> Skill | None:
         """What the candidate's definition says of it; None when there is no such skill."""
         definition = self._definitions.get(candidate.agent)
@@ -145,19 +160,17 @@ class Requests:
     def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
         """`node` as a request to `candidate`; None when something would have to be asked first."""
         from retinue.orchestration.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
-        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - as above
 
         skill = self.skill_of(candidate)
         if skill is None:
             return None
-        today = date.fromisoformat(self._order.today) if self._order.today else None
         bound = bind(
             skill,
             node.instruction,
             agent=candidate.agent,
             goal=self._order.plan.goal,
             target=node.target,
-            around=Surroundings(today=today, exists=self._exists),
+            around=self.around,
         )
         if bound.questions:
             return None
@@ -171,6 +184,30 @@ class Requests:
                 "questions": (),
             }
         )
+
+    def unanswered(
+        self,
+        node: Delegation,
+        *,
+        outcome: Outcome | None = None,
+        lifecycle: Lifecycle = "ended",
+        fault: Fault | None = None,
+        questions: tuple[Question, ...] = (),
+    ) -> Result:
+        """A result of `node` that no agent gave."""
+        return Result(
+            task_id=f"{self._run}:{node.id}",
+            agent=node.agent,
+            skill=node.skill,
+            lifecycle=lifecycle,
+            outcome=outcome,
+            fault=fault,
+            questions=questions,
+        )
+
+    def without(self, node: Delegation, error: RetinueError, *, outcome: Outcome) -> Result:
+        """A result of `node` that says why it was not called, or stopped."""
+        return self.unanswered(node, outcome=outcome, fault=Fault.from_error(error))
 
     def composes(self, node: Delegation) -> bool:
         """Whether its agent may answer with a plan."""

@@ -13,12 +13,14 @@ from retinue.contract import json, schema
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
+from retinue.engine.outside import REAL
 from retinue.errors import ParseError, RetinueError
 from retinue.orchestration._foreign import one_line
 from retinue.orchestration.ledger import total_of
 from retinue.orchestration.modes import EFFORTS
 
 if TYPE_CHECKING:
+    from retinue.llm.converse import Conversation
     from retinue.llm.port import AnswerShape, LanguageModel, Turn
     from retinue.llm.purse import Purse
 
@@ -64,14 +66,14 @@ class Thinker:
         purse: What it may spend.
         deadline_ns: When its time is up, nanoseconds since 1970 UTC.
         thinking: How hard it is to think.
-        clock: What time it is; `converse`'s own when absent.
+        clock: What time it is.
     """
 
     model: "LanguageModel"
     purse: "Purse"
     deadline_ns: int | None = None
     thinking: Thinking | None = None
-    clock: Callable[[], int] | None = None
+    clock: Callable[[], int] = REAL.clock
 
     async def ask(
         self, instructions: str, said: str, shape: "AnswerShape", *, judge: Judge, max_tokens: int = 4_000
@@ -93,26 +95,23 @@ class Thinker:
         takes = schema.compile(shape.schema)
         for corrections in range(CORRECTIONS + 1):
             try:
-                text, answered, usage = await self._once(instructions, turns, shape, max_tokens)
-            except RetinueError as error:
+                talk = await self._once(instructions, turns, shape, max_tokens)
+            except Exception as error:  # noqa: BLE001 - a model may be anybody's; without an answer the rules decide
                 return self._none(_why(error), used, corrections, objections)
-            if usage is not None:
-                used.append(usage)
-            data, objections = _read(text, takes, judge)
+            used.append(talk.usage)
+            if talk.stopped is not None:
+                return self._none(_why(talk.stopped), used, corrections, objections)
+            data, objections = _read(talk.text, takes, judge)
             if data is not None and not objections:
                 return Thought(data, total_of(used), self.model.name, corrections)
-            turns += [*answered, Said(_correction(objections))]
+            turns = [*talk.turns, Said(_correction(objections))]
         refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {objections[0]}"
         return self._none(refused, used, CORRECTIONS, objections)
 
     async def _once(
         self, instructions: str, turns: "list[Turn]", shape: "AnswerShape", max_tokens: int
-    ) -> "tuple[str, tuple[Turn, ...], Usage | None]":
-        """One request: the text, the turns it adds, and what it took.
-
-        Raises:
-            RetinueError: There is no answer, or none that ends.
-        """
+    ) -> "Conversation":
+        """One request. A second is made only when the answer was empty."""
         from retinue.llm.converse import converse  # noqa: PLC0415 - as above
         from retinue.llm.port import Request  # noqa: PLC0415
 
@@ -123,10 +122,9 @@ class Thinker:
             max_tokens=min(max_tokens, self.model.max_output or max_tokens),
             effort=EFFORTS[self.thinking or "standard"],
         )
-        clock = {} if self.clock is None else {"clock": self.clock}
-        talk = await converse(self.model, request, purse=self.purse, max_turns=1, deadline_ns=self.deadline_ns, **clock)
-        fresh = talk.turns[len(turns) :]
-        return talk.text, fresh, talk.usage
+        return await converse(
+            self.model, request, purse=self.purse, max_turns=2, clock=self.clock, deadline_ns=self.deadline_ns
+        )
 
     def _none(self, why: str, used: list[Usage], corrections: int, objections: tuple[str, ...]) -> Thought:
         return Thought(None, total_of(used), self.model.name, corrections, objections, why)
@@ -156,6 +154,7 @@ def _correction(objections: tuple[str, ...]) -> str:
     return f"This answer cannot be used:\n{listed}\nGive the whole JSON object again, with all of this mended."
 
 
-def _why(error: RetinueError) -> str:
-    return one_line(f"`{error.code}`: {error.message}", limit=_FINDING)
-
+def _why(error: Exception) -> str:
+    if isinstance(error, RetinueError):
+        return one_line(f"`{error.code}`: {error.message}", limit=_FINDING)
+    return one_line(f"`{type(error).__name__}`: {error}", limit=_FINDING)

@@ -8,66 +8,91 @@ rules for workflows in `engine.base`, so the same walk runs in memory and durabl
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.definition import Definition
-from retinue.contract.event import Decision
-from retinue.contract.fault import Fault
-from retinue.contract.json import dumps
+from retinue.contract.event import Decision, Started
 from retinue.contract.plan import Delegation, Plan, order
 from retinue.contract.question import Question
-from retinue.contract.result import Lifecycle, Outcome, Result
+from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.engine.base import Scope
+from retinue.engine.base import Scope, Step
 from retinue.engine.outside import Stopped
-from retinue.errors import Canceled, RetinueError
+from retinue.errors import Canceled
+from retinue.llm.purse import Purse
+from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check
-from retinue.orchestration.child import ascended, child_order, objection, refused
-from retinue.orchestration.context import NodeContext, Surface
+from retinue.orchestration.child import Children, parts_in, plan_in
+from retinue.orchestration.context import ASKED_INSIDE, NodeContext, Surface, asked_inside, memo_for
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
-from retinue.orchestration.ending import answer_of, counted
-from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp
+from retinue.orchestration.ending import answer_of
+from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
 from retinue.orchestration.expected import verified
-from retinue.orchestration.ledger import Ledger
+from retinue.orchestration.filing import Filing
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
-from retinue.orchestration.synthesise import RUN_AGENT, Ended
-from retinue.orchestration.written import Lost, Written, measured, without
+from retinue.orchestration.synthesise import Ended
+from retinue.orchestration.thoughts import Mind, Thoughts
+from retinue.orchestration.written import Lost
 
 __all__ = ["Walk"]
 
 _SECOND: Final = 1_000_000_000
-_FILES: Final = f"{RESERVED}files"
-"""The step that measures again, when all nodes have ended, what was written."""
-_ASKED_INSIDE: Final = "asked_inside"
-"""Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
+_MOST_ASKED: Final = 100
+"""So many questions in the middle cost an agent no round; one that asks for ever is stopped."""
+
+_Kind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
 
 
 class Walk:
     """One walk of one plan."""
 
-    def __init__(self, scope: Scope, command: Order, surface: Surface, definitions: Mapping[str, Definition]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        command: Order,
+        surface: Surface,
+        definitions: Mapping[str, Definition],
+        *,
+        mind: Mind | None = None,
+        purses: dict[str, Purse] | None = None,
+    ) -> None:
+        """Prepare to walk.
+
+        Args:
+            scope: The door to the engine.
+            command: What is walked, and within which bounds.
+            surface: What all nodes share.
+            definitions: Who there is, by name.
+            mind: A model that thinks along; the rules decide alone without.
+            purses: Where child runs in this process find the purse they are a part of, by their ids.
+        """
         self._scope = scope
         self._order = command
         self._surface = surface
         self._state = State(command.plan)
-        self._ledger = Ledger(command.budget)
+        self._account = Account(command.budget, surface.purse)
+        self._ledger = self._account.ledger
         self._requests = Requests(scope.run, command, definitions, exists=surface.exists)
         self._decisions = Decisions(self._requests, definitions)
         self._progress = {node.id: Progress(node) for node in command.plan.nodes}
-        self._open: dict[str, tuple[str, Literal["step", "child", "ask"]]] = {}
-        self._written = Written(command.plan)
+        self._open: dict[str, tuple[str, _Kind]] = {}
+        self._filing = Filing(scope.run, command.plan, self._requests, surface.workspace)
         self._check = surface.check or Check(definitions.values())
+        composing = sum(self._requests.composes(node) for node in command.plan.nodes)
+        self._children = Children(command, self._ledger, self._check, composing)
         self._unneeded: set[str] = set()
         self._came: dict[str, Result] = {}
-        self._composing = sum(self._requests.composes(node) for node in command.plan.nodes)
+        self._thoughts = Thoughts(mind, command, surface, self._account, self._requests, self._check)
+        self._purses = {} if purses is None else purses
 
     async def run(self) -> Result:
         """Walk until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
         self._surface.deadline_ns = self._deadline(started)
+        self._account.spent_before(self._order.spent)
         scope.reserve(order(self._order.plan.nodes))
         for node, decision in opening(self._order.plan):
             scope.emit(decision, node=node)
@@ -77,11 +102,12 @@ class Walk:
                 for name, result in await scope.completed():
                     self._take(name, result)
             await self._settle_files()
+            record = await self._written()
         except Stopped:
             # What is finished is kept; the engine marks the run as canceled.
             self._give_up_on_the_rest()
             return self._answer(None)
-        return self._answer(await scope.now() - started)
+        return self._answer(await scope.now() - started, record)
 
     # What came, and what follows from it
 
@@ -91,17 +117,23 @@ class Walk:
         progress.open.discard(name)
         match kind:
             case "step":
-                self._ledger.charge(result)
-                plan = _plan_in(result)
+                self._account.close(name, result.usage)
+                plan = plan_in(result)
                 if plan is None:
                     self._judge(progress, result)
                 else:
                     self._descend(progress, result, plan)
             case "child":
-                self._ledger.charge(result)
-                self._judge(progress, self._ascended(progress, result))
+                self._account.close(name, result.usage)
+                self._judge(progress, self._children.close(progress, result))
             case "ask":
                 self._hear(progress, name, result)
+            case "think":
+                self._account.close(name, result.usage, overhead=True)
+                self._reconsidered(progress, result)
+            case "split":
+                self._account.close(name, result.usage, overhead=True)
+                self._parted(progress, result)
             case _:
                 assert_never(kind)
 
@@ -116,9 +148,18 @@ class Walk:
             self._end(node, ended)
 
     def _reconsider(self, progress: Progress, result: Result) -> Result | None:
-        """Try another way; gives what the node has ended with when there is none."""
+        """Try another way, at once or after a thought; gives what the node has ended with when there is none."""
+        options = self._decisions.options(progress, result, all_of_them=self._thoughts.any)
+        if (thought := self._thoughts.reconsidering(progress, result, options)) is not None:
+            progress.last = result
+            self._launch(progress, "think", *thought)
+            return None
+        return self._act(progress, result, options.moves[0])
+
+    def _act(self, progress: Progress, result: Result, move: Move) -> Result | None:
+        """Do what was decided; gives what the node has ended with when that is nothing."""
         node = progress.node
-        move = self._decisions.move(progress, result)
+        self._decisions.taken(node, move)
         match move:
             case Accept():
                 return result
@@ -156,9 +197,8 @@ class Walk:
                 if skip.unneeded:
                     self._unneeded.add(skip.node.id)
                 self._decided("skip", skip.reason, skip.node)
-                self._requests.results[skip.node.id] = self._without(
-                    skip.node, Canceled(skip.reason), outcome="canceled"
-                )
+                canceled = self._requests.without(skip.node, Canceled(skip.reason), outcome="canceled")
+                self._requests.results[skip.node.id] = canceled
             for node in now.start:
                 if (refused := self._begin(self._progress[node.id])) is not None:
                     self._requests.results[node.id] = refused
@@ -172,8 +212,9 @@ class Walk:
             progress.node = self._requests.told_by_needs(progress.node)
         node = progress.node
         if not node.questions:
-            return self._start(progress)
-        waiting = self._result(node, lifecycle="input_required", questions=node.questions)
+            thought = self._thoughts.splitting(progress)
+            return self._start(progress) if thought is None else self._launch(progress, "split", *thought)
+        waiting = self._requests.unanswered(node, lifecycle="input_required", questions=node.questions)
         if any(question.parameter is None for question in node.questions):
             return waiting  # no answer can fill in what is wrong
         self._decided("ask", "Something is missing to call it.", node, questions=[one.id for one in node.questions])
@@ -184,19 +225,21 @@ class Walk:
         """Call the agent, or say why not."""
         node = progress.node
         if (fault := self._ledger.objection()) is not None:
-            return self._result(node, outcome="error", fault=fault)
+            return self._requests.unanswered(node, outcome="error", fault=fault)
         progress.tried.append((node.agent, node.skill))
         if (decision := self._decisions.before(node)) is not None:
             self._scope.emit(decision, node=node.id)
             if decision.move == SKIPPED:
-                return self._reconsider(progress, self._without(node, unavailable(decision), outcome="error"))
+                return self._reconsider(progress, self._requests.without(node, unavailable(decision), outcome="error"))
         self._ledger.nodes += 1
         name = node.id if len(progress.tried) == 1 else self._fresh_name(progress)
         if name != node.id:
             self._scope.reserve((name,))
         context = NodeContext(
-            self._surface, node.id, budget=self._ledger.left(), depth=self._order.depth, answers=progress.answers
-        )
+            self._surface, node.id, budget=self._ledger.left(), depth=self._order.depth, answers=progress.answers,
+            memo=memo_for(node, progress.last),
+        )  # fmt: skip
+        context.purse = self._account.open(name)
         self._opened(progress, name, "step")
         self._scope.step(name, partial(self._work, self._requests.task(progress, name), context))
         return None
@@ -213,88 +256,106 @@ class Walk:
         question = context.waits_for
         if question is None or result.useful:
             return result
-        return Result(
-            task_id=task.id,
-            agent=task.agent,
-            skill=task.skill,
-            lifecycle="input_required",
-            questions=(question,),
-            usage=result.usage,
-            extras={_ASKED_INSIDE: True},
-        )
+        return asked_inside(task, context, question, result.usage)
+
+    # Thoughts of a model
+
+    def _launch(self, progress: Progress, kind: Literal["think", "split"], name: str, body: Step) -> None:
+        self._scope.reserve((name,))
+        self._opened(progress, name, kind)
+        self._scope.step(name, body)
+
+    def _reconsidered(self, progress: Progress, choice: Result) -> None:
+        """Do what the model chose, or the rules where it chose nothing that can be done."""
+        last = progress.last or choice
+        ended: Result | None = last
+        if progress.node.id not in self._unneeded:
+            move, decision = self._decisions.chosen(progress, last, choice)
+            self._scope.emit(decision, node=progress.node.id)
+            ended = self._act(progress, last, move)
+        if ended is not None:
+            self._end(progress.node, ended)
+
+    def _parted(self, progress: Progress, split: Result) -> None:
+        """Walk the parts of a request as a child run, or call its agent with the whole."""
+        node = progress.node
+        if node.id in self._unneeded:
+            self._end(node, self._requests.without(node, Canceled("It is not needed any more."), outcome="canceled"))
+            return
+        plan, reason = parts_in(split)
+        if plan is not None:
+            whole = self._requests.unanswered(node, outcome="success")
+            below = self._children.open(progress, whole, plan, deadline_ns=self._surface.deadline_ns)
+            if isinstance(below, Order):
+                self._scope.emit(Started(node.agent, node.skill or "", node.instruction), node=node.id)
+                self._decided("split", f"Its request is several. {reason}", node, parts=len(plan.nodes))
+                self._go_down(progress, below)
+                return
+            reason = below.fault.message if below.fault else reason
+        self._decided("keep_whole", f"Its request stays in one piece. {reason}", node)
+        if (refused := self._start(progress)) is not None:
+            self._end(node, refused)
+
+    async def _written(self) -> Result | None:
+        """What the model wrote as the summary; None when there is nothing to write."""
+        if (thought := self._thoughts.writing(self._ended(None))) is None:
+            return None
+        name, body = thought
+        self._scope.reserve((name,))
+        self._scope.step(name, body)
+        ((_, record),) = await self._scope.completed()
+        self._account.close(name, record.usage, overhead=True)
+        return record
 
     # Child runs
 
     def _descend(self, progress: Progress, result: Result, plan: Plan) -> None:
         """Walk the plan that an agent answered with, as a child run."""
-        node, command = progress.node, self._order
-        self._composing = max(self._composing - 1, 0)
-        granted = self._ledger.grant(sharers=self._composing + 1)
-        error = objection(command, node, plan, granted)
-        if error is not None or granted is None:
-            if granted is not None:
-                self._ledger.refund(granted, 0)
-            self._judge(progress, result if error is None else refused(result, error))
-            return
-        progress.last, progress.granted = result, granted
-        caller = self._check.caller(node, command.place_of(node.id))
-        below = child_order(
-            command, plan, caller, granted=granted, deadline_ns=self._surface.deadline_ns, task=result.task_id
-        )
+        below = self._children.open(progress, result, plan, deadline_ns=self._surface.deadline_ns)
+        if isinstance(below, Result):
+            self._judge(progress, below)
+        else:
+            self._go_down(progress, below)
+
+    def _go_down(self, progress: Progress, below: Order) -> None:
         name = self._fresh_name(progress)
-        self._decided("descend", f"It answers with a plan of {len(plan.nodes)} delegations.", node, depth=below.depth)
+        reason = f"It answers with a plan of {len(below.plan.nodes)} delegations."
+        self._decided("descend", reason, progress.node, depth=below.depth)
+        self._purses[f"{self._scope.run}:{name}"] = self._account.open(name)
         self._opened(progress, name, "child")
         self._scope.child(name, RUN_PLAN, below.to_json())
-
-    def _ascended(self, progress: Progress, result: Result) -> Result:
-        """What a child run came to, as the result of its node."""
-        calls: object = result.extras.get("calls")
-        if progress.granted is not None:
-            self._ledger.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
-        return ascended(progress.node, progress.last, result)
 
     # Files
 
     def _noted(self, node: Delegation, result: Result) -> Result:
-        """`result` with what is to be said about its branches; what it wrote over is told of those it belonged to."""
-        if result.artifacts or result.files_written:
-            for lost in self._written.note(node, result):
-                self._lose(lost)
-        return counted(node, result, self._requests.results) if node.join == "quorum" else result
+        noted, lost = self._filing.noted(node, result)
+        for each in lost:
+            self._lose(each)
+        return noted
 
     async def _settle_files(self) -> None:
-        """Measure again what was written: by now somebody may have written over it (H24)."""
-        paths = self._written.paths
-        if not paths:
+        """Measure again what was written."""
+        if not (name := self._filing.step):
             return
-        name = f"{_FILES}{len(paths)}"  # a resumed run may have written more by then, and measures anew
         self._scope.reserve((name,))
-        self._scope.step(name, partial(self._measure, paths))
+        self._scope.step(name, self._filing.measure)
         for _, result in await self._scope.completed():
-            for lost in self._written.settle(result.data if result.useful else {}):
+            for lost in self._filing.settle(result):
                 self._lose(lost)
-        there = sum(self._requests.results[node.id].useful for node in self._order.plan.nodes if node.expects)
-        if wanted := sum(bool(node.expects) for node in self._order.plan.nodes):
-            reason = f"{there} of {wanted} branches left the files that were expected of them."
-            self._scope.emit(Decision("verify", reason, {"workers": wanted, "verified": there}))
-
-    async def _measure(self, paths: tuple[str, ...]) -> Result:
-        """The body of a step: what the files hold now."""
-        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
-
-        found = await in_thread(measured, self._surface.workspace, paths)
-        return Result(task_id=f"{self._scope.run}:{_FILES}", agent=RUN_AGENT, outcome="success", data=found)
+        if (verdict := self._filing.verdict()) is not None:
+            self._scope.emit(verdict)
 
     def _lose(self, lost: Lost) -> None:
         node = self._progress[lost.node].node
         self._decided("lose", lost.message, node, path=lost.path)
-        self._requests.results[node.id] = without(node, self._requests.results[node.id], lost)
+        self._filing.lose(node, lost)
 
     # Questions
 
     def _ask(self, progress: Progress, questions: tuple[Question, ...], result: Result) -> None:
         node = progress.node
-        progress.rounds += 1
+        if ASKED_INSIDE not in result.extras or len(progress.answers) >= _MOST_ASKED:
+            progress.rounds += 1
         progress.last = result
         for question in questions:
             name = self._fresh_name(progress)
@@ -311,7 +372,7 @@ class Walk:
         asked, progress.asked = tuple(progress.asked.values()), {}
         last = progress.last
         unheard = any(progress.answers[one.id] is None for one in asked)
-        if last is not None and (progress.node.id in self._unneeded or (unheard and _ASKED_INSIDE not in last.extras)):
+        if last is not None and (progress.node.id in self._unneeded or (unheard and ASKED_INSIDE not in last.extras)):
             self._decided("give_up", "Nobody answered.", progress.node)
             self._end(progress.node, last)
             return
@@ -325,8 +386,18 @@ class Walk:
 
     # The end, and small things
 
-    def _answer(self, duration_ns: int | None) -> Result:
-        ended = Ended(
+    def _answer(self, duration_ns: int | None, record: Result | None = None) -> Result:
+        return answer_of(
+            self._order,
+            self._ended(duration_ns),
+            savings=self._requests.savings,
+            counter=self._requests.counter,
+            record=record,
+            overhead=self._account.overhead_usage,
+        )
+
+    def _ended(self, duration_ns: int | None) -> Ended:
+        return Ended(
             task_id=self._order.parent or self._scope.run,
             plan=self._order.plan,
             results={node.id: self._requests.results[node.id] for node in self._order.plan.nodes},
@@ -334,14 +405,13 @@ class Walk:
             duration_ns=duration_ns,
             calls=self._ledger.nodes,
         )
-        return answer_of(self._order, ended, savings=self._requests.savings, counter=self._requests.counter)
 
     def _give_up_on_the_rest(self) -> None:
         """Note the nodes that have not ended, but for what had come and was not taken yet when the run was stopped."""
         for node in self._order.plan.nodes:
             if node.id not in self._requests.results:
                 came = self._came.get(node.id)
-                stopped = self._without(node, Canceled("The run was stopped."), outcome="canceled")
+                stopped = self._requests.without(node, Canceled("The run was stopped."), outcome="canceled")
                 self._requests.results[node.id] = came if came is not None and came.useful else stopped
 
     def _deadline(self, started_ns: int) -> int | None:
@@ -354,39 +424,9 @@ class Walk:
         progress.names += 1
         return f"{progress.node.id}{RESERVED}{progress.names}"
 
-    def _opened(self, progress: Progress, name: str, kind: Literal["step", "child", "ask"]) -> None:
+    def _opened(self, progress: Progress, name: str, kind: _Kind) -> None:
         self._open[name] = (progress.node.id, kind)
         progress.open.add(name)
 
     def _decided(self, move: str, reason: str, node: Delegation, **facts: object) -> None:
         self._scope.emit(Decision(move, reason, {"agent": node.agent, "skill": node.skill, **facts}), node=node.id)
-
-    def _without(self, node: Delegation, error: RetinueError, *, outcome: Outcome) -> Result:
-        return self._result(node, outcome=outcome, fault=Fault.from_error(error))
-
-    def _result(
-        self,
-        node: Delegation,
-        *,
-        outcome: Outcome | None = None,
-        lifecycle: Lifecycle = "ended",
-        fault: Fault | None = None,
-        questions: tuple[Question, ...] = (),
-    ) -> Result:
-        """A result that no agent gave."""
-        return Result(
-            task_id=f"{self._scope.run}:{node.id}",
-            agent=node.agent,
-            skill=node.skill,
-            lifecycle=lifecycle,
-            outcome=outcome,
-            fault=fault,
-            questions=questions,
-        )
-
-
-def _plan_in(result: Result) -> Plan | None:
-    """The plan that a composing agent answered with."""
-    if result.lifecycle != "working" or "plan" not in result.extras:
-        return None
-    return Plan.model_validate_json(dumps(result.extras["plan"]))

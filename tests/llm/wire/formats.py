@@ -135,17 +135,17 @@ class AnthropicMessages:
 
     def events(self, reply: Reply, asked: dict[str, Any]) -> Iterator[str]:
         """`message_start`, blocks in pieces, `message_delta`, `message_stop`."""
-        head = self._head(asked) | {"content": [], "usage": self._usage(reply) | {"output_tokens": 1}}
+        head: dict[str, Any] = self._head(asked) | {"content": [], "usage": self._usage(reply) | {"output_tokens": 1}}
         yield self._event({"type": "message_start", "message": head})
         yield self._event({"type": "ping"})
         blocks: list[tuple[dict[str, Any], str, str, str]] = []
         if reply.text:
             blocks.append(({"type": "text", "text": ""}, "text_delta", "text", reply.text))
         for call in reply.calls:
-            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+            block: dict[str, Any] = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
             blocks.append((block, "input_json_delta", "partial_json", _arguments(call)))
-        for index, (block, kind, key, text) in enumerate(blocks):
-            yield self._event({"type": "content_block_start", "index": index, "content_block": block})
+        for index, (start, kind, key, text) in enumerate(blocks):
+            yield self._event({"type": "content_block_start", "index": index, "content_block": start})
             for piece in pieces(text, reply.pieces):
                 delta = {"type": kind, key: piece}
                 yield self._event({"type": "content_block_delta", "index": index, "delta": delta})

@@ -61,12 +61,13 @@ class Mishap:
     """A response that goes wrong on its way.
 
     Attributes:
-        kind: `silent` never answers; `cut` ends in the middle; `garbled` is not JSON, nor are its events; `empty` has
+        kind: `silent` never answers; `cut` ends in the middle; `ended` too, but as if that were all;
+            `garbled` is not JSON, nor are its events; `empty` has
             no choice and no content; `foreign` is JSON of another shape; `late` reports an error after the first
             pieces; `slow` waits `pause_s` before each piece.
     """
 
-    kind: Literal["silent", "cut", "garbled", "empty", "foreign", "late", "slow"]
+    kind: Literal["silent", "cut", "ended", "garbled", "empty", "foreign", "late", "slow"]
     reply: Reply = field(default_factory=lambda: Reply("one two three four"))
     pause_s: float = 0.0
 

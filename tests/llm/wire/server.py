@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         """A whole answer that goes wrong."""
         whole = dumps(form.body(line.reply, body)).encode()
         match line.kind:
-            case "cut":
+            case "cut" | "ended":
                 self._send(200, _JSON, whole[: len(whole) // 2], {"content-length": str(len(whole))})
                 self.close_connection = True
             case "garbled":
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         whole = list(form.events(line.reply, body))
         match line.kind:
-            case "cut":
+            case "cut" | "ended":
                 yield from whole[:4]
             case "garbled":
                 yield from (*whole[:2], 'event: message\ndata: {"id": [}\n\n')

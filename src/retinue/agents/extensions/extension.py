@@ -109,7 +109,7 @@ class ExtensionTool:
         return await asyncio.to_thread(partial(self.function, **arguments))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Extension:
     """A domain: its name, its prompt and its tools (B20).
 

@@ -44,7 +44,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
     inner_old, inner_new = old[start : len(old) - tail], new[start : len(new) - tail]
     if max(len(inner_old), len(inner_new)) > _COMPARED:
         return [(start, start + len(inner_old), start, start + len(inner_new))]
-    codes = SequenceMatcher(None, inner_old, inner_new, autojunk=False).get_opcodes()
+    codes = SequenceMatcher(None, inner_old, inner_new).get_opcodes()
     return [(start + i, start + j, start + k, start + m) for word, i, j, k, m in codes if word != "equal"]
 
 

@@ -1,6 +1,5 @@
 """`glob` and `grep`: which files there are, and which lines match. Ignored files are left out, as git would."""
 
-from collections.abc import Iterable
 from typing import Final, Literal, assert_never, cast
 
 from retinue.contract.model import JsonMapping
@@ -82,7 +81,9 @@ class Glob:
         text = "\n".join(found[:_MOST_PATHS]) or "(No file has such a name.)"
         is_long = len(found) > _MOST_PATHS
         text, is_cut = fitting(f"{text}\n{more}" if is_long else text, grip.output_limit, rest="(And more.)")
-        return ToolOutput(text, origin="names of files", data={"paths": found[:_MOST_PATHS]}, truncated=is_cut or is_long)
+        return ToolOutput(
+            text, origin="names of files", data={"paths": found[:_MOST_PATHS]}, truncated=is_cut or is_long
+        )
 
 
 class Grep:
@@ -129,12 +130,12 @@ def _search(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> s
 
 
 def _told(found: searching.Found, give: Literal["lines", "files", "counts"]) -> str:
-    rows: Iterable[str]
+    rows: list[str]
     match give:
         case "lines":
             rows = [row for match in found.matches for row in _rows(match)]
         case "files":
-            rows = dict.fromkeys(match.path for match in found.matches)
+            rows = list(dict.fromkeys(match.path for match in found.matches))
         case "counts":
             counts: dict[str, int] = {}
             for match in found.matches:

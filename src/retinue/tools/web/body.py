@@ -14,6 +14,9 @@ ACCEPTED_CODINGS: Final = "gzip, deflate"
 
 _META: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_CHARACTER_SETS: Final = re.compile(
+    r"utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-\w+|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|hz|johab|tis-620"
+)
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
@@ -89,9 +92,15 @@ def decoded(data: bytes, content_type: str) -> str:
     said = _CHARSET.search(content_type)
     inside = None if said else _META.search(data[:4_096])
     name = said[1] if said else inside[1].decode("ascii") if inside else "utf-8"
+    return data.decode(_codec(name), "replace")
+
+
+def _codec(name: str) -> str:
+    """The codec of a character set; UTF-8 for what is none: Python has codecs that decompress, or take for ever."""
     try:
-        text, _ = codecs.lookup(name).decode(data, "replace")
-    except (LookupError, ValueError, TypeError, AssertionError):
-        text = None
-    # Python knows codecs that are no character sets; whatever they make is not text.
-    return text if isinstance(text, str) else data.decode("utf-8", "replace")
+        codec = codecs.lookup(name).name
+    except LookupError:
+        return "utf-8"
+    if codec in {"iso8859-1", "ascii"}:  # the web says so and means this
+        return "cp1252"
+    return codec if _CHARACTER_SETS.fullmatch(codec) else "utf-8"

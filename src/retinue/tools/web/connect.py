@@ -4,13 +4,15 @@ httpcore asks this backend for a connection to a name; it connects to the addres
 other. TLS still proves the name, not the address.
 """
 
-from collections.abc import Iterable
+import importlib
 from typing import TYPE_CHECKING, cast
 
 from retinue.errors import NotInstalled
 from retinue.tools.web.guard import Guard
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import httpcore
 
 __all__ = ["guarded_backend", "load_httpcore"]
@@ -23,8 +25,8 @@ def load_httpcore() -> None:
         NotInstalled: It is not.
     """
     try:
-        import anyio  # noqa: F401, PLC0415 - httpcore needs it to connect, and does not say so
-        import httpcore  # noqa: F401, PLC0415 - optional
+        for name in ("httpcore", "anyio"):  # the second is what the first connects with
+            importlib.import_module(name)
     except ImportError as error:
         raise NotInstalled(
             f"The package `{error.name}` is not installed, and pages are fetched by it.",
@@ -43,7 +45,8 @@ class _Guarded:
         import httpcore  # noqa: PLC0415 - optional
 
         self._guard = guard
-        self._inner = httpcore.AnyIOBackend()
+        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
+        self._inner = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
         self._connect_error = httpcore.ConnectError
 
     async def connect_tcp(
@@ -67,8 +70,8 @@ class _Guarded:
     async def connect_unix_socket(
         self,
         path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        socket_options: "Iterable[httpcore.SOCKET_OPTION] | None" = None,
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - httpcore's signature
+        socket_options: "Iterable[httpcore.SOCKET_OPTION] | None" = None,  # noqa: ARG002 - the same
     ) -> "httpcore.AsyncNetworkStream":
         raise self._connect_error(f"{path}: sockets of this machine are not connected to")
 

@@ -88,9 +88,7 @@ def parse_url(text: str) -> WebUrl:
     if scheme not in ("http", "https"):
         raise _refused(text, f"only http and https are fetched, not {scheme[:20]!r}")
     host, port, address = _place(text, found[2], default=_DEFAULT_PORTS[scheme])
-    target = (quote(found[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(
-        found[4] or "", safe="/%:@!$&'()*+,;=~-._?[]"
-    )
+    target = (quote(found[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(found[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
     return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
 
 

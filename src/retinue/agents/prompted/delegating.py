@@ -1,0 +1,153 @@
+"""The tool by which an agent calls another: through the boundary, within its own grants, and the answer is data.
+
+Whom it may call, and how deep and how often, is decided by the run; here only what the model is told of it.
+"""
+
+from typing import Final
+
+from pydantic import ValidationError
+
+from retinue.agents.boundary.usage import add_usage
+from retinue.agents.grants import Grants
+from retinue.agents.port import RunContext
+from retinue.contract.definition import Definition
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import fold
+from retinue.contract.result import Result, Usage
+from retinue.contract.task import Task
+from retinue.contract.tool import ToolSpec
+from retinue.errors import RetinueError, UnknownName
+from retinue.tools.port import Grip, ToolOutput
+
+from .naming import DELEGATE
+
+__all__ = ["PARENT_MODEL", "Delegating"]
+
+PARENT_MODEL: Final = "parent_model"
+"""Where `Task.extras` says with which model the caller thinks: what `inherit` means."""
+
+_DAY_S: Final = 86_400.0
+_ABOUT: Final = (
+    "Asks another agent to do a part of the work, and waits for its answer. Use it when the part is that agent's trade. "
+    "Say in `instruction` all that it must know: it sees nothing of this conversation. Returns its answer, or why there "
+    "is none.\n\nThe agents, each with its skills:\n\n"
+)
+_TAKES: Final[JsonMapping] = {
+    "type": "object",
+    "properties": {
+        "agent": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Whom to ask, by name."},
+        "skill": {"type": "string", "minLength": 1, "maxLength": 100, "description": "For what; not needed where it has one skill only."},
+        "instruction": {"type": "string", "maxLength": 50_000, "description": "What to do, in full sentences."},
+        "parameters": {"type": "object", "description": "What the skill takes, when it takes more than words."},
+    },
+    "required": ["agent", "instruction"],
+    "additionalProperties": False,
+}  # fmt: skip
+
+
+class Delegating:
+    """Calls agents on behalf of one agent.
+
+    Args:
+        agent: Its name.
+        model: The model it thinks with.
+        grants: What it may use, and so whom it calls.
+        run: Knows who there is, and calls them.
+
+    Attributes:
+        usage: What those it called have spent.
+    """
+
+    def __init__(self, *, agent: str, model: str, grants: Grants, run: RunContext) -> None:
+        self._agent, self._model, self._grants, self._run = agent, model, grants, run
+        self._spec: ToolSpec | None = None
+        self.usage: Usage | None = None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is told: who there is and what each does."""
+        if self._spec is None:
+            about = _ABOUT + self._run.light_schema
+            self._spec = ToolSpec(name=DELEGATE, description=about, input_schema=_TAKES, timeout_s=_DAY_S)
+        return self._spec
+
+    def judged(self, arguments: JsonMapping) -> tuple[ToolSpec, str]:
+        """The tool with the effects of the skill that is asked for, which permissions are about; and whose it is."""
+        definition = self._run.definition_of(str(arguments["agent"]))
+        if definition is None:
+            return self.spec, fold(str(arguments["agent"]))
+        asked = arguments.get("skill")
+        named = None if asked is None else definition.skill(fold(str(asked)))
+        meant = definition.skills if named is None else (named,)
+        effects = tuple(dict.fromkeys(effect for skill in meant for effect in skill.effects))
+        return self.spec.model_copy(update={"effects": effects}), definition.name
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """As `called`, for a call that nobody goes on with."""
+        del grip
+        return await self.called(arguments, key=None)
+
+    async def called(self, arguments: JsonMapping, *, key: str | None) -> ToolOutput:
+        """Call the agent. What it came to is told whatever it is; only an answer that is none at all is an error.
+
+        Args:
+            arguments: Whom to ask for what.
+            key: Tells this call from the others, also when it goes on after a question.
+
+        Raises:
+            UnknownName: There is no such agent.
+            RetinueError: It failed, with the reason.
+        """
+        task = self._task(arguments)
+        result = await self._run.delegate(task, grants=self._grants, key=key)
+        self.usage = add_usage(self.usage, result.usage)
+        if not result.useful and not result.questions:
+            raise _why(result)
+        return ToolOutput(
+            _said(result), f"agent {result.agent}", files_read=result.files_read, files_written=result.files_written
+        )
+
+    def _task(self, arguments: JsonMapping) -> Task:
+        name, skill = str(arguments["agent"]), arguments.get("skill")
+        known = self._run.definition_of(name)
+        try:
+            return Task(
+                id=DELEGATE,
+                agent=_named(known, name),
+                skill=None if skill is None else fold(str(skill)),
+                instruction=str(arguments["instruction"]),
+                parameters=dict(arguments.get("parameters") or {}),
+                produced_by="model",
+                source_agent=self._agent,
+                extras={PARENT_MODEL: self._model},
+            )
+        except ValidationError:
+            raise UnknownName(f"No agent is called {name[:80]!r}.", hint="Name one of the agents listed.") from None
+
+
+def _named(known: Definition | None, name: str) -> str:
+    return fold(name) if known is None else known.name
+
+
+def _why(result: Result) -> RetinueError:
+    if result.fault is not None:
+        error = result.fault.to_error()
+        if result.content:
+            error.hint = f"{error.hint} What it said before: {result.content}".strip()
+        return error
+    return UnknownName(f"`{result.agent}` ended as {result.outcome!r} and gave no reason.", hint="Do without it.")
+
+
+def _said(result: Result) -> str:
+    """The answer in words, with what makes it less than whole."""
+    data: object = result.data
+    parts = [result.content or (dumps(data) if data is not None else "")]
+    if result.content and isinstance(data, dict):
+        parts.append(dumps(data))
+    if result.outcome == "partial":
+        parts.append("This is only a part of what was asked for.")
+    parts += [f"Warning: {warning.message}" for warning in result.warnings]
+    parts += [f"It must know first: {question.text}" for question in result.questions]
+    parts += [f"It wrote the file {path!r}." for path in result.files_written]
+    return "\n\n".join(filter(None, parts)) or "It gave an empty answer."

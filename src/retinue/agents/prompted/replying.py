@@ -1,0 +1,75 @@
+"""What a conversation came to, as a reply: the answer, or as much as there is of it with the reason why it is not whole."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from retinue.agents.boundary.usage import add_usage
+from retinue.agents.port import Reply
+from retinue.contract.fault import Fault
+from retinue.contract.result import Usage, Warned
+from retinue.errors import LimitReached, RetinueError
+from retinue.llm.converse import Conversation
+
+from .memo import Notes
+
+__all__ = ["reply_to", "unsupported"]
+
+_GO_ON: Final = "Raise the bound, or ask for less."
+
+
+def reply_to(conversation: Conversation, notes: Notes, *, read: bool, spent: Iterable[Usage | None]) -> Reply:
+    """The reply that a conversation makes.
+
+    Args:
+        conversation: How it went.
+        notes: What there is beside it, from earlier attempts too.
+        read: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it stands.
+        spent: What others have spent on its behalf.
+    """
+    reply = _answer(conversation, read=read) if conversation.stopped is None else _stopped(conversation, read=read)
+    usage = add_usage(notes.usage, conversation.usage if conversation.requests else None)
+    for each in spent:
+        usage = add_usage(usage, each)
+    reply.usage = usage
+    reply.traces = tuple(notes.traces)
+    reply.files_read = tuple(notes.files_read)
+    reply.files_written = tuple(notes.files_written)
+    reply.warnings = (*reply.warnings, *(unsupported(each) for each in notes.warnings))
+    return reply
+
+
+def unsupported(message: str) -> Warned:
+    """The warning that something a definition asks for is not done."""
+    return Warned(
+        type="degraded_analysis",
+        message=message,
+        impact="The agent ran without it.",
+        recovery="Take it out of the definition, or put in what is supported.",
+        synthetic=True,
+    )
+
+
+def _answer(conversation: Conversation, *, read: bool) -> Reply:
+    return Reply(text=conversation.text) if read else Reply(content=conversation.text)
+
+
+def _stopped(conversation: Conversation, *, read: bool) -> Reply:
+    """What there is of an answer that was stopped: a part, where a bound was hit and words are an answer."""
+    error = conversation.stopped
+    if error is None:  # pragma: no cover - whoever calls has seen that it was stopped
+        return Reply()
+    fault = Fault.from_error(error)
+    if read or not conversation.text or not isinstance(error, LimitReached):
+        return Reply(outcome="error", fault=fault, content=conversation.text)
+    warning = Warned(
+        type="missing_data",
+        message=f"The answer is not whole: {_lower(error)}",
+        impact="It holds what was known by then.",
+        recovery=error.hint or _GO_ON,
+        synthetic=True,
+    )
+    return Reply(outcome="partial", fault=fault, content=conversation.text, warnings=(warning,))
+
+
+def _lower(error: RetinueError) -> str:
+    return error.message[:1].lower() + error.message[1:]

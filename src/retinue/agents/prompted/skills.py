@@ -1,0 +1,48 @@
+"""The tool that gives a model the instructions of a skill when it needs them (`SKILL.md`): progressive disclosure.
+
+The model is told each skill's name and description from the start, and its body only when it asks.
+"""
+
+from collections.abc import Mapping
+
+from retinue.contract.definition import Definition
+from retinue.contract.model import JsonMapping
+from retinue.contract.tool import ToolSpec
+from retinue.tools.port import Grip, ToolOutput
+
+from .naming import SKILL
+
+__all__ = ["Skills"]
+
+
+class Skills:
+    """The skills that one agent is offered.
+
+    Args:
+        offered: Their definitions, by the name that the agent's own definition gives.
+    """
+
+    def __init__(self, offered: Mapping[str, Definition]) -> None:
+        self._offered = dict(offered)
+        schema: JsonMapping = {
+            "type": "object",
+            "properties": {"name": {"enum": sorted(self._offered), "description": "Which."}},
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+        about = "Gives the instructions of a skill. Use it before work that a skill is for. Returns how it is done."
+        self._spec = ToolSpec(name=SKILL, description=about, input_schema=schema, effects=("read",))
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return self._spec
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """Give a skill's instructions."""
+        del grip
+        definition = self._offered[str(arguments["name"])]
+        files = definition.extras.get("files")
+        beside = f"\n\nFiles beside it: {', '.join(map(str, files))}" if isinstance(files, list) else ""
+        text = f"{definition.instructions or 'It has no instructions.'}{beside}"
+        return ToolOutput(text, f"skill {definition.name}")

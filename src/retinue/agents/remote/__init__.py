@@ -1,0 +1,1 @@
+"""Agents and tools that live elsewhere, behind a protocol of their own."""

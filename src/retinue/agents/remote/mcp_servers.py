@@ -1,0 +1,195 @@
+"""Which MCP servers there are: the `mcpServers` of a `.mcp.json`, read strictly. Starts and asks nobody.
+
+A file of a project names programs to run and places to send to, so it counts only while its folder is trusted. What a
+server needs of the environment is named (`${NAME}`, `${NAME:-default}`) and looked up when it is started.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from retinue.agents.code_files import code_files
+from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.contract import json as strict
+from retinue.errors import MissingFile, NotTrusted, ParseError, Unavailable
+
+if TYPE_CHECKING:
+    from retinue.agents.trust import TrustStore
+
+__all__ = ["PROJECT_FILE", "HttpServer", "McpServer", "Servers", "StdioServer", "filled", "project_servers", "read_servers"]
+
+PROJECT_FILE: Final = ".mcp.json"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+_LONGEST_NAME: Final = 32
+_MOST: Final = 50
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
+_STDIO_KEYS: Final = frozenset({"type", "command", "args", "env", "cwd"})
+_HTTP_KEYS: Final = frozenset({"type", "url", "headers"})
+_HTTP_TYPES: Final = frozenset({"http", "streamable-http", "streamable_http"})
+
+
+@dataclass(frozen=True, slots=True)
+class StdioServer:
+    """A server that is a program, spoken to by its stdin and stdout.
+
+    Attributes:
+        command: The program; never a line for a shell.
+        cwd: Where it runs.
+    """
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str = "."
+
+
+@dataclass(frozen=True, slots=True)
+class HttpServer:
+    """A server at a URL, spoken to by streamable HTTP."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+McpServer: TypeAlias = StdioServer | HttpServer
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """What a file says.
+
+    Attributes:
+        absent: Servers that cannot be used, with the reason.
+    """
+
+    servers: tuple[McpServer, ...] = ()
+    absent: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def project_servers(folder: Path, *, trust: "TrustStore") -> Servers:
+    """The servers that a project's own `.mcp.json` names; none when it has no such file.
+
+    Raises:
+        NotTrusted: The user has not said yes to the folder, or not to this file.
+        ParseError: The file cannot be read.
+        AccessDenied: The file may not be read.
+    """
+    root = folder.resolve()
+    path = root / PROJECT_FILE
+    if not path.is_file():
+        return Servers()
+    trust.check(root)
+    if path not in code_files(root):
+        raise NotTrusted(f"Nobody was asked about {str(path)!r}.", hint="Name its servers in your own settings.")
+    return read_servers(path, cwd=root)
+
+
+def read_servers(path: Path, *, cwd: Path) -> Servers:
+    """The servers that the file at `path` names. Every one that cannot be used is told, with all that is wrong.
+
+    Args:
+        path: A JSON file with `mcpServers`, as other programs write it.
+        cwd: Where programs run that do not say.
+
+    Raises:
+        MissingFile: There is none.
+        ParseError: It is not JSON, or has no `mcpServers`.
+        AccessDenied: It may not be read.
+    """
+    try:
+        value = strict.loads(read_bytes(path, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
+    except MissingFile:
+        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a JSON file with `mcpServers`.") from None
+    named = value.get("mcpServers") if isinstance(value, dict) else None
+    if not isinstance(named, dict):
+        raise ParseError(
+            f"{str(path)!r} has no object `mcpServers`.",
+            hint='Write `{"mcpServers": {"name": {"command": "…", "args": []}}}`.',
+            path="/mcpServers",
+        )
+    good: list[McpServer] = []
+    absent: dict[str, str] = {}
+    for name, entry in named.items():
+        read = "there are too many servers in the file" if len(good) >= _MOST else _server(name, entry, cwd=cwd)
+        if isinstance(read, str):
+            absent[name[:80]] = read
+        else:
+            good.append(read)
+    return Servers(tuple(good), absent)
+
+
+def filled(text: str, *, environ: Mapping[str, str], server: str) -> str:
+    """`text` with the variables it names.
+
+    Raises:
+        Unavailable: One is not set; the hint names it.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if name in environ:
+            return environ[name]
+        if default is not None:
+            return default
+        raise Unavailable(
+            f"The MCP server {server!r} needs the variable `{name}`, which is not set.", hint=f"Set `{name}`."
+        )
+
+    return _VARIABLE.sub(value, text)
+
+
+def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str:
+    """The server that an entry describes, or all that is wrong with it."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        return f"its name must be letters, digits, `-` and single `_`, at most {_LONGEST_NAME}"
+    if not isinstance(entry, dict):
+        return "its entry is no object"
+    kind = entry.get("type", "stdio" if "command" in entry else "http")
+    if kind == "sse":
+        return "the old SSE transport is not spoken here; use its streamable HTTP endpoint (`type` `http`)"
+    if kind not in _HTTP_TYPES | {"stdio"}:
+        return f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
+    wrong = _wrong(entry, required="command" if kind == "stdio" else "url")
+    wrong += [f"it has the unknown key {key[:40]!r}" for key in entry if key not in (_STDIO_KEYS if kind == "stdio" else _HTTP_KEYS)]
+    if wrong:
+        return "; ".join(wrong)
+    facts = cast("dict[str, str]", entry)
+    if kind != "stdio":
+        return HttpServer(name, facts["url"], _mapping(entry, "headers"))
+    args = tuple(cast("list[str]", entry.get("args", [])))
+    return StdioServer(name, facts["command"], args, _mapping(entry, "env"), str(cwd / facts.get("cwd", ".")))
+
+
+def _wrong(entry: strict.JsonObject, *, required: str) -> list[str]:
+    found: list[str] = []
+    if not isinstance(entry.get(required), str) or not entry[required]:
+        found.append(f"its `{required}` is missing or no text")
+    if not isinstance(entry.get("cwd", ""), str):
+        found.append("its `cwd` is no text")
+    args = entry.get("args", [])
+    if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
+        found.append("its `args` are no list of texts")
+    for key in ("env", "headers"):
+        pairs = entry.get(key, {})
+        if not isinstance(pairs, dict) or not all(isinstance(each, str) for each in pairs.values()):
+            found.append(f"its `{key}` is no object of texts")
+    if any("\0" in text for text in _texts(entry)):
+        found.append("it holds a NUL character")
+    return found
+
+
+def _texts(value: strict.JsonValue) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for key, each in value.items() for text in (key, *_texts(each))]
+    return [text for each in value for text in _texts(each)] if isinstance(value, list) else []
+
+
+def _mapping(entry: strict.JsonObject, key: str) -> dict[str, str]:
+    return dict(cast("dict[str, str]", entry.get(key, {})))

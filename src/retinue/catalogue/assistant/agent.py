@@ -1,0 +1,102 @@
+"""The assistant as an agent: which extensions it has, and where it keeps things. One call of it is for `call`."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from retinue.agents.extensions import Extension, Extensions, discover
+from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._definitions import load_definition
+from retinue.contract.definition import Definition
+from retinue.contract.task import Task
+from retinue.errors import NotTrusted
+from retinue.llm.models import Models
+
+from .call import Call
+from .settings import Settings, settings_of
+from .store import stored_in
+from .thinking import Mind
+
+__all__ = ["PersonalAssistant", "shipped_domains"]
+
+_SHIPPED: Final = Path(__file__).parent / "domains"
+
+
+def shipped_domains() -> tuple[Extension, ...]:
+    """The domains that come with the assistant."""
+    return discover(_SHIPPED, trusted=True).found
+
+
+class PersonalAssistant:
+    """Answers a person from the domains that it has.
+
+    Args:
+        store: The file in which the shipped domains keep things; a throw-away one when absent.
+        models: What the roles think with; without a model the rules do it.
+        tool_root: Where more extensions are.
+        trusted: Whether the code of a tool root may run. A `config` names a tool root, never its trust.
+        environment: Where settings are looked up; the process's own when absent.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Path | None = None,
+        models: Models | None = None,
+        tool_root: Path | None = None,
+        trusted: Callable[[Path], bool] = lambda _: False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._tool_root = tool_root
+        self._trusted = trusted
+        self._environment = environment
+        self._known: dict[Path, tuple[tuple[tuple[str, int], ...], Extensions]] = {}
+
+    @property
+    def definition(self) -> Definition:
+        """What it says of itself."""
+        return load_definition(__package__ or "")
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """Answer one prompt."""
+        settings = settings_of(task, self._environment)
+        extensions = await asyncio.to_thread(self._extensions, settings)
+        mind = Mind(self._models, settings, run) if self._models and self._models.configured else None
+        call = Call(task, run, settings, extensions, mind)
+        if self._store is not None:
+            with stored_in(self._store):
+                return await call.answer()
+        with tempfile.TemporaryDirectory(prefix="retinue-assistant-") as folder, stored_in(Path(folder) / "store.db"):
+            return await call.answer()
+
+    # Whom it has
+
+    def _extensions(self, settings: Settings) -> Extensions:
+        """The shipped extensions and those of the tool roots, as far as the call wants them."""
+        shipped = self._read(_SHIPPED, trusted=True)
+        roots = [root for root in (self._tool_root, Path(settings.tool_root) if settings.tool_root else None) if root]
+        found, skipped = list(shipped.found), list(shipped.skipped)
+        for root in dict.fromkeys(roots):
+            more = self._read(root, trusted=self._trusted(root))
+            names = {extension.name.casefold() for extension in found}
+            found += [extension for extension in more.found if extension.name.casefold() not in names]
+            skipped += more.skipped
+        together = Extensions(tuple(found), tuple(skipped))
+        return together if settings.only_domains is None else together.only(settings.only_domains)
+
+    def _read(self, root: Path, *, trusted: bool) -> Extensions:
+        """Read once; again when a file has changed (B19)."""
+        state = tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
+        if not trusted and state:
+            raise NotTrusted(
+                f"The tool root {str(root)!r} holds code, and it is not trusted.",
+                hint="Look at it, then run `retinue trust` in the folder.",
+            )
+        known = self._known.get(root)
+        if known is None or known[0] != state:
+            known = self._known[root] = (state, discover(root, trusted=trusted))
+        return known[1]

@@ -1,0 +1,97 @@
+"""Workouts of one person: what was trained, when, and how much."""
+
+from datetime import date, timedelta
+from typing import Literal
+
+from retinue.catalogue.assistant.store import open_store
+
+NAME = "WORKOUTS"
+SYSTEM_PROMPT = """You keep the training log of one person: exercises with sets and repetitions, or minutes, by day.
+
+Log what was trained, and answer from the log. Give no medical advice."""
+
+_DAYS = {"today": 0, "week": 6, "month": 29, "year": 364}
+
+
+def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
+    exercise: str,
+    sets: int | None = None,
+    repetitions: int | None = None,
+    minutes: int | None = None,
+    day: date | None = None,
+) -> str:
+    """Log an exercise that was trained: a workout, a run, sets and repetitions.
+
+    I did 3 sets of 12 repetitions of squats
+    Example response: Logged squats: 3 sets of 12.
+    Example args: {"exercise": "squats", "sets": 3, "repetitions": 12}
+    Notes: Trained, did, ran, swam, lifted, reps, track, log some minutes, record a workout or exercise.
+
+    Args:
+        exercise: What was trained.
+        sets: How many sets.
+        repetitions: Repetitions in a set, also called reps.
+        minutes: Minutes that it took.
+        day: The day on which it was; today when absent.
+    """
+    when = (day or date.today()).isoformat()  # noqa: DTZ011 - the person's own day is meant
+    with open_store() as store:
+        store.execute(
+            "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)",
+            (exercise, sets, repetitions, minutes, when),
+        )
+    return f"Logged {_told(exercise, sets, repetitions, minutes)} on {when}."
+
+
+def WORKOUTS_GET_history(period: Literal["today", "week", "month", "year"] = "week") -> str:  # noqa: N802
+    """Show what was trained lately.
+
+    What did I train this week?
+    Example response: 2026-05-04: squats, 3 sets of 12.
+    Example args: {"period": "week"}
+    Notes: Show workouts, exercises, history, what did I do or lift, in the last week or month.
+
+    Args:
+        period: How far back: today, a week, a month or a year.
+    """
+    first = (date.today() - timedelta(days=_DAYS[period])).isoformat()  # noqa: DTZ011
+    with open_store() as store:
+        rows = store.execute(
+            "SELECT day, exercise, sets, repetitions, minutes FROM workouts WHERE day >= ? ORDER BY day, id", (first,)
+        ).fetchall()
+    said = [f"{day}: {_told(exercise, sets, reps, minutes)}." for day, exercise, sets, reps, minutes in rows]
+    return "\n".join(said) or "Nothing was trained in that time."
+
+
+def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
+    """Tell the best that was done in one exercise: a record.
+
+    What is my record in squats?
+    Example response: squats, 3 sets of 12, on 2026-05-04.
+    Example args: {"exercise": "squats"}
+    Notes: Personal best, most, longest, record in an exercise.
+
+    Args:
+        exercise: Which exercise.
+    """
+    with open_store() as store:
+        row = store.execute(
+            "SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE exercise LIKE ? ESCAPE '!'"
+            " ORDER BY coalesce(sets, 1) * coalesce(repetitions, 0) DESC, minutes DESC, day LIMIT 1",
+            (f"%{_literal(exercise)}%",),
+        ).fetchone()
+    return f"{_told(*row[:4])}, on {row[4]}." if row else f"No {exercise} in the log."
+
+
+def _literal(text: str) -> str:
+    """`text` for LIKE, its wildcards meant as themselves."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def _told(exercise: str, sets: int | None, repetitions: int | None, minutes: int | None) -> str:
+    amount = f"{sets} sets of {repetitions}" if sets and repetitions else ""
+    amount = amount or (f"{sets} sets" if sets else f"{repetitions} repetitions" if repetitions else "")
+    return ", ".join(filter(None, (exercise, amount, f"{minutes} minutes" if minutes else "")))
+
+
+TOOLS = [WORKOUTS_ACTION_log, WORKOUTS_GET_history, WORKOUTS_GET_best]

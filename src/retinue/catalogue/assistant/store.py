@@ -1,0 +1,66 @@
+"""The file in which the shipped domains keep what a person told them: SQLite, readable by its owner only.
+
+Which file it is, is settled by the call that is being made: a tool is a plain function, and takes no file.
+"""
+
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final
+
+from retinue.errors import Unavailable
+
+__all__ = ["open_store", "stored_in"]
+
+_FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS tasks (
+    id INTEGER PRIMARY KEY, title TEXT NOT NULL, due TEXT, done INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, day TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS workouts (
+    id INTEGER PRIMARY KEY, exercise TEXT NOT NULL, sets INTEGER, repetitions INTEGER, minutes INTEGER,
+    day TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS notes_words USING fts5(text, content='notes', content_rowid='id');
+"""
+
+
+@contextmanager
+def stored_in(file: Path) -> Generator[None]:
+    """Within this, `open_store` opens `file`."""
+    token = _FILE.set(file)
+    try:
+        yield
+    finally:
+        _FILE.reset(token)
+
+
+@contextmanager
+def open_store() -> Generator[sqlite3.Connection]:
+    """The store of this call, in a transaction that is kept unless something is raised.
+
+    Raises:
+        Unavailable: There is none, or it cannot be used.
+    """
+    file = _FILE.get()
+    if file is None:
+        raise Unavailable("The assistant has no file to keep things in.", hint="Ask it through `personal_assistant`.")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(file, timeout=10.0)
+    except (OSError, sqlite3.Error) as error:
+        raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint="Check its folder and its mode.") from error
+    try:
+        with connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(_SCHEMA)
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise Unavailable(f"{str(file)!r} cannot be read: {error}.", hint="Move it away; a new one is made.") from error
+    finally:
+        connection.close()

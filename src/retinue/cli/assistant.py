@@ -1,0 +1,149 @@
+"""`retinue assistant`: what the personal assistant can do, and the facade test of its tools (B27, B28).
+
+To ask it something, use `retinue ask personal_assistant "…"`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import click
+
+from retinue.cli.exits import Exit
+from retinue.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.catalogue.assistant.facade import Case, Verdict
+
+__all__ = ["command"]
+
+_LIMIT_S: Final = 120.0
+"""Seconds that one prompt may take (B28)."""
+
+
+@click.group("assistant")
+def command() -> None:
+    """The personal assistant: its domains, and the test of which tools prompts lead to.
+
+    Ask it with `retinue ask personal_assistant "remind me to call Ada tomorrow"`.
+    """
+
+
+@command.command("domains")
+@json_option
+def domains(*, as_json: bool) -> None:
+    """Show the shipped domains as the router sees them."""
+    from retinue.agents.extensions import light_schema
+    from retinue.catalogue.assistant import shipped_domains
+    from retinue.cli.output import echo, echo_json, plain
+
+    found = shipped_domains()
+    if as_json:
+        echo_json([{"name": each.name, "tools": [tool.spec.to_json() for tool in each.tools]} for each in found])
+        return
+    echo(plain(light_schema(found)))
+
+
+@command.command("test")
+@click.argument("cases", required=False, type=click.Path(path_type=Path))
+@click.option("--keep-going", "-k", is_flag=True, help="Go on after a prompt whose process failed.")
+@click.option("--limit", "limit_s", type=float, default=_LIMIT_S, show_default=True, help="Seconds for one prompt.")
+@json_option
+def test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> None:
+    """Put prompts to the assistant, a process each, and say which led to the tool they should.
+
+    CASES is a TOML file of [[case]] tables with `prompt` and `tool`; without it the shipped prompts are used. `pass`
+    means that exactly the expected tool was used, `partial` that it was among several. The first process that fails
+    ends the test, unless you say otherwise. Exit code 8 when a prompt failed.
+    """
+    from retinue.catalogue.assistant.facade import read_cases, shipped_cases
+    from retinue.cli.output import echo_json, tell
+
+    listed = shipped_cases() if cases is None else read_cases(cases)
+    done: list[_Tried] = []
+    for number, case in enumerate(listed, start=1):
+        tell(f"[{number}/{len(listed)}] {case.prompt}")
+        done.append(_try(case, limit_s=limit_s))
+        if done[-1].problem and not keep_going:
+            break
+    if as_json:
+        echo_json({"cases": [tried.to_json() for tried in done], "left_out": len(listed) - len(done)})
+    else:
+        _show(done, left_out=len(listed) - len(done))
+    if any(tried.verdict == "fail" for tried in done) or len(done) < len(listed):
+        sys.exit(Exit.NONCONFORMING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One prompt and what it led to.
+
+    Attributes:
+        problem: Why its process gave no answer; empty when it gave one.
+    """
+
+    case: "Case"
+    called: "tuple[str, ...]" = ()
+    verdict: "Verdict" = "fail"
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        facts = {"prompt": self.case.prompt, "expected": self.case.tool, "called": list(self.called)}
+        return {**facts, "verdict": self.verdict, **({"problem": self.problem} if self.problem else {})}
+
+
+def _try(case: "Case", *, limit_s: float) -> _Tried:
+    """Ask one prompt in a process of its own, with nothing remembered from before."""
+    from retinue.catalogue.assistant.facade import judge
+
+    command_line = [sys.executable, "-m", "retinue", "ask", "personal_assistant", case.prompt, "--json"]
+    with tempfile.TemporaryDirectory(prefix="retinue-facade-") as folder:
+        try:
+            # S603: our own program, by an argument vector.
+            ended = subprocess.run(  # noqa: S603
+                command_line,
+                env={**os.environ, "RETINUE_STATE_DIR": folder},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return _Tried(case, problem=f"It took more than {limit_s:g} s.")
+    try:
+        answer = cast("dict[str, Any]", json.loads(ended.stdout))
+    except ValueError:
+        return _Tried(case, problem=f"It exited with {ended.returncode}: {ended.stderr.strip()[-300:]}")
+    called = tuple(str(trace.get("tool")) for trace in cast("list[dict[str, Any]]", answer.get("traces") or []))
+    problem = f"It exited with {ended.returncode}." if ended.returncode and not called else ""
+    return _Tried(case, called, judge(case.tool, called), problem)
+
+
+def _show(done: "Sequence[_Tried]", *, left_out: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from retinue.cli.output import console, plain, tell
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("verdict", "prompt", "expected", "called"):
+        table.add_column(title, overflow="fold")
+    colours = {"pass": "green", "partial": "yellow", "fail": "red"}
+    for tried in done:
+        called = tried.problem or ", ".join(tried.called) or "nothing"
+        verdict = Text(tried.verdict, style=colours[tried.verdict])
+        table.add_row(verdict, plain(tried.case.prompt), plain(tried.case.tool), plain(called))
+    console().print(table)
+    counts = {word: sum(tried.verdict == word for tried in done) for word in colours}
+    tell(
+        ", ".join(f"{count} {word}" for word, count in counts.items()) + (f", {left_out} left out" if left_out else "")
+    )

@@ -1,0 +1,224 @@
+"""What past runs and their calls took and came to, read from a journal in one pass: facts, not yet any sums.
+
+Only a few members of each result are read, and by SQLite itself, so that ten thousand runs take a second. What was
+edited into nonsense is left out and counted. What the facts add up to is for whoever asks.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, cast, get_args
+
+from retinue.contract.result import Outcome
+from retinue.engine.ids import CHILD
+from retinue.engine.ratings import Rating, ratings_in
+
+__all__ = ["CallFacts", "Facts", "RunFacts", "UsageFacts", "facts_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageFacts:
+    """What one attempt spent. What nobody measured is None.
+
+    Attributes:
+        model: As the provider named it; several, with commas between them, when an attempt used several.
+        requests: Requests to the model.
+        usd: US dollars.
+    """
+
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens: int | None = None
+    requests: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One call of one agent in a run.
+
+    Attributes:
+        node: The step, as its run names it.
+        faults: The code of each attempt that failed, in order.
+        used: What its attempts spent, those that spent anything.
+    """
+
+    run: str
+    node: str
+    agent: str
+    skill: str
+    outcome: Outcome | None
+    duration_ns: int | None = None
+    retries: int = 0
+    faults: tuple[str, ...] = ()
+    used: tuple[UsageFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run that has ended, its child runs included.
+
+    Attributes:
+        fault: Why the whole of it failed, if it did.
+        used: What all of its calls spent.
+        tokens_full: Tokens that its results would have been handed on with; None when none was (C20).
+        tokens_handed_on: Tokens that they were handed on with.
+    """
+
+    run: str
+    label: str
+    started_ns: int
+    outcome: Outcome | None
+    duration_ns: int | None = None
+    fault: str | None = None
+    used: UsageFacts | None = None
+    tokens_full: int | None = None
+    tokens_handed_on: int | None = None
+    rating: Rating | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that was found.
+
+    Attributes:
+        runs: Ended runs, the oldest first.
+        calls: Their calls.
+        unfinished: Runs that have not ended.
+        damaged: Records that cannot be read.
+    """
+
+    runs: tuple[RunFacts, ...] = ()
+    calls: tuple[CallFacts, ...] = ()
+    unfinished: int = 0
+    damaged: int = 0
+
+
+def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None) -> Facts:
+    """The facts of all runs.
+
+    Args:
+        connection: To a file with the table of events.
+        since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
+
+    Raises:
+        sqlite3.Error: The file cannot be read.
+    """
+    starts = {
+        run: (started_ns, label if isinstance(label, str) else "")
+        for run, started_ns, label in connection.execute(_STARTS, (since_ns or 0,))
+        if isinstance(started_ns, int)
+    }
+    children = {run for run in starts if CHILD in run}
+    rated = ratings_in(connection)
+    ends: dict[str, RunFacts] = {}
+    calls: list[CallFacts] = []
+    damaged = 0
+    for run, node, at_ns, text in connection.execute(_ENDS):
+        start = starts.get(run)
+        if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
+            continue  # not asked for; or it was copied from the run that this one is a fork of
+        said = _members(text)
+        if said is None:
+            damaged += 1
+        elif node and f"{run}{CHILD}{node}" not in children:  # of a child run its own calls are counted
+            calls.append(_call(run, node, said))
+        elif not node and CHILD not in run:
+            ends[run] = _run(run, *start, said, rated.get(run))
+    roots = [run for run in starts if CHILD not in run]
+    ended = tuple(ends[run] for run in roots if run in ends)
+    calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
+    return Facts(ended, tuple(calls), unfinished=len(roots) - len(ended), damaged=damaged)
+
+
+_STARTS: Final = (
+    "SELECT run, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
+    " FROM events WHERE sequence = 0 AND at_ns >= ? ORDER BY at_ns, run"
+)
+_MEMBERS: Final = ("agent", "skill", "outcome", "duration_ns", "retries", "fault.code", "attempts", "usage", "data.tokens")
+_PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
+_ENDS: Final = (
+    f"SELECT run, node, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
+    " FROM events WHERE sequence > 0 AND kind = 'finished' ORDER BY run, sequence"
+)
+
+
+def _members(text: object) -> dict[str, Any] | None:
+    """The members of a result; None when it is none."""
+    if not isinstance(text, str):
+        return None
+    said = dict(zip(_MEMBERS, cast("list[Any]", json.loads(text)), strict=True))
+    return said if isinstance(said["agent"], str) else None
+
+
+def _run(run: str, started_ns: int, label: str, said: dict[str, Any], rating: Rating | None) -> RunFacts:
+    tokens = _object(said["data.tokens"])
+    return RunFacts(
+        run=run,
+        label=label,
+        started_ns=started_ns,
+        outcome=_outcome(said["outcome"]),
+        duration_ns=_count(said["duration_ns"]),
+        fault=_text(said["fault.code"]),
+        used=_usage(said["usage"]),
+        tokens_full=_count(tokens.get("full")),
+        tokens_handed_on=_count(tokens.get("handed_on")),
+        rating=rating,
+    )
+
+
+def _call(run: str, node: str, said: dict[str, Any]) -> CallFacts:
+    attempts = [_object(each) for each in _list(said["attempts"])]
+    faults = [code for each in attempts if (code := _text(_object(each.get("fault")).get("code")))]
+    used = [usage for each in attempts if (usage := _usage(each.get("usage"))) is not None]
+    whole = _usage(said["usage"])
+    alone = _text(said["fault.code"])
+    return CallFacts(
+        run=run,
+        node=node,
+        agent=said["agent"],
+        skill=_text(said["skill"]) or "",
+        outcome=_outcome(said["outcome"]),
+        duration_ns=_count(said["duration_ns"]),
+        retries=_count(said["retries"]) or 0,
+        faults=tuple(faults) or ((alone,) if alone else ()),
+        used=tuple(used) or ((whole,) if whole else ()),
+    )
+
+
+def _usage(value: object) -> UsageFacts | None:
+    said = _object(value)
+    tokens_in, tokens_out = _count(said.get("tokens_in")), _count(said.get("tokens_out"))
+    total = _count(said.get("tokens_total"))
+    if total is None and (tokens_in is not None or tokens_out is not None):
+        total = (tokens_in or 0) + (tokens_out or 0)
+    cost = _object(said.get("cost")).get("usd")
+    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    usage = UsageFacts(_text(said.get("model")), tokens_in, tokens_out, total, _count(said.get("requests")), usd)
+    return None if usage == _NOTHING else usage
+
+
+_NOTHING: Final = UsageFacts()
+_OUTCOMES: Final[Collection[object]] = frozenset(get_args(Outcome))
+
+
+def _outcome(value: object) -> Outcome | None:
+    return cast("Outcome", value) if value in _OUTCOMES else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> Iterator[object]:
+    return iter(cast("list[object]", value) if isinstance(value, list) else [])

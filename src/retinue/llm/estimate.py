@@ -1,0 +1,290 @@
+"""What a request will take, as ranges with the assumptions behind them (A17, C19). Which model it gets is settled before.
+
+What comes in is counted; what goes out is taken from past runs of the same agent with the same model once there are
+enough of them, else from the schema of the answer. Nothing here is a constant of anybody's document: where neither a
+past run nor a bound is known the figure is absent.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.tokens import counter
+
+__all__ = ["ENOUGH", "Estimate", "Past", "PriceOf", "Range", "answer_tokens", "estimate", "together"]
+
+ENOUGH: Final = 5
+"""Past calls from which on they are believed."""
+
+_TURNS: Final = 8
+"""Requests in one conversation with tools, at most, where nothing bounds them closer."""
+
+_DEEP: Final = 12
+_CHARACTERS: Final = 3
+"""Characters of bounded text in a token, at least."""
+
+
+class PriceOf(Protocol):
+    """US dollars for a call of this size; None when the price is not known."""
+
+    def __call__(self, *, tokens_in: int, tokens_out: int) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From here to there, both included."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: "Range") -> "Range":
+        return Range(self.low + other.low, self.high + other.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What one earlier call of the same agent took. What nobody measured is None."""
+
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What something will take. What cannot be known is None.
+
+    Attributes:
+        tokens_in: What models will read.
+        tokens_out: What models will write.
+        usd: Money, in US dollars.
+        seconds: Time.
+        assumptions: What the figures rest on, in sentences.
+    """
+
+    tokens_in: Range | None = None
+    tokens_out: Range | None = None
+    usd: Range | None = None
+    seconds: Range | None = None
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> Range | None:
+        """In and out together."""
+        return self.tokens_in + self.tokens_out if self.tokens_in and self.tokens_out else None
+
+    def to_json(self) -> JsonMapping:
+        """As data: `[low, high]` for each figure that there is."""
+        figures = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "tokens": self.tokens}
+        whole: JsonMapping = {name: [int(each.low), int(each.high)] for name, each in figures.items() if each}
+        whole |= {"cost_usd": [self.usd.low, self.usd.high]} if self.usd else {}
+        whole |= {"seconds": [self.seconds.low, self.seconds.high]} if self.seconds else {}
+        return whole | {"assumptions": list(self.assumptions)}
+
+
+def estimate(
+    *,
+    model: str | None,
+    request_tokens: int,
+    answer_schema: JsonMapping | None = None,
+    max_output: int | None = None,
+    max_requests: int | None = 1,
+    price: PriceOf | None = None,
+    past: Sequence[Past] = (),
+) -> Estimate:
+    """What one call of an agent will take.
+
+    Args:
+        model: The model it is done with; None when none is asked.
+        request_tokens: Tokens of the request as it stands, instructions and tools included.
+        answer_schema: The schema of its answer.
+        max_output: The most tokens that the model can answer with, as far as known.
+        max_requests: The most requests in its conversation: more than one where it has tools; None when nothing says.
+        price: What a call costs.
+        past: Earlier calls of the same agent, with whichever model.
+    """
+    same = [each for each in past if each.model == model]
+    seconds, timed = _time(same)
+    if model is None:
+        return Estimate(Range(0, 0), Range(0, 0), Range(0, 0), seconds, ("No model is asked.", timed))
+    tokens_in, read = _reading(request_tokens, same)
+    tokens_out, written = _writing(answer_schema, max_output, same)
+    assumptions = [read, written, timed]
+    if not _believed([each.tokens_in for each in same]):
+        most = _TURNS if max_requests is None else max(max_requests, 1)
+        if most > 1 and tokens_out is not None:
+            tokens_in = Range(tokens_in.low, most * tokens_in.high + (most - 1) * tokens_out.high)
+        assumptions.append(_asked(most, said=max_requests is not None))
+    usd = _money(price, tokens_in, tokens_out)
+    if usd is None:
+        assumptions.append(f"The price of `{model}` is not known." if tokens_out else "So there is no cost either.")
+    return Estimate(tokens_in, tokens_out, usd, seconds, tuple(assumptions))
+
+
+def together(estimates: Iterable[Estimate], *, side_by_side: bool = True) -> Estimate:
+    """What several calls will take together. A figure that one of them lacks, all of them lack.
+
+    Args:
+        estimates: One for each call.
+        side_by_side: Some of them may run at the same time, so that the longest alone may be all it takes.
+    """
+    listed = list(estimates)
+    times = [each.seconds for each in listed if each.seconds is not None]
+    seconds = None
+    if listed and len(times) == len(listed):
+        lows = [each.low for each in times]
+        seconds = Range(max(lows) if side_by_side else sum(lows), sum(each.high for each in times))
+    assumptions = dict.fromkeys(sentence for each in listed for sentence in each.assumptions)
+    return Estimate(
+        _sum([each.tokens_in for each in listed]),
+        _sum([each.tokens_out for each in listed]),
+        _sum([each.usd for each in listed]),
+        seconds,
+        tuple(assumptions),
+    )
+
+
+def _sum(ranges: Sequence[Range | None]) -> Range | None:
+    known = [each for each in ranges if each is not None]
+    return sum(known, Range(0, 0)) if len(known) == len(ranges) else None
+
+
+# The parts of an estimate, each with the sentence that it rests on.
+
+
+def _reading(request_tokens: int, past: Sequence[Past]) -> tuple[Range, str]:
+    found = _believed([each.tokens_in for each in past])
+    if found is None:
+        return Range(request_tokens, request_tokens), "Tokens in are those of the request, counted."
+    low = max(found.low, request_tokens)
+    return Range(low, max(found.high, low)), f"Tokens in are those of {len(past)} past calls, at least the request's."
+
+
+def _writing(schema: JsonMapping | None, max_output: int | None, past: Sequence[Past]) -> tuple[Range | None, str]:
+    found = _believed([each.tokens_out for each in past])
+    if found is not None:
+        return found, f"Tokens out are those of {len(past)} past calls."
+    low, high = answer_tokens(schema) if schema is not None else (1, None)
+    bounds = [bound for bound in (high, max_output) if bound is not None]
+    if not bounds:
+        return None, "Tokens out are not known: neither the answer nor the model is bounded."
+    what = "the schema allows" if high is not None and high == min(bounds) else "the model can give"
+    return Range(min(low, *bounds), min(bounds)), f"Tokens out go from the least answer to the most that {what}."
+
+
+def _time(past: Sequence[Past]) -> tuple[Range | None, str]:
+    found = _believed([each.seconds for each in past])
+    if found is None:
+        return None, f"The time is not known: there are fewer than {ENOUGH} past calls like it."
+    return found, f"The time is that of {len(past)} past calls."
+
+
+def _asked(most: int, *, said: bool) -> str:
+    if most == 1:
+        return "It is asked once."
+    return f"It is asked 1 to {most} times ({'its own bound' if said else 'nothing bounds it closer'}), all sent again."
+
+
+def _money(price: PriceOf | None, tokens_in: Range, tokens_out: Range | None) -> Range | None:
+    if price is None or tokens_out is None:
+        return None
+    low = price(tokens_in=int(tokens_in.low), tokens_out=int(tokens_out.low))
+    high = price(tokens_in=int(tokens_in.high), tokens_out=int(tokens_out.high))
+    return None if low is None or high is None else Range(low, high)
+
+
+def _believed(measured: Sequence[float | None]) -> Range | None:
+    """The middle four fifths of what was measured; None when it is too little."""
+    known = sorted(each for each in measured if each is not None)
+    if len(known) < ENOUGH:
+        return None
+    odd = len(known) // 10
+    return Range(known[odd], known[len(known) - 1 - odd])
+
+
+# The size of an answer.
+
+
+def answer_tokens(schema: JsonMapping) -> tuple[int, int | None]:
+    """The least and the most tokens that JSON of this schema takes; the most is None when nothing bounds it."""
+    least = counter().count(dumps(_least(schema, _DEEP)))
+    most = _most(schema, _DEEP)
+    return least, None if most is None else max(least, -(-most // _CHARACTERS))
+
+
+def _least(schema: object, depth: int) -> object:
+    """A small value that the schema asks for, near enough to count it."""
+    said = _object(schema)
+    if "const" in said:
+        return said["const"]
+    if choices := _list(said.get("enum")):
+        return min(choices, key=lambda each: len(str(each)))
+    match _type(said):
+        case "object":
+            members = _object(said.get("properties"))
+            names = [name for name in _list(said.get("required")) if isinstance(name, str)]
+            return {name: _least(members.get(name), depth - 1) for name in names} if depth else {}
+        case "array":
+            return [_least(said.get("items"), depth - 1)] * min(_whole(said.get("minItems")) or 0, 100) if depth else []
+        case "string":
+            return "word " * min((_whole(said.get("minLength")) or 0) // 5, 10_000)
+        case "number" | "integer":
+            return 0
+        case "boolean":
+            return True
+        case _:
+            return None
+
+
+def _most(schema: object, depth: int) -> int | None:
+    """Characters of the longest value; None when nothing bounds it."""
+    said = _object(schema)
+    if "const" in said:
+        return len(str(said["const"])) + 2
+    if choices := _list(said.get("enum")):
+        return max(len(str(each)) for each in choices) + 2
+    match _type(said):
+        case "object" if depth and said.get("additionalProperties") is False:
+            members = _object(said.get("properties"))
+            sizes = [_most(each, depth - 1) for each in members.values()]
+            return _all(sizes, sum(len(name) + 4 for name in members) + 2)
+        case "array" if depth and (count := _whole(said.get("maxItems"))) is not None:
+            one = _most(said.get("items"), depth - 1)
+            return None if one is None else count * (one + 2) + 2
+        case "string" if (length := _whole(said.get("maxLength"))) is not None:
+            return length + 2
+        case "number" | "integer":
+            return 20
+        case "boolean" | "null":
+            return 5
+        case _:
+            return None
+
+
+def _all(sizes: Sequence[int | None], more: int) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) + more if len(known) == len(sizes) else None
+
+
+def _type(said: JsonMapping) -> object:
+    kind: object = said.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in cast("list[object]", kind) if each != "null"), None)
+    return kind or ("object" if "properties" in said else None)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**9 else None
+
+

@@ -1,0 +1,216 @@
+"""What a provider's client raises, as our errors. What goes wrong inside a conversation is not for here.
+
+A provider's own words are foreign text: they are shortened, made printable, and lose whatever looks like a key.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.sanitize import printable
+from retinue.contract.text import cut
+from retinue.errors import (
+    DeadlineExceeded,
+    InvalidInput,
+    NetworkError,
+    OutputInvalid,
+    RetinueError,
+    Unauthenticated,
+    Unavailable,
+    UnknownName,
+)
+
+from .credentials import Cleaner
+
+__all__ = ["as_ours", "key_missing", "too_slow", "variables_in"]
+
+_LONGEST: Final = 300
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
+_SDKS: Final = frozenset({"anthropic", "botocore", "google", "grpc", "groq", "httpx", "httpx2", "openai", "urllib3"})
+_LATER_STATUSES: Final = frozenset({408, 409, 425})
+_NOT_NOW: Final = "The provider of `{model}` cannot answer now"
+_LATER: Final = "Try again later, or use another model."
+
+
+def as_ours(
+    error: Exception, *, model: str, variables: Sequence[str] = (), cleaner: Cleaner | None = None
+) -> RetinueError:
+    """The error of ours that says what `error` says.
+
+    Args:
+        error: What pydantic-ai, or the client beneath it, raised.
+        model: Who was asked, as `provider:model`.
+        variables: The environment variables that may hold the key.
+        cleaner: Takes keys out of what the provider said.
+    """
+    from pydantic_ai import exceptions as theirs  # noqa: PLC0415 - optional
+
+    if isinstance(error, theirs.ModelAPIError):
+        return _api(error, model, variables, cleaner)
+    if isinstance(error, theirs.ContentFilterError):
+        return OutputInvalid(
+            f"The provider of `{model}` filtered the answer.",
+            hint="Ask in other words, or another model.",
+            detail={"stop": "refused"},
+        )
+    said = _said(error, cleaner)
+    if isinstance(error, theirs.UserError):
+        return InvalidInput(
+            f"`{model}` cannot be asked like this: {said}", hint="Change the request, or use another model."
+        )
+    if type(error).__module__.partition(".")[0] in _SDKS:
+        return _unreachable(model, said, reached=None)
+    return OutputInvalid(
+        f"What `{model}` sent cannot be read: {type(error).__name__}: {said}", hint="Try again, or use another model."
+    )
+
+
+def key_missing(provider: str, variables: Sequence[str]) -> Unauthenticated:
+    """Nobody can be asked at `provider`: none of `variables` holds a key."""
+    named = " or ".join(f"`{name}`" for name in variables)
+    setting = f"models.providers.{provider}.key_variable"
+    return Unauthenticated(
+        f"There is no key for the provider `{provider}`: {named} is not set.",
+        hint=f"Set the environment variable {named}, or name another one as `{setting}`.",
+        suggestions=tuple(variables),
+        detail={"variables": list(variables)},
+    )
+
+
+def too_slow(model: str, seconds: float) -> DeadlineExceeded:
+    """`model` took longer than a request may take."""
+    return DeadlineExceeded(
+        f"`{model}` has not answered within {seconds:g} s.",
+        hint="Raise `timeout_s`, or ask for less.",
+        detail={"bound": "request.timeout_s"},
+    )
+
+
+def variables_in(message: str) -> tuple[str, ...]:
+    """The environment variables that a message of pydantic-ai names."""
+    return tuple(dict.fromkeys(_VARIABLE.findall(message)))
+
+
+_PLAIN: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
+    (
+        "ModelContextWindowExceededError",
+        InvalidInput,
+        "The request is longer than `{model}` takes",
+        "Ask with less context, or use a model that takes more.",
+    ),
+    (
+        "ModelQuotaExceededError",
+        Unavailable,
+        "The account at the provider of `{model}` is used up",
+        "Top up the account, or use another model.",
+    ),
+    ("ModelRateLimitError", Unavailable, _NOT_NOW, _LATER),
+    ("ModelUnavailableError", Unavailable, _NOT_NOW, _LATER),
+    ("ModelServerError", Unavailable, _NOT_NOW, _LATER),
+    (
+        "ModelRequestRejectedError",
+        InvalidInput,
+        "The provider of `{model}` refuses the request",
+        "Change the request, or use another model.",
+    ),
+)
+"""What the classes of pydantic-ai mean, the narrower before the wider: ours, what is said, and what to do next."""
+
+
+def _api(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | None) -> RetinueError:
+    """By the class of pydantic-ai, else by the status that the provider answered with."""
+    said = _said(error, cleaner)
+    classes = {each.__name__ for each in type(error).__mro__}
+    status: int | None = getattr(error, "status_code", None)
+    detail: JsonMapping = {} if status is None else {"status": status}
+    if classes & {"ModelConnectionError", "ModelRequestTimeout"}:
+        return _broken_off(error, model, said, is_late=bool(classes & {"ModelTimeoutError", "ModelRequestTimeout"}))
+    if "ModelAuthenticationError" in classes:
+        return _refused_key(model, said, variables, detail)
+    if "ModelNotFoundError" in classes:
+        return _unknown(model, said, error, detail)
+    if "ModelQuotaExceededError" in classes:
+        detail["retryable"] = False
+    for name, ours, what, hint in _PLAIN:
+        if name in classes:
+            return ours(
+                f"{what.format(model=model)}: {said}", hint=hint, detail=detail, retry_after_s=error.retry_after
+            )
+    if status in _LATER_STATUSES:
+        return Unavailable(
+            f"{_NOT_NOW.format(model=model)}: {said}", hint=_LATER, detail=detail, retry_after_s=error.retry_after
+        )
+    hint = "Try again, or use another model."
+    return OutputInvalid(f"What `{model}` sent cannot be read: {said}", hint=hint, detail=detail)
+
+
+def _broken_off(error: Any, model: str, said: str, *, is_late: bool) -> RetinueError:
+    unsent = getattr(error, "phase", None) in {"pool", "connect"}
+    if not is_late or unsent:
+        return _unreachable(model, said, reached=False if unsent else None)
+    return DeadlineExceeded(
+        f"`{model}` has not answered in time.",
+        hint="Raise `timeout_s`, or ask for less.",
+        detail={"bound": "request.timeout_s"},
+    )
+
+
+def _refused_key(model: str, said: str, variables: Sequence[str], detail: JsonMapping) -> Unauthenticated:
+    named = " or ".join(f"`{name}`" for name in variables)
+    return Unauthenticated(
+        f"The provider of `{model}` refuses the key: {said}",
+        hint=f"See that {named} holds a key that may use this model."
+        if named
+        else "See that the key may use this model.",
+        suggestions=tuple(variables),
+        detail=detail,
+    )
+
+
+def _unknown(model: str, said: str, error: Any, detail: JsonMapping) -> UnknownName:
+    from .known import nearest_models  # noqa: PLC0415 - loads the list of names only for the mistake
+
+    near = nearest_models(model)
+    meant: str | None = getattr(error, "suggested_model_id", None)
+    if meant and meant != model:
+        near = tuple(dict.fromkeys((meant, *near)))
+    return UnknownName(
+        f"The provider has no model `{model}`: {said}",
+        hint=f"Did you mean `{near[0]}`?"
+        if near
+        else "See the provider's list of models, and `base_url` if you set one.",
+        suggestions=near,
+        detail=detail,
+    )
+
+
+def _unreachable(model: str, said: str, *, reached: bool | None) -> NetworkError:
+    detail: JsonMapping = {} if reached is None else {"reached": reached}
+    what = "cannot be reached" if reached is False else "did not answer to the end"
+    return NetworkError(
+        f"The provider of `{model}` {what}: {said}", hint="Try again; see `base_url` if you set one.", detail=detail
+    )
+
+
+def _said(error: Exception, cleaner: Cleaner | None) -> str:
+    """What the provider said, as a sentence that may be shown."""
+    text = (
+        _message_in(getattr(error, "body", None)) or getattr(error, "message", "") or str(error) or type(error).__name__
+    )
+    text = (cleaner or Cleaner({})).text(text[: 4 * _LONGEST])
+    shown = cut(" ".join(printable(text).split()), _LONGEST)
+    return shown if shown.endswith((".", "!", "?")) else f"{shown}."
+
+
+def _message_in(body: object) -> str:
+    """The message in the body of an error, wherever providers put it."""
+    for _ in range(3):
+        if not isinstance(body, dict):
+            break
+        fields = cast("dict[str, object]", body)
+        message = fields.get("message")
+        if isinstance(message, str):
+            return message
+        body = fields.get("error")
+    return body if isinstance(body, str) else ""

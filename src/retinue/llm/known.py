@@ -1,0 +1,103 @@
+"""Providers and models that pydantic-ai knows by name, the variables that hold keys, and the nearest to a mistake.
+
+A name that is not here may still be right: providers bring out models faster than anybody lists them.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from retinue.contract.names import nearest
+
+__all__ = ["EXTRAS", "KEYS", "PRICED_AS", "PROVIDERS", "nearest_models", "nearest_provider"]
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "alibaba": ("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
+        "anthropic": ("ANTHROPIC_API_KEY",),
+        "azure": ("AZURE_OPENAI_API_KEY",),
+        "azure-responses": ("AZURE_OPENAI_API_KEY",),
+        "cerebras": ("CEREBRAS_API_KEY",),
+        "cohere": ("CO_API_KEY",),
+        "crusoe": ("CRUSOE_API_KEY",),
+        "deepseek": ("DEEPSEEK_API_KEY",),
+        "fireworks": ("FIREWORKS_API_KEY",),
+        "github": ("GITHUB_API_KEY",),
+        "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        "groq": ("GROQ_API_KEY",),
+        "heroku": ("HEROKU_INFERENCE_KEY",),
+        "huggingface": ("HF_TOKEN",),
+        "meta": ("META_API_KEY",),
+        "mistral": ("MISTRAL_API_KEY",),
+        "moonshotai": ("MOONSHOTAI_API_KEY",),
+        "nebius": ("NEBIUS_API_KEY",),
+        "openai": ("OPENAI_API_KEY",),
+        "openai-chat": ("OPENAI_API_KEY",),
+        "openai-responses": ("OPENAI_API_KEY",),
+        "openrouter": ("OPENROUTER_API_KEY",),
+        "ovhcloud": ("OVHCLOUD_API_KEY",),
+        "sambanova": ("SAMBANOVA_API_KEY",),
+        "together": ("TOGETHER_API_KEY",),
+        "vercel": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
+        "xai": ("XAI_API_KEY",),
+        "zai": ("ZAI_API_KEY",),
+    }
+)
+"""The environment variables of each provider that needs a key, the first that is set holding it."""
+
+PROVIDERS: Final = tuple(
+    sorted(
+        {
+            *KEYS,
+            "bedrock",
+            "bedrock-mantle",
+            "github-copilot",
+            "google-cloud",
+            "litellm",
+            "local",
+            "ollama",
+            "openai-compatible",
+            "replay",
+            "snowflake",
+            "vllm",
+        }
+    )
+)
+"""What may stand before the colon."""
+
+EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
+    {"anthropic": "retinue[llm]", "openai": "retinue[llm]", "google": "retinue[google]", "bedrock": "retinue[bedrock]"}
+)
+"""What brings the client of a provider, by the name of pydantic-ai's own extra for it."""
+
+PRICED_AS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "azure-responses": "azure",
+        "bedrock": "aws",
+        "bedrock-mantle": "aws",
+        "google-cloud": "google",
+        "openai-chat": "openai",
+        "openai-responses": "openai",
+        "xai": "x-ai",
+    }
+)
+"""What the price book calls a provider, where it calls it otherwise."""
+
+_LONGEST: Final = 200
+
+
+def nearest_provider(name: str) -> tuple[str, ...]:
+    """The providers that `name` was probably meant to be."""
+    return nearest(name[:_LONGEST], PROVIDERS)
+
+
+def nearest_models(name: str) -> tuple[str, ...]:
+    """The known models that `name` (`provider:model`) was probably meant to be, of its provider where that has any."""
+    from pydantic_ai.models import known_model_names  # noqa: PLC0415 - optional, and only a mistake pays for it
+
+    provider, _, model = name[:_LONGEST].partition(":")
+    known = [each for each in known_model_names() if ":" in each and not each.startswith("gateway/")]
+    own = {each.partition(":")[2]: each for each in known if each.startswith(f"{provider}:")}
+    if own:
+        return tuple(own[each] for each in nearest(model, own))
+    return nearest(name[:_LONGEST], known)

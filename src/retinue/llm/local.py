@@ -1,0 +1,139 @@
+"""A model in a GGUF file, run on this machine: no key, no network, no price.
+
+llama.cpp (through xllamacpp) runs as a server on loopback in a process of its own, started when the model is first
+asked and ended with this process, whatever becomes of it. It is spoken to like any other OpenAI-compatible endpoint.
+Its grammar holds answers to the form of a schema but not to the bounds of its numbers: whoever asks validates again.
+"""
+
+import asyncio
+import importlib.util
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
+
+from ._child import Child
+from .port import Hear, LanguageModel, Request, Response
+
+__all__ = ["CONTEXT", "LocalModel", "open_local"]
+
+CONTEXT: Final = 4_096
+"""Tokens of a conversation, the answer included, unless the caller says otherwise."""
+
+_MAGIC: Final = b"GGUF"
+
+
+def open_local(path: str | os.PathLike[str], *, threads: int = 1, context: int = CONTEXT) -> "LocalModel":
+    """The model in the GGUF file `path`. It is loaded when it is first asked.
+
+    Args:
+        path: A GGUF file.
+        threads: Processor threads it may use.
+        context: Tokens of a conversation, the answer included; 0 for as many as the model was made for.
+
+    Raises:
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+        InvalidInput: It is no GGUF file, or an option does not fit.
+        NotInstalled: The extra `local` is missing.
+    """
+    return LocalModel(path, threads=threads, context=context)
+
+
+class LocalModel:
+    """A language model in a file, with the process that runs it. `open_local` says what it takes.
+
+    Attributes:
+        name: `local:` and the path.
+        max_output: All of the context; None when the model decides.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, threads: int = 1, context: int = CONTEXT) -> None:
+        if threads < 1 or context < 0:
+            raise InvalidInput(
+                f"A local model cannot run with {threads!r} threads and a context of {context!r} tokens.",
+                hint="Use at least one thread; a context of 0 is as large as the model was made for.",
+            )
+        self._path = Path(path).expanduser().absolute()
+        _see_gguf(self._path)
+        if any(importlib.util.find_spec(part) is None for part in ("xllamacpp", "pydantic_ai", "openai")):
+            raise NotInstalled("Local models need an optional part.", hint="Install `retinue[local]`.")
+        self.name = f"local:{os.fspath(path)}"
+        self.max_output = context or None
+        self._threads, self._context = threads, context
+        self._starting = threading.Lock()
+        self._child: Child | None = None
+        self._door: LanguageModel | None = None
+
+    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+        """Answer once. The first time, and after it died, its process is started before.
+
+        Raises:
+            InvalidInput: llama.cpp cannot load the file.
+            Unavailable: The process does not come up.
+            RetinueError: As of any model.
+        """
+        door = self._open() or await asyncio.to_thread(self._start)
+        return await door.respond(request, hear=hear)
+
+    def price(self, *, tokens_in: int, tokens_out: int) -> float | None:  # noqa: ARG002 - the port names them
+        """None: nobody charges for it, and nobody measured what it costs."""
+        return None
+
+    def close(self) -> None:
+        """End its process. Asking again starts it anew."""
+        with self._starting:
+            if self._child is not None:
+                self._child.close()
+            self._child = self._door = None
+
+    def _open(self) -> LanguageModel | None:
+        """The door to the process, while it lives."""
+        return self._door if self._child is not None and self._child.running else None
+
+    def _start(self) -> LanguageModel:
+        """Start the process, unless another thread just did."""
+        with self._starting:
+            door = self._open()
+            if door is None:
+                if self._child is not None:
+                    self._child.close()
+                self._child = Child(str(self._path), threads=self._threads, context=self._context)
+                door = self._door = _door(self._child, name=self._path.stem)
+            return door
+
+
+def _door(child: Child, *, name: str) -> LanguageModel:
+    """The endpoint that `child` is, as any OpenAI-compatible one is spoken to."""
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
+
+    from .provided import Provided  # noqa: PLC0415 - as above
+
+    provider = OpenAICompatibleProvider("local", base_url=child.base_url, api_key=child.key)
+    return Provided(OpenAIChatModel(name, provider=provider), name=f"local:{name}", address=child.base_url)
+
+
+def _see_gguf(path: Path) -> None:
+    """See that the file is there and begins as a GGUF file does: native code need not be the first to look."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        raise MissingFile(
+            f"There is no model file {str(path)!r}.", hint="Name a GGUF file that is there.", path=str(path)
+        ) from None
+    except OSError as error:
+        raise AccessDenied(
+            f"The model file {str(path)!r} cannot be read: {error.strerror or error}.",
+            hint="Name a GGUF file that you may read.",
+            path=str(path),
+        ) from error
+    if start != _MAGIC:
+        raise InvalidInput(
+            f"{str(path)!r} is no GGUF file: it begins with {start!r}.",
+            hint="Use a model in the GGUF format.",
+            path=str(path),
+        )

@@ -1,0 +1,172 @@
+"""What a call of a model costs: a dated price book, and prices of one's own (C18).
+
+The book is genai-prices, which is read from its package and never from a network. A model that is in no book has no
+price, and what it costs is not known; it is not 0.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from retinue.contract.result import Cost
+from retinue.errors import InvalidInput
+
+from .known import PRICED_AS
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from genai_prices.types import ModelInfo, Provider, Usage
+
+__all__ = ["Price", "PriceList", "price"]
+
+_MILLION: Final = 1e6
+_KEPT: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs by somebody's own word.
+
+    Attributes:
+        usd_in: US dollars for a million tokens that are sent.
+        usd_out: The same for a million tokens that come back.
+        usd_cached: The same for a million tokens sent that the provider still had; as `usd_in` when absent.
+        date: The day the price was seen, as `YYYY-MM-DD`.
+        source: Where it was seen.
+
+    Raises:
+        InvalidInput: A price is below zero or no number, or nobody says since when or by whom it holds.
+    """
+
+    usd_in: float
+    usd_out: float
+    usd_cached: float | None = None
+    date: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for usd in (self.usd_in, self.usd_out, self.usd_cached or 0.0):
+            if not 0 <= usd < float("inf"):
+                raise InvalidInput(f"{usd!r} is no price.", hint="Give US dollars for a million tokens, 0 or more.")
+        if not (self.date and self.source):
+            raise InvalidInput(
+                "A price needs the day it was seen and where.", hint="Give `date` as `YYYY-MM-DD`, and `source`."
+            )
+
+    def cost(self, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> Cost:
+        """What a call of this size costs."""
+        cached = min(tokens_cached, tokens_in)
+        usd_cached = self.usd_in if self.usd_cached is None else self.usd_cached
+        usd = ((tokens_in - cached) * self.usd_in + cached * usd_cached + tokens_out * self.usd_out) / _MILLION
+        return Cost(usd=usd, price_id=self.source, price_date=self.date)
+
+
+class PriceList:
+    """What one model costs, found once.
+
+    Args:
+        name: The model, as `provider:model`.
+        own: A price of one's own, which holds instead of the book's.
+        address: The provider's address where it is not its usual one: who sells there is found by it.
+    """
+
+    def __init__(self, name: str, *, own: Price | None = None, address: str = "") -> None:
+        self._own = own
+        self._found = None if own is not None else _find(name, address)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a price at all."""
+        return self._own is not None or self._found is not None
+
+    def cost(self, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0, tokens_written: int = 0) -> Cost | None:
+        """What a call of this size costs; None when the price is not known.
+
+        Args:
+            tokens_in: All that were sent, cached ones included.
+            tokens_out: What came back.
+            tokens_cached: Those of `tokens_in` that the provider still had.
+            tokens_written: Those of `tokens_in` that it put into its cache.
+        """
+        if self._own is not None:
+            return self._own.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
+        if self._found is None:
+            return None
+        from genai_prices import types  # noqa: PLC0415 - optional
+
+        provider, model = self._found
+        cached = min(tokens_cached, tokens_in)
+        usage = types.Usage(
+            input_tokens=tokens_in,
+            output_tokens=tokens_out,
+            cache_read_tokens=cached,
+            cache_write_tokens=min(tokens_written, tokens_in - cached),
+        )
+        usd = _by_the_book(provider, model, usage)
+        if usd is None:
+            return None
+        return Cost(usd=usd, price_id=f"{_book()} {provider.id}:{model.id}", price_date=_book_date())
+
+
+def price(
+    name: str, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0, own: Price | None = None
+) -> Cost | None:
+    """What a call of the model `name` (`provider:model`) costs; None when its price is not known (C18)."""
+    found = _lists(name) if own is None else PriceList(name, own=own)
+    return found.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
+
+
+@lru_cache(maxsize=_KEPT)
+def _lists(name: str) -> PriceList:
+    return PriceList(name)
+
+
+def _find(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
+    try:
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional, and 60 ms
+    except ImportError:
+        return None
+    provider, _, model = name.partition(":")
+    try:
+        return get_snapshot().find_provider_model(
+            model, None, None if address else PRICED_AS.get(provider, provider), address or None
+        )
+    except LookupError:
+        return None
+
+
+def _by_the_book(provider: "Provider", model: "ModelInfo", usage: "Usage") -> float | None:
+    from datetime import UTC, datetime  # noqa: PLC0415 - only prices need it
+
+    try:
+        worked_out = model.calc_price(
+            usage, provider, genai_request_timestamp=datetime.now(tz=UTC), auto_update_timestamp=None
+        )
+    except (LookupError, ValueError):
+        return None
+    return float(worked_out.total_price)
+
+
+def _book() -> str:
+    import genai_prices  # noqa: PLC0415 - optional
+
+    return f"genai-prices-{genai_prices.__version__}"
+
+
+@lru_cache(maxsize=1)
+def _book_date() -> str:
+    """The newest day until today that the book's prices speak of: it was kept at least until then."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - only prices need it
+
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional
+
+    today = datetime.now(tz=UTC).date()
+    days = (day for provider in get_snapshot().providers for model in provider.models for day in _days(model))
+    return max((day for day in days if day <= today), default=today).isoformat()
+
+
+def _days(model: "ModelInfo") -> "list[date]":
+    dated = [*(model.prices if isinstance(model.prices, list) else ()), *(model.price_variants or ())]
+    starts = (getattr(each.constraint, "start_date", None) for each in dated)
+    return [start for start in starts if start is not None]

@@ -1,0 +1,287 @@
+"""A model of pydantic-ai, spoken to by our port: one request, one response.
+
+The loop, the tools, the budget and the permissions are not here (`converse`), and no request is tried twice: whoever
+makes an attempt decides that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retinue.contract.result import Cost, Usage
+from retinue.errors import InvalidInput, NetworkError
+
+from .credentials import Cleaner
+from .failures import as_ours, too_slow
+from .messages import Messages
+from .port import Hear, Request, Response, StopReason
+from .prices import Price, PriceList
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import ToolDefinition
+
+    from retinue.contract.tool import ToolSpec
+
+__all__ = ["Provided"]
+
+_STREAMED: Final = 16_384
+"""Tokens of an answer from which on it is streamed whether anybody hears it or not: some clients insist on it."""
+
+_MAX_STREAM: Final = 2**21
+"""Characters of a stream after which nobody reads on."""
+
+_STOPS: Final[dict[str | None, StopReason]] = {
+    None: "end",
+    "stop": "end",
+    "tool_call": "end",
+    "length": "length",
+    "content_filter": "refused",
+    "error": "other",
+}
+_THINKING_BUDGETS: Final = {"low": 2_048, "medium": 10_000, "high": 16_384, "max": 32_768}
+"""Tokens that thinking takes of an answer where a provider asks for a number."""
+
+
+class Provided:
+    """A language model over any `Model` of pydantic-ai.
+
+    Args:
+        model: The model.
+        name: What it is called, as `provider:model`; by default what it says of itself.
+        price: A price of one's own, which holds instead of the price book's.
+        address: The provider's address where it is not its usual one.
+        variables: The environment variables that may hold its key, for the hint when it is refused.
+        cleaner: Takes keys out of what the provider says.
+
+    Attributes:
+        model: The model.
+        name: `provider:model`.
+        max_output: The most tokens one response can hold, as far as known.
+    """
+
+    def __init__(
+        self,
+        model: "Model",
+        *,
+        name: str = "",
+        price: Price | None = None,
+        address: str = "",
+        variables: Sequence[str] = (),
+        cleaner: Cleaner | None = None,
+    ) -> None:
+        from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - optional
+        from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415 - optional
+
+        self.model = model
+        self.name = name or f"{model.system}:{model.model_name}"
+        self._profile = model.profile
+        limit: object = self._profile.get("anthropic_max_output_tokens")
+        self.max_output: int | None = limit if isinstance(limit, int) else None
+        self._messages = Messages(f"{model.system} {address}".strip())
+        self._prices = PriceList(self.name, own=price, address=address)
+        self._variables, self._cleaner = tuple(variables), cleaner
+        self._parameters, self._definition = ModelRequestParameters, ToolDefinition
+        self._tools: tuple[Sequence[ToolSpec], list[ToolDefinition]] = ((), [])
+
+    def __repr__(self) -> str:
+        return f"Provided({self.name!r})"
+
+    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+        """Answer once, by the provider. Errors are those of `LanguageModel.respond`."""
+        if request.tools and not self._profile.get("supports_tools", True):
+            raise InvalidInput(f"`{self.name}` cannot use tools.", hint="Use a model that can, or ask without tools.")
+        parameters, answer = self._asked_for(request)
+        settings = self._settings(request)
+        seconds = request.timeout_s
+        timer = asyncio.timeout(seconds)
+        try:
+            async with timer:
+                messages = self.model.prepare_messages(self._messages.written(request.turns), parameters)
+                self._refresh()
+                if hear is None and (request.max_tokens or 0) <= _STREAMED:
+                    said = await self.model.request(messages, settings, parameters)
+                else:
+                    said = await self._stream(messages, settings, parameters, hear)
+        except TimeoutError as error:
+            if seconds is not None and timer.expired():
+                raise too_slow(self.name, seconds) from error
+            raise NetworkError(f"`{self.name}` did not answer in time.", hint="Try again.") from error
+        except NetworkError:
+            raise
+        except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
+            # What the client says may hold the key, so its own words are not chained to ours.
+            raise as_ours(error, model=self.name, variables=self._variables, cleaner=self._cleaner) from None
+        turn = self._messages.read(said, answer=answer)
+        stop = "tools" if turn.uses else _STOPS.get(said.finish_reason, "other")
+        return Response(turn, self._usage(said), stop)
+
+    def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars that a call of this size would cost; None when the price is not known."""
+        cost = self._prices.cost(tokens_in=tokens_in, tokens_out=tokens_out)
+        return None if cost is None else cost.usd
+
+    def unsupported(self, request: Request) -> tuple[str, ...]:
+        """What `request` asks for that this model is known to ignore: `effort`, `temperature`, `max_tokens`."""
+        ignored: list[str] = []
+        if request.effort is not None and not self._thinks:
+            ignored.append("effort")
+        settings = self.model.unsupported_settings
+        if request.temperature is not None and "temperature" in settings:
+            ignored.append("temperature")
+        if request.max_tokens is not None and "max_tokens" in settings:
+            ignored.append("max_tokens")
+        return tuple(ignored)
+
+    async def close(self) -> None:
+        """Close the connections. The model may still be asked; it opens new ones."""
+        async with self.model:
+            pass
+
+    @property
+    def _thinks(self) -> bool:
+        return bool(self._profile.get("supports_thinking") or self._profile.get("thinking_always_enabled"))
+
+    def _refresh(self) -> None:
+        """Have connections that belong to this event loop; an agent of pydantic-ai does it before each run."""
+        self.model._refresh_http_client()  # pyright: ignore[reportPrivateUsage] - there is no public way  # noqa: SLF001
+
+    def _asked_for(self, request: Request) -> "tuple[ModelRequestParameters, str]":
+        """Tools, instructions and the shape of the answer; and the name of the tool whose arguments are the answer."""
+        from pydantic_ai.messages import InstructionPart  # noqa: PLC0415 - optional
+
+        parts = [InstructionPart(request.instructions)] if request.instructions else []
+        tools = self._defined(request.tools)
+        shape = request.shape
+        if shape is None:
+            return self._parameters(function_tools=tools, instruction_parts=parts), ""
+        from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - optional
+
+        if not self._profile.get("supports_json_schema_output") and self._profile.get("supports_tools", True):
+            name = shape.name
+            while any(tool.name == name for tool in tools):
+                name += "_"
+            output = self._definition(
+                name=name, description=shape.description or None, parameters_json_schema=shape.schema, kind="output"
+            )
+            parameters = self._parameters(
+                function_tools=tools,
+                instruction_parts=parts,
+                output_mode="tool",
+                output_tools=[output],
+                allow_text_output=False,
+            )
+            return parameters, name
+        native = bool(self._profile.get("supports_json_schema_output"))
+        target = OutputObjectDefinition(
+            json_schema=shape.schema, name=shape.name, description=shape.description or None
+        )
+        parameters = self._parameters(
+            function_tools=tools,
+            instruction_parts=parts,
+            output_mode="native" if native else "prompted",
+            output_object=target,
+        )
+        return parameters, ""
+
+    def _defined(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
+        """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
+        if specs is not self._tools[0]:
+            made = [
+                self._definition(name=spec.name, description=spec.description, parameters_json_schema=spec.input_schema)
+                for spec in specs
+            ]
+            self._tools = (specs, made)
+        return self._tools[1]
+
+    def _settings(self, request: Request) -> "ModelSettings":
+        settings: ModelSettings = {"max_retries": 0}
+        if request.max_tokens is not None:
+            settings["max_tokens"] = request.max_tokens
+        if request.temperature is not None:
+            settings["temperature"] = request.temperature
+        if request.timeout_s is not None:
+            settings["timeout"] = request.timeout_s
+        if request.effort is not None and self._thinks and self._has_room(request):
+            settings["thinking"] = request.effort
+        for name in self.model.unsupported_settings:
+            settings.pop(name, None)
+        return settings
+
+    def _has_room(self, request: Request) -> bool:
+        """Whether thinking leaves an answer: where it is a number of tokens, that must be less than all."""
+        if request.max_tokens is None or request.effort is None or self.model.system != "anthropic":
+            return True
+        adaptive = self._profile.get("anthropic_supports_adaptive_thinking", False)
+        return bool(adaptive) or request.max_tokens > _THINKING_BUDGETS[request.effort]
+
+    async def _stream(
+        self,
+        messages: "list[ModelMessage]",
+        settings: "ModelSettings",
+        parameters: "ModelRequestParameters",
+        hear: Hear | None,
+    ) -> "ModelResponse":
+        from pydantic_ai.messages import (  # noqa: PLC0415 - optional
+            PartDeltaEvent,
+            PartStartEvent,
+            TextPart,
+            TextPartDelta,
+        )
+
+        heard = 0
+        async with self.model.request_stream(messages, settings, parameters) as stream:
+            async for event in stream:
+                piece = ""
+                if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                    piece = event.part.content
+                elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                    piece = event.delta.content_delta
+                if piece:
+                    heard += len(piece)
+                    if hear is not None:
+                        hear(piece)
+                if heard > _MAX_STREAM:
+                    return stream.get()
+            said = stream.get()
+        if said.state == "incomplete" or (said.finish_reason is None and self.model.provider is not None):
+            raise NetworkError(
+                f"The answer of `{self.name}` was cut off on the way.", hint="Try again.", detail={"reached": True}
+            )
+        return said
+
+    def _usage(self, said: "ModelResponse") -> Usage:
+        used = said.usage
+        model = self._answered_by(said)
+        if used.unmeasured_requests or not used.has_values():
+            return Usage(requests=1, model=model)
+        return Usage(
+            tokens_in=used.input_tokens,
+            tokens_out=used.output_tokens,
+            tokens_cached=used.cache_read_tokens or None,
+            requests=1,
+            cost=self._cost(used, said),
+            model=model,
+        )
+
+    def _cost(self, used: Any, said: "ModelResponse") -> Cost | None:
+        if used.cost is not None and used.cost >= 0:
+            return Cost(
+                usd=float(used.cost),
+                price_id=f"{self.name.partition(':')[0]}: as billed",
+                price_date=said.timestamp.date().isoformat(),
+            )
+        return self._prices.cost(
+            tokens_in=used.input_tokens,
+            tokens_out=used.output_tokens,
+            tokens_cached=used.cache_read_tokens,
+            tokens_written=used.cache_write_tokens,
+        )
+
+    def _answered_by(self, said: "ModelResponse") -> str:
+        """The model that was asked; another one only when the provider says that another one answered."""
+        provider, _, model = self.name.partition(":")
+        told = said.model_name or model
+        return self.name if told.startswith(model) or model in told else f"{provider}:{told}"

@@ -1,0 +1,178 @@
+"""Opens a model by its name, through pydantic-ai. No request is made here, and a key goes to its client only.
+
+Which model it should be is the business of `models`, how it is spoken to that of `provided`.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from retinue.contract.sanitize import printable
+from retinue.errors import InvalidInput, NotInstalled, RetinueError, UnknownName
+
+from .credentials import Cleaner, holds_secret
+from .failures import key_missing, variables_in
+from .known import EXTRAS, KEYS, PROVIDERS, nearest_provider
+from .prices import Price
+from .provided import Provided
+from .reached import ProviderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pydantic_ai.models import Model
+
+__all__ = ["open_model"]
+
+_HERE: Final[Mapping[str, tuple[str, str]]] = {
+    "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"),
+    "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
+}
+"""What usually runs on this machine: the variable that says where, and where it is when nobody says."""
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "bedrock": ("AWS_DEFAULT_REGION",),
+    "google-cloud": ("GOOGLE_APPLICATION_CREDENTIALS",),
+}
+_NO_KEY: Final = "not-needed"
+"""What a client that insists on a key is told where none is to be sent."""
+_COMPATIBLE: Final = "openai-compatible"
+_SPEAK_CHAT: Final = frozenset({"openai", "openai-chat", _COMPATIBLE})
+_EXTRA: Final = re.compile(r"pydantic-ai-slim\[([a-z0-9-]+)\]")
+
+
+def open_model(
+    name: str, *, reached: ProviderSettings, environment: Mapping[str, str], price: Price | None = None
+) -> Provided:
+    """The model called `name`, as `provider:model`.
+
+    Args:
+        name: What it is called.
+        reached: How its provider is reached.
+        environment: Where keys are looked up.
+        price: A price of one's own.
+
+    Raises:
+        UnknownName: There is no such provider; `suggestions` names the nearest.
+        Unauthenticated: Its key is missing; the hint names the variable.
+        NotInstalled: An extra is missing; the hint names it.
+        InvalidInput: The provider cannot be reached like this.
+    """
+    provider, _, model = name.partition(":")
+    if provider not in PROVIDERS and not reached.base_url:
+        raise _unknown_provider(name, provider)
+    _see_address(provider, reached.base_url)
+    variables = (reached.key_variable,) if reached.key_variable else KEYS.get(provider, ())
+    with _said_as_ours(name, provider, variables):
+        key = _key(provider, reached, environment, variables)
+        opened, address = _opened(provider, model, reached, environment, key)
+    return Provided(opened, name=name, price=price, address=address, variables=variables, cleaner=Cleaner(environment))
+
+
+def _opened(
+    provider: str, model: str, reached: ProviderSettings, environment: Mapping[str, str], key: str | None
+) -> "tuple[Model, str]":
+    """The model of pydantic-ai, and the address it is at where that is not its provider's own."""
+    from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
+
+    base_url = reached.base_url
+    if provider in _HERE:
+        variable, usual = _HERE[provider]
+        base_url = base_url or environment.get(variable) or usual
+    if provider not in PROVIDERS or (provider in _SPEAK_CHAT and base_url):
+        from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional
+        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - optional
+
+        spoken_to = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
+        return OpenAIChatModel(model, provider=spoken_to), base_url
+
+    def provided(wanted: str) -> Any:
+        return _provider(wanted, base_url, key)
+
+    return infer_model(f"{provider}:{model}", provided), base_url
+
+
+def _provider(name: str, base_url: str, key: str | None) -> Any:
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
+
+    made = infer_provider_class(name)
+    takes = inspect.signature(made.__init__).parameters
+    options: dict[str, str] = {}
+    if base_url:
+        if "base_url" not in takes:
+            raise InvalidInput(
+                f"The provider `{name}` has one address, and no `base_url` can be set for it.",
+                hint=f"Leave `models.providers.{name}.base_url` out, or use `{_COMPATIBLE}`.",
+            )
+        options["base_url"] = base_url
+    if "api_key" in takes and (key or base_url):
+        options["api_key"] = key or _NO_KEY
+    return made(**options)
+
+
+def _key(
+    provider: str, reached: ProviderSettings, environment: Mapping[str, str], variables: tuple[str, ...]
+) -> str | None:
+    """The key to send; None when none is needed, or none may go to a foreign address."""
+    if reached.base_url and not reached.key_variable:
+        return None
+    key = next((environment[name] for name in variables if environment.get(name)), None)
+    if key is None and variables:
+        raise key_missing(provider, variables)
+    return key
+
+
+def _see_address(provider: str, base_url: str) -> None:
+    if provider == _COMPATIBLE and not base_url:
+        raise InvalidInput(
+            f"`{_COMPATIBLE}` needs an address.",
+            hint=f"Set `models.providers.{_COMPATIBLE}.base_url`, for example `http://localhost:8080/v1`.",
+        )
+    if base_url and not re.match(r"https?://[^/\s]+", base_url):
+        raise InvalidInput(
+            f"{base_url[:200]!r} is no address of a provider.",
+            hint=f"Give `models.providers.{provider}.base_url` as `https://host/path`.",
+        )
+
+
+def _unknown_provider(name: str, provider: str) -> UnknownName:
+    near = nearest_provider(provider)
+    model = name.partition(":")[2]
+    return UnknownName(
+        f"No provider of models is called {provider[:200]!r}.",
+        hint=f"Did you mean `{near[0]}:{printable(model[:200])}`? "
+        f"For another endpoint set `models.providers.{printable(provider[:80])}.base_url`."
+        if near
+        else f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}.",
+        suggestions=tuple(f"{each}:{model}" for each in near) or PROVIDERS,
+    )
+
+
+@contextmanager
+def _said_as_ours(name: str, provider: str, variables: tuple[str, ...]) -> "Generator[None]":
+    """What goes wrong while a provider is opened, in our words. Theirs are not chained: they may hold a key."""
+    try:
+        yield
+    except RetinueError:
+        raise
+    except ImportError as error:
+        found = _EXTRA.search(str(error))
+        extra = found[1] if found else ""
+        wanted = EXTRAS.get(extra) or (f"pydantic-ai-slim[{extra}]" if extra else "retinue[llm]")
+        raise NotInstalled(
+            f"What speaks with the provider `{provider}` is not installed.", hint=f"install `{wanted}`"
+        ) from error
+    except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
+        said = printable(str(getattr(error, "message", "") or error))[:300]
+        missing = variables_in(said)
+        if missing and holds_secret(missing[0]):
+            raise key_missing(provider, missing) from None
+        needed = missing or _NEEDED.get(provider, ())
+        hint = f"Set {' or '.join(f'`{each}`' for each in needed)}." if needed else "See what its provider needs."
+        raise InvalidInput(
+            f"`{printable(name[:200])}` cannot be opened: {Cleaner({}).text(said)}",
+            hint=hint,
+            suggestions=needed,
+            detail={"variables": list(variables)},
+        ) from None

@@ -1,0 +1,328 @@
+"""The menu of ways to do a plan, as a value: which models, what each way will take, two reasons each (A17, A18).
+
+Choosing is for whoever asks; here stands what there is to choose from, which way is recommended, and whether the matter
+is so small that nobody need be asked. What was chosen rides in the plan, so that what the run really took can be put
+beside the estimate.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from retinue.contract.definition import Definition, Tier
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Result
+from retinue.contract.tokens import counter
+from retinue.errors import UnknownName
+from retinue.llm.allocation import TARGET, Allocation, allocate
+from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together
+
+__all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "Surroundings", "Thresholds", "actuals", "chosen", "menu_of"]
+
+AUTO: Final = "auto"
+"""Takes the recommended option: "decide for me"."""
+
+By: TypeAlias = Literal["person", "flag", "routine", "nobody"]
+"""Who chose: a person at the terminal, an option of the command, or nobody, because it is routine or nobody was there."""
+
+_DECIDE: Final = frozenset({AUTO, "decide for me", "decide", ""})
+_KEY: Final = "option"
+_READING: Final = frozenset({"read", "glob", "grep", "ls", "outline", "lsp", "recall"})
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Up to where a single delegation counts as routine."""
+
+    usd: float = 0.05
+    tokens: int = 50_000
+
+
+ROUTINE: Final = Thresholds()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known around a plan.
+
+    Attributes:
+        thinks: Names of the agents that ask a model.
+        model_of: The model's name for a tier or for a name; None when none is configured for it.
+        price_of: What calls of a model cost; None when its price is not known.
+        max_output: The most tokens a model can answer with, as far as known.
+        past_of: Earlier calls of a skill.
+        default: The user's own model or tier.
+        tiers: Which model each tier means.
+    """
+
+    thinks: Collection[str] = ()
+    model_of: Callable[[str], str | None] = str
+    price_of: Callable[[str], PriceOf | None] = lambda _: None
+    max_output: Callable[[str], int | None] = lambda _: None
+    past_of: Callable[[str, str], Sequence[Past]] = lambda _agent, _skill: ()
+    default: str = ""
+    tiers: Mapping[Tier, str] = field(default_factory=dict[Tier, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to do it.
+
+    Attributes:
+        letter: What it is chosen by.
+        wanted: By the id of a delegation, the tier or model it is done with; without those that ask no model.
+        reasons: Two, for it or against it.
+    """
+
+    letter: str
+    title: str
+    wanted: Mapping[str, str]
+    models: tuple[str, ...]
+    estimate: Estimate
+    reasons: tuple[str, str]
+    recommended: bool = False
+
+    def to_json(self) -> JsonMapping:
+        """As data."""
+        facts: JsonMapping = {"letter": self.letter, "title": self.title, "wanted": dict(self.wanted)}
+        facts |= {"models": list(self.models), "reasons": list(self.reasons), "recommended": self.recommended}
+        return facts | {"estimate": self.estimate.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """What there is to choose from.
+
+    Attributes:
+        routine: Nobody need be asked (A18).
+        why: Why it is routine, or why it is not.
+    """
+
+    options: tuple[Option, ...]
+    routine: bool
+    why: str
+
+    @property
+    def recommended(self) -> Option:
+        """The way the rules allocate."""
+        return next((option for option in self.options if option.recommended), self.options[0])
+
+    def pick(self, word: str) -> Option:
+        """The option that `word` names: its letter, or `auto` for the recommended one.
+
+        Raises:
+            UnknownName: There is none; the letters are listed.
+        """
+        said = word.strip().lower()
+        if said in _DECIDE:
+            return self.recommended
+        for option in self.options:
+            if option.letter.lower() == said:
+                return option
+        letters = [option.letter for option in self.options]
+        hint = f"There is {', '.join(letters)}, and `auto` for the recommended one."
+        raise UnknownName(f"No option is called {word[:40]!r}.", hint=hint, suggestions=(*letters, AUTO))
+
+    def to_json(self) -> JsonMapping:
+        """As data."""
+        return {"options": [each.to_json() for each in self.options], "routine": self.routine, "why": self.why}
+
+
+def menu_of(
+    plan: Plan, definitions: Mapping[str, Definition], around: Surroundings, *, routine: Thresholds = ROUTINE
+) -> Menu:
+    """The ways to do `plan`: all with the smallest models, as the rules allocate, all with the largest (A16, A17).
+
+    Ways that come to the same are one. Where no agent of the plan asks a model there is one way, and it is routine.
+
+    Args:
+        plan: What is to be done.
+        definitions: Who is there, by name.
+        around: Models, prices and past calls.
+        routine: Up to where nobody need be asked.
+    """
+    thinking = [node for node in plan.nodes if node.agent in around.thinks and node.agent in definitions]
+    given = {node.id: _allocated(node, definitions[node.agent], around) for node in thinking}
+    wanted = {name: each.model or each.tier or "small" for name, each in given.items()}
+    ways: list[tuple[str, Mapping[str, str], bool]] = [
+        ("the smallest models", dict.fromkeys(wanted, "small"), False),
+        ("models by the rules", wanted, True),
+        ("the largest models", dict.fromkeys(wanted, "large"), False),
+    ]
+    found: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
+    for title, words, recommended in ways:
+        names = tuple(around.model_of(word) or word for word in words.values())
+        # Of two ways that come to the same the title of the plainer one stays, and the recommendation with it.
+        earlier = found.get(names)
+        found[names] = (earlier[0], words, recommended or earlier[2]) if earlier else (title, words, recommended)
+    whole = [together(_estimates(plan, definitions, words, around)) for _, words, _ in found.values()]
+    best = next(place for place, (_, _, recommended) in enumerate(found.values()) if recommended)
+    options = tuple(
+        Option(
+            letter="ABC"[place],
+            title=title if thinking else "no model is asked",
+            wanted=words,
+            models=tuple(dict.fromkeys(names)),
+            estimate=whole[place],
+            reasons=_reasons(place, best, whole, given),
+            recommended=place == best,
+        )
+        for place, (names, (title, words, _)) in enumerate(found.items())
+    )
+    why_not = _not_routine(plan, definitions, thinking, given, options[best].estimate, routine)
+    return Menu(options, not why_not, why_not or _why_routine(thinking))
+
+
+def _allocated(node: Delegation, definition: Definition, around: Surroundings) -> Allocation:
+    return allocate(
+        definition,
+        instruction=node.instruction,
+        context_tokens=_request_tokens(node, definition),
+        asked=node.model,
+        default=around.default,
+        tiers=around.tiers,
+    )
+
+
+def _request_tokens(node: Delegation, definition: Definition) -> int:
+    """Tokens of what is known of a request before anything has run."""
+    count = counter().count
+    said = json.dumps(node.parameters, default=str) if node.parameters else ""
+    return sum(map(count, (definition.instructions or "", node.instruction, node.target or "", said)))
+
+
+def _estimates(
+    plan: Plan, definitions: Mapping[str, Definition], wanted: Mapping[str, str], around: Surroundings
+) -> list[Estimate]:
+    return [
+        _one(node, definitions[node.agent], wanted.get(node.id), around)
+        for node in plan.nodes
+        if node.agent in definitions
+    ]
+
+
+def _one(node: Delegation, definition: Definition, word: str | None, around: Surroundings) -> Estimate:
+    skill = definition.skill(node.skill) if node.skill else definition.skills[0]
+    name = (around.model_of(word) or word) if word else None
+    return estimate(
+        model=name,
+        request_tokens=_request_tokens(node, definition),
+        answer_schema=skill.output_schema if skill else None,
+        max_output=around.max_output(name) if name else None,
+        max_requests=1 if definition.tools == () else definition.runner.max_turns,
+        price=around.price_of(name) if name else None,
+        past=around.past_of(node.agent, node.skill or ""),
+    )
+
+
+# Reasons.
+
+
+def _reasons(place: int, best: int, whole: Sequence[Estimate], given: Mapping[str, Allocation]) -> tuple[str, str]:
+    if not given:
+        return "No agent of this plan asks a model.", "So it costs nothing but time."
+    demanding = {name: each.score for name, each in given.items() if each.score > 1}
+    if place == best:
+        shown = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in list(given.items())[:3]]
+        more = f", and {len(given) - 3} more" if len(given) > 3 else ""
+        return f"{'; '.join(shown)}{more}.", _against_target(given)
+    if place < best:
+        against = ", ".join(f"{name} has {score} points" for name, score in list(demanding.items())[:3])
+        return _compared(whole[place], whole[best]), f"But {against or 'the rules give more'}."
+    first = "The most capable model does every delegation."
+    return first, _compared(whole[place], whole[best])
+
+
+def _against_target(given: Mapping[str, Allocation]) -> str:
+    shares = {tier: sum(each.tier == tier for each in given.values()) / len(given) for tier in TARGET}
+    told = "/".join(f"{share:.0%}" for share in shares.values())
+    return f"By delegations that is {told} small/medium/large; over many runs 70/25/5 is aimed at."
+
+
+def _compared(one: Estimate, other: Estimate) -> str:
+    if one.usd is None or other.usd is None:
+        return "What it costs beside the recommended way is not known: a price is missing."
+    less = "less" if one.usd.high <= other.usd.high else "more"
+    return f"It costs {less}: at most ${one.usd.high:.4f}, and the recommended way ${other.usd.high:.4f}."
+
+
+def _not_routine(
+    plan: Plan,
+    definitions: Mapping[str, Definition],
+    thinking: Sequence[Delegation],
+    given: Mapping[str, Allocation],
+    expected: Estimate,
+    routine: Thresholds,
+) -> str:
+    """Why somebody should be asked, in one sentence; empty when it is routine (A18)."""
+    if not thinking:
+        return ""
+    if len(plan.nodes) > 1:
+        return f"It has {len(plan.nodes)} delegations."
+    tier = given[thinking[0].id].tier
+    if tier != "small":
+        return f"Its model is {tier or 'of no known tier'}, not small."
+    definition = definitions[thinking[0].agent]
+    if not _reads_only(definition, thinking[0].skill):
+        return f"`{definition.name}` may do more than read."
+    if expected.tokens is None or expected.tokens.high > routine.tokens:
+        return f"It may take more than {routine.tokens:,} tokens."
+    if expected.usd is not None and expected.usd.high > routine.usd:
+        return f"It may cost more than ${routine.usd:.2f}."
+    return ""
+
+
+def _why_routine(thinking: Sequence[Delegation]) -> str:
+    return "It is one small delegation that only reads." if thinking else "No model is asked."
+
+
+def _reads_only(definition: Definition, skill: str | None) -> bool:
+    found = definition.skill(skill) if skill else definition.skills[0]
+    tools = {tool.partition("(")[0].strip().lower() for tool in definition.tools or ("*",)}
+    return found is not None and set(found.effects) <= {"read"} and (definition.tools == () or tools <= _READING)
+
+
+# What was chosen, and what came of it.
+
+
+def chosen(plan: Plan, option: Option, *, by: By) -> Plan:
+    """`plan` done the way of `option`, and with that in it."""
+    nodes = tuple(
+        node.model_copy(update={"model": option.wanted[node.id]}) if node.id in option.wanted else node
+        for node in plan.nodes
+    )
+    said = option.to_json() | {"by": by}
+    return plan.model_copy(update={"nodes": nodes, "extras": {**plan.extras, _KEY: said}})
+
+
+def actuals(plan: Plan, result: Result) -> JsonMapping | None:
+    """What was estimated when the way was chosen, beside what it really took (C19); None when nothing was chosen.
+
+    A figure is there with its estimate, its actual value, or both; `within` says whether the one lies in the other.
+    """
+    option: object = plan.extras.get(_KEY)
+    if not isinstance(option, dict):
+        return None
+    said = cast("dict[str, Any]", option)
+    expected = cast("dict[str, Any]", said.get("estimate") if isinstance(said.get("estimate"), dict) else {})
+    usage = result.usage
+    took: dict[str, float | None] = {
+        "tokens": usage.tokens if usage else None,
+        "cost_usd": usage.cost.usd if usage and usage.cost else None,
+        "seconds": None if result.duration_ns is None else result.duration_ns / 1e9,
+    }
+    figures = {name: each for name, value in took.items() if (each := _figure(expected.get(name), value))}
+    return {"option": said.get("letter"), "by": said.get("by"), "figures": figures}
+
+
+def _figure(expected: object, actual: float | None) -> JsonMapping:
+    figure: JsonMapping = {} if actual is None else {"actual": actual}
+    if isinstance(expected, list) and len(bounds := cast("list[object]", expected)) == 2:
+        low, high = bounds
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            figure["estimate"] = [low, high]
+            if actual is not None:
+                figure["within"] = low <= actual <= high
+    return figure

@@ -1,0 +1,6 @@
+"""Plots that stand alone: panels of bars and columns with labelled axes, as one SVG file or one PNG."""
+
+from retinue.orchestration.present.plot.panel import Bar, Panel, Plot
+from retinue.orchestration.present.plot.svg import as_svg
+
+__all__ = ["Bar", "Panel", "Plot", "as_svg"]

@@ -1,0 +1,291 @@
+"""What past runs add up to: success, time, tokens and money by agent, skill and model, and the mix of tiers (A15, P21).
+
+Sums of facts that a journal gives, and nothing else: a figure that was not measured in every case says of how many it
+is. Where the facts come from is the business of `engine`, how they look of whoever shows them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+from typing import Final
+
+from retinue.contract.definition import Tier
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Outcome
+from retinue.engine.ids import CHILD
+from retinue.engine.statistics import CallFacts, Facts, RunFacts, UsageFacts
+from retinue.llm.allocation import Mix, Spent, mixes, tier_of
+
+__all__ = ["Period", "Statistics", "Tally", "statistics_of"]
+
+_DAYS, _WEEKS = 31, 26
+_DAY_NS: Final = 86_400 * 10**9
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all calls of one agent, skill or model came to.
+
+    Attributes:
+        canceled: Calls that somebody stopped; they count neither as success nor as failure.
+        durations_ns: Of each call that was timed.
+        tokens: In and out together, of the calls that counted them; None when none did.
+        usd: US dollars, of the calls whose price is known; None when none is.
+        priced: How many attempts have a price.
+        good: Calls in runs that somebody rated good.
+    """
+
+    name: str
+    calls: int = 0
+    success: int = 0
+    partial: int = 0
+    canceled: int = 0
+    retries: int = 0
+    durations_ns: list[int] = field(default_factory=list[int])
+    tokens: int | None = None
+    usd: float | None = None
+    priced: int = 0
+    good: int = 0
+    bad: int = 0
+
+    @property
+    def success_rate(self) -> float | None:
+        """Whole answers among the calls that nobody stopped; None when there was none."""
+        judged = self.calls - self.canceled
+        return self.success / judged if judged else None
+
+    @property
+    def median_ns(self) -> int | None:
+        """The middle duration."""
+        return int(median(self.durations_ns)) if self.durations_ns else None
+
+    def to_json(self) -> JsonMapping:
+        """As data; what nobody measured is left out."""
+        facts: JsonMapping = {
+            "name": self.name,
+            "calls": self.calls,
+            "success": self.success,
+            "partial": self.partial,
+            "canceled": self.canceled,
+            "success_rate": self.success_rate,
+            "retries": self.retries,
+            "median_ns": self.median_ns,
+            "slowest_ns": max(self.durations_ns, default=None),
+            "tokens": self.tokens,
+            "cost_usd": self.usd,
+            "priced": self.priced or None,
+            "rated_good": self.good or None,
+            "rated_bad": self.bad or None,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+    def add(self, outcome: Outcome | None, duration_ns: int | None, used: Iterable[UsageFacts]) -> None:
+        """Count one more call."""
+        self.calls += 1
+        self.success += outcome == "success"
+        self.partial += outcome == "partial"
+        self.canceled += outcome == "canceled"
+        if duration_ns is not None:
+            self.durations_ns.append(duration_ns)
+        for each in used:
+            self.spend(each)
+
+    def spend(self, used: UsageFacts) -> None:
+        """Add what an attempt spent."""
+        if used.tokens is not None:
+            self.tokens = (self.tokens or 0) + used.tokens
+        if used.usd is not None:
+            self.usd = (self.usd or 0.0) + used.usd
+            self.priced += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """One day, week or month of runs.
+
+    Attributes:
+        name: `2026-01-31`, `2026-W05` or `2026-01`.
+    """
+
+    name: str
+    whole: Tally
+    mix: tuple[Mix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What past runs add up to.
+
+    Attributes:
+        runs: All of them as one; its retries are those of their calls.
+        outcomes: How many ended how.
+        unfinished: Runs that have not ended.
+        damaged: Records that cannot be read.
+        agents: By agent, the most called first; `skills` and `models` likewise.
+        faults: Attempts that failed, by the code of their fault.
+        mix: How calls, tokens and money are shared out over the tiers.
+        tokens_full: Tokens that results would have been handed on with (C20); None when nothing was handed on.
+        tokens_handed_on: Tokens that they were handed on with.
+        periods: The same over time, the oldest first.
+    """
+
+    runs: Tally
+    outcomes: Mapping[str, int]
+    unfinished: int = 0
+    damaged: int = 0
+    agents: tuple[Tally, ...] = ()
+    skills: tuple[Tally, ...] = ()
+    models: tuple[Tally, ...] = ()
+    faults: Mapping[str, int] = field(default_factory=dict[str, int])
+    mix: tuple[Mix, ...] = ()
+    tokens_full: int | None = None
+    tokens_handed_on: int | None = None
+    periods: tuple[Period, ...] = ()
+
+    def to_json(self) -> JsonMapping:
+        """As data; what nobody measured is left out."""
+        whole: JsonMapping = {
+            "runs": self.runs.to_json(),
+            "outcomes": dict(self.outcomes),
+            "unfinished": self.unfinished,
+            "damaged": self.damaged,
+            "agents": [each.to_json() for each in self.agents],
+            "skills": [each.to_json() for each in self.skills],
+            "models": [each.to_json() for each in self.models],
+            "faults": dict(self.faults),
+            "mix": [_mix_json(each) for each in self.mix],
+            "periods": [each.whole.to_json() | {"mix": [_mix_json(mix) for mix in each.mix]} for each in self.periods],
+        }
+        if self.tokens_full is not None:
+            whole["handed_on"] = {"full": self.tokens_full, "handed_on": self.tokens_handed_on or 0}
+        return whole
+
+
+def _mix_json(mix: Mix) -> JsonMapping:
+    return {"unit": mix.unit, "total": mix.total, "unknown": mix.unknown, "shares": dict(mix.shares)}
+
+
+def statistics_of(facts: Facts, *, tiers: Mapping[Tier, str], agent: str | None = None) -> Statistics:
+    """What `facts` add up to.
+
+    Args:
+        facts: What a journal gave.
+        tiers: Which model each tier means: what the mix is measured by.
+        agent: Only calls of this agent, and only runs in which it was called.
+    """
+    calls = [call for call in facts.calls if agent is None or call.agent == agent]
+    named = {_root(call) for call in calls}
+    runs = [run for run in facts.runs if agent is None or run.run in named]
+    ratings = {run.run: run.rating.verdict for run in runs if run.rating is not None}
+    full = [run.tokens_full for run in runs if run.tokens_full is not None]
+    return Statistics(
+        runs=_whole("runs", runs, calls, alone=agent is not None),
+        outcomes=Counter(run.outcome or "unknown" for run in runs),
+        unfinished=facts.unfinished if agent is None else 0,
+        damaged=facts.damaged,
+        agents=_tallies(calls, ratings, lambda call: call.agent),
+        skills=_tallies(calls, ratings, lambda call: f"{call.agent}.{call.skill}" if call.skill else call.agent),
+        models=_by_model(calls, ratings),
+        faults=dict(Counter(code for call in calls for code in call.faults).most_common()),
+        mix=_mix(calls, tiers),
+        tokens_full=sum(full) if full else None,
+        tokens_handed_on=sum(run.tokens_handed_on or 0 for run in runs if run.tokens_full is not None)
+        if full
+        else None,
+        periods=tuple(_periods(runs, calls, tiers, alone=agent is not None)),
+    )
+
+
+def _root(call: CallFacts) -> str:
+    return call.run.partition(CHILD)[0]
+
+
+def _whole(name: str, runs: Sequence[RunFacts], calls: Sequence[CallFacts], *, alone: bool) -> Tally:
+    """All runs as one. What they spent is said by their calls when only one agent's count."""
+    whole = Tally(name, retries=sum(call.retries for call in calls))
+    for run in runs:
+        whole.add(run.outcome, run.duration_ns, [run.used] if run.used and not alone else [])
+        whole.good += run.rating is not None and run.rating.verdict == "good"
+        whole.bad += run.rating is not None and run.rating.verdict == "bad"
+    for call in calls if alone else ():
+        for used in call.used:
+            whole.spend(used)
+    return whole
+
+
+def _tallies(
+    calls: Iterable[CallFacts], ratings: Mapping[str, str], name_of: Callable[[CallFacts], str]
+) -> tuple[Tally, ...]:
+    found: dict[str, Tally] = {}
+    for call in calls:
+        name = name_of(call)
+        _count(found.setdefault(name, Tally(name)), call, call.used, ratings)
+    return _most_called(found)
+
+
+def _by_model(calls: Iterable[CallFacts], ratings: Mapping[str, str]) -> tuple[Tally, ...]:
+    """A call counts for each model that it used, with what it spent there."""
+    found: dict[str, Tally] = {}
+    for call in calls:
+        by_name: dict[str, list[UsageFacts]] = defaultdict(list)
+        for used in call.used:
+            if used.model:
+                by_name[used.model].append(used)
+        for name, used in by_name.items():
+            _count(found.setdefault(name, Tally(name)), call, used, ratings)
+    return _most_called(found)
+
+
+def _count(tally: Tally, call: CallFacts, used: Iterable[UsageFacts], ratings: Mapping[str, str]) -> None:
+    tally.add(call.outcome, call.duration_ns, used)
+    tally.retries += call.retries
+    verdict = ratings.get(_root(call))
+    tally.good += verdict == "good"
+    tally.bad += verdict == "bad"
+
+
+def _most_called(found: Mapping[str, Tally]) -> tuple[Tally, ...]:
+    return tuple(sorted(found.values(), key=lambda tally: (-tally.calls, tally.name)))
+
+
+def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[Mix, ...]:
+    known: dict[str, Tier | None] = {}
+    spent: list[Spent] = []
+    for call in calls:
+        for used in call.used:
+            if used.model:
+                if used.model not in known:
+                    known[used.model] = _tier(used.model, tiers)
+                spent.append(Spent(known[used.model], used.requests or 1, used.tokens, used.usd))
+    return mixes(spent)
+
+
+def _tier(model: str, tiers: Mapping[Tier, str]) -> Tier | None:
+    """The tier of a model, or of several when they have the same."""
+    found = {tier_of(each, tiers) for each in model.split(", ")}
+    return found.pop() if len(found) == 1 else None
+
+
+# Over time.
+
+
+def _periods(
+    runs: Sequence[RunFacts], calls: Sequence[CallFacts], tiers: Mapping[Tier, str], *, alone: bool
+) -> Iterable[Period]:
+    if not runs:
+        return
+    span = (max(run.started_ns for run in runs) - min(run.started_ns for run in runs)) / _DAY_NS
+    form = "%Y-%m-%d" if span <= _DAYS else "%G-W%V" if span <= _WEEKS * 7 else "%Y-%m"
+    names: dict[str, str] = {}
+    by_period: dict[str, list[RunFacts]] = defaultdict(list)
+    for run in runs:
+        name = names[run.run] = datetime.fromtimestamp(run.started_ns / 1e9).astimezone().strftime(form)
+        by_period[name].append(run)
+    of_period: dict[str, list[CallFacts]] = defaultdict(list)
+    for call in calls:
+        of_period[names[_root(call)]].append(call)
+    for name in sorted(by_period):
+        there = of_period[name]
+        yield Period(name, _whole(name, by_period[name], there, alone=alone), _mix(there, tiers))

@@ -1,0 +1,172 @@
+"""`shell`: one program by its argument vector, from a list of those that the user allows. There is no shell in it."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Final
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.sanitize import printable
+from retinue.contract.tool import ToolSpec
+from retinue.errors import AccessDenied, InvalidInput, NotInstalled
+from retinue.tools.hands.calling import fence, seconds_left, told
+from retinue.tools.hands.command import argument_vector
+from retinue.tools.hands.program import Ran, run_program
+from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.process import clean_environment, find_program
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Shell"]
+
+_USUAL_S: Final = 120.0
+_LONGEST_S: Final = 600.0
+_NOTES: Final = 100
+"""Characters for what is said of the output: the exit code, and what is left out."""
+
+_ANY: Final = "*"
+
+_SPEC: Final = told(
+    "shell",
+    "Runs one program in the workspace, such as the project's tests. Use it for what no other tool does. There is no "
+    "shell: no pipes, redirections, variables or patterns, one program a call. Returns the exit code, and what the "
+    "program said.",
+    {
+        "command": {
+            "description": "The program and its arguments, as a list of words or as one line with quotes.",
+            "anyOf": [
+                {"type": "string", "minLength": 1, "maxLength": 100_000},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000},
+            ],
+        },
+        "folder": {
+            "type": "string",
+            "default": ".",
+            "maxLength": 4096,
+            "description": "Where to run it, relative to the workspace.",
+        },
+        "timeout_s": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": _LONGEST_S,
+            "default": _USUAL_S,
+            "description": "After how many seconds to end it.",
+        },
+    },
+    required=("command",),
+    effects=("read", "write", "network"),
+    timeout_s=_LONGEST_S,
+)
+
+
+class Shell:
+    """Runs programs.
+
+    Args:
+        programs: Which: names that are looked up in `PATH` (`pytest`), or paths as they will be written
+            (`./gradlew`); `*` allows any name.
+        environment: Variables that each of them gets besides the few that all do.
+        home: What they take for the user's home folder; by default an empty folder of their own, gone afterwards.
+    """
+
+    def __init__(
+        self, *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: Path | None = None
+    ) -> None:
+        self._programs = frozenset(programs)
+        self._environment = dict(environment or {})
+        self._home = home
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return _SPEC
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """Run a program. Its exit code is an answer, whatever it is.
+
+        Raises:
+            InvalidInput: The command is none, or needs a shell; or the folder is none.
+            AccessDenied: The program is not allowed, the folder lies outside, or there is no workspace.
+            NotInstalled: The program is not there.
+            DeadlineExceeded: It took too long; what it had said is in `detail`.
+            LimitReached: It talked without end.
+        """
+        workspace = fence(grip, _SPEC)
+        words = argument_vector(arguments["command"])
+        program = self._program(words[0], workspace)
+        folder = _folder(workspace, str(arguments.get("folder", ".")))
+        seconds = seconds_left(_SPEC, grip, asked_s=float(arguments.get("timeout_s", _USUAL_S)))
+        apart = mkdtemp(prefix="retinue-home-")
+        try:
+            ran = await run_program(
+                words,
+                program=program,
+                folder=str(folder),
+                environment=self._clean(apart),
+                timeout_s=seconds,
+                limit=max(grip.output_limit - _NOTES, 2),
+            )
+        finally:
+            # In a thread: what a program leaves there may be large.
+            await asyncio.to_thread(rmtree, apart, ignore_errors=True)
+        return _answer(ran, words[0], grip.output_limit)
+
+    def _program(self, name: str, workspace: Workspace) -> str:
+        """The file that `name` stands for, if it is allowed."""
+        if name not in self._programs and (_ANY not in self._programs or "/" in name):
+            allowed = tuple(sorted(self._programs))
+            raise AccessDenied(
+                f"the program {name[:200]!r} is not allowed",
+                hint=f"allowed are: {', '.join(allowed)}" if allowed else "none is: the user allows programs by name",
+                path="/command",
+                suggestions=allowed[:20],
+            )
+        if "/" in name:
+            return name if name.startswith("/") else str(workspace.root / name)
+        found = find_program(name)
+        if found is None:
+            raise NotInstalled(
+                f"the program {name!r} is not installed", hint="install it, or use another", path="/command"
+            )
+        return found
+
+    def _clean(self, apart: str) -> dict[str, str]:
+        """An environment without anything of the user's but `PATH`: no keys, no tokens, no sockets."""
+        home = apart if self._home is None else str(self._home)
+        inherited = clean_environment({})
+        return {
+            "PATH": inherited["PATH"],
+            "HOME": home,
+            "TMPDIR": apart,
+            "LANG": "C.UTF-8",
+            "LC_ALL": "C.UTF-8",
+            "TERM": "dumb",
+            "NO_COLOR": "1",
+            "PAGER": "cat",
+            "GIT_TERMINAL_PROMPT": "0",
+            **self._environment,
+        }
+
+
+def _folder(workspace: Workspace, asked: str) -> Path:
+    folder = workspace.resolve(asked)
+    if not folder.is_dir():
+        raise InvalidInput(f"{asked!r} is no folder", hint="name a folder of the workspace", path="/folder")
+    return folder
+
+
+def _answer(ran: Ran, name: str, limit: int) -> ToolOutput:
+    # Escapes would move a terminal's cursor and hide what stands there; a model is shown the same as a person.
+    said = printable(ran.output)
+    is_cut = ran.left_out > 0 or len(said) > limit
+    if len(said) > limit:
+        half = limit // 2
+        said = f"{said[:half]}\n[… {len(said) - 2 * half:,} characters are left out here …]\n{said[-half:]}"
+    ended = f"was ended by signal {-ran.code}" if ran.code < 0 else f"exit code {ran.code}"
+    return ToolOutput(
+        f"{ended}\n{said}".rstrip("\n"),
+        origin=f"program {name}",
+        data={"exit_code": ran.code, "duration_ns": ran.duration_ns, "bytes_left_out": ran.left_out},
+        truncated=is_cut,
+    )

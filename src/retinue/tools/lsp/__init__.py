@@ -1,0 +1,25 @@
+"""Code navigation by a real language server: definitions, references, calls and symbols (A19).
+
+A thin client of ours; `ty server` is the default for Python, others by configuration. `Navigator` asks, `LspTool` is
+the same for a model, `Servers` holds what runs. Results outside the workspace are named, never read.
+"""
+
+from .commands import LANGUAGES, language_of
+from .navigator import OPERATIONS, Navigator, Spot, Step
+from .places import Call, Place, Symbol
+from .pool import Servers
+from .tool import LspTool
+
+__all__ = [
+    "LANGUAGES",
+    "OPERATIONS",
+    "Call",
+    "LspTool",
+    "Navigator",
+    "Place",
+    "Servers",
+    "Spot",
+    "Step",
+    "Symbol",
+    "language_of",
+]

@@ -1,0 +1,399 @@
+"""The nine questions of code navigation, and the edits of a rename, asked of a real language server (A19, G19).
+
+Paths that come back are held against the workspace: a file outside is named and never opened. Answers are sorted, so
+that the same code gives the same text.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
+from retinue.tools.workspace import Workspace
+
+from .commands import language_of
+from .connection import ServerGone
+from .documents import Documents
+from .places import (
+    Call,
+    Place,
+    RawCall,
+    RawPlace,
+    RawSymbol,
+    Symbol,
+    column_of,
+    read_calls,
+    read_places,
+    read_symbols,
+    units_before,
+)
+from .pool import Servers
+from .reading import hover_text, path_of, workspace_edits
+from .server import Server
+
+__all__ = ["OPERATIONS", "Navigator", "Spot", "Step"]
+
+OPERATIONS: Final = (
+    "goToDefinition",
+    "goToImplementation",
+    "findReferences",
+    "hover",
+    "documentSymbol",
+    "workspaceSymbol",
+    "prepareCallHierarchy",
+    "incomingCalls",
+    "outgoingCalls",
+)
+"""The nine, as spec 000 calls them."""
+
+_MOST_FILES: Final = 50
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One question that was asked (G19: `navigation_trace`)."""
+
+    operation: str
+    asked: str
+    found: str
+    symbol: str
+    duration_ns: int
+
+
+@dataclass(slots=True)
+class _Session:
+    """A server, and what was read for one question."""
+
+    server: Server
+    documents: Documents
+    workspace: Workspace
+    lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def line(self, path: str, number: int) -> str:
+        if path not in self.lines:
+            try:
+                self.lines[path] = self.workspace.read_text(path).split("\n")
+            except RetinueError:
+                self.lines[path] = []
+        lines = self.lines[path]
+        return lines[number].rstrip("\r") if number < len(lines) else ""
+
+
+class Navigator:
+    """Asks about the code of one workspace.
+
+    Args:
+        servers: Where its language servers come from; whoever made them closes them.
+        workspace: The fenced directory.
+
+    Attributes:
+        trace: Every question so far, in order.
+        files: Every file of the workspace that was asked about or was part of an answer.
+    """
+
+    def __init__(self, servers: Servers, workspace: Workspace) -> None:
+        self._servers = servers
+        self._workspace = workspace
+        self.trace: list[Step] = []
+        self.files: set[str] = set()
+        self._began = 0
+
+    async def definition(self, at: Spot) -> tuple[Place, ...]:
+        """Where the symbol at `at` is defined (`goToDefinition`)."""
+        return await self._places("goToDefinition", "definitionProvider", "textDocument/definition", at)
+
+    async def implementation(self, at: Spot) -> tuple[Place, ...]:
+        """What implements or overrides the symbol at `at` (`goToImplementation`)."""
+        return await self._places("goToImplementation", "implementationProvider", "textDocument/implementation", at)
+
+    async def references(self, at: Spot, *, declaration: bool = True) -> tuple[Place, ...]:
+        """Every place that names the symbol at `at` (`findReferences`)."""
+        context: JsonObject = {"context": {"includeDeclaration": declaration}}
+        return await self._places("findReferences", "referencesProvider", "textDocument/references", at, context)
+
+    async def hover(self, at: Spot) -> str:
+        """What the server tells of the symbol at `at`: its type and documentation (`hover`); empty when nothing."""
+        _, answer = await self._ask("hover", "hoverProvider", "textDocument/hover", at)
+        text = hover_text(answer.get("contents")) if isinstance(answer, dict) else ""
+        self._note("hover", str(at), text.partition("\n")[0][:200])
+        return text
+
+    async def document_symbols(self, path: str) -> tuple[Symbol, ...]:
+        """What a file defines, in its order (`documentSymbol`)."""
+        method, top = "textDocument/documentSymbol", Spot(path, 1, 1)
+        session, answer = await self._ask("documentSymbol", "documentSymbolProvider", method, top, whole=True)
+        raw = read_symbols(answer, session.documents.uri(self._workspace.relative(path)))
+        symbols = tuple(self._symbol(session, each) for each in raw)
+        self._note("documentSymbol", path, f"{len(symbols)} symbols")
+        return tuple(sorted(symbols, key=lambda each: (each.place.line, each.place.column)))
+
+    async def workspace_symbols(self, query: str, *, language: str = "python") -> tuple[Symbol, ...]:
+        """What the project defines under a name like `query` (`workspaceSymbol`)."""
+        session = await self._session(language)
+        self._offered(session.server, "workspaceSymbol", "workspaceSymbolProvider")
+        answer = await self._timed(session, "workspace/symbol", {"query": query})
+        symbols = [self._symbol(session, each) for each in read_symbols(answer, "")]
+        self._note("workspaceSymbol", query, f"{len(symbols)} symbols", query)
+
+        def nearness(each: Symbol) -> tuple[bool, bool, str, int, int]:
+            return (each.name.casefold() != query.casefold(), each.place.is_outside, *_order(each.place))
+
+        return tuple(sorted(symbols, key=nearness))
+
+    async def prepare_call_hierarchy(self, at: Spot) -> tuple[Symbol, ...]:
+        """The functions that calls at `at` are about (`prepareCallHierarchy`)."""
+        session, raw = await self._prepared(at)
+        return tuple(self._symbol(session, each) for each in raw)
+
+    async def incoming_calls(self, at: Spot) -> tuple[Call, ...]:
+        """Who calls the function at `at` (`incomingCalls`)."""
+        return await self._calls("incomingCalls", "callHierarchy/incomingCalls", "from", at)
+
+    async def outgoing_calls(self, at: Spot) -> tuple[Call, ...]:
+        """Whom the function at `at` calls (`outgoingCalls`)."""
+        return await self._calls("outgoingCalls", "callHierarchy/outgoingCalls", "to", at)
+
+    async def rename_places(self, at: Spot, new_name: str) -> tuple[tuple[Place, str], ...] | None:
+        """What a rename would put where; None when the server does not rename.
+
+        Raises:
+            AccessDenied: It would change a file outside the workspace.
+            Unavailable: The server refuses this rename.
+        """
+        session = await self._session(language_of(at.path))
+        if not session.server.can("renameProvider"):
+            return None
+        session, answer = await self._ask("rename", "renameProvider", "textDocument/rename", at, {"newName": new_name})
+        edits = workspace_edits(answer)
+        self._note("rename", str(at), f"{len(edits)} edits", new_name)
+        placed = {(self._place(session, raw), text) for raw, text in edits}
+        return tuple(sorted(placed, key=lambda each: _order(each[0])))
+
+    async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Spot:
+        """The place of a symbol by its name: `helper`, `Class.method`.
+
+        A file that only uses the name gives the place of its first use.
+
+        Raises:
+            UnknownName: Nothing is called that; `suggestions` names what is near.
+            InvalidInput: Several are; the hint lists them.
+        """
+        name = symbol.rpartition(".")[2]
+        if path:
+            known = await self.document_symbols(path)
+            fitting = [each for each in known if _is_called(each, symbol)]
+            if not fitting and (spot := self._mentioned(path, name)) is not None:
+                return spot
+        else:
+            everywhere = await self.workspace_symbols(name, language=language)
+            known = tuple(each for each in everywhere if not each.place.is_outside)
+            fitting = await self._with_containers([each for each in known if each.name == name], symbol)
+        if not fitting:
+            raise _unknown(symbol, path, [each.name for each in known])
+        tops = [each for each in fitting if not each.container]
+        fitting = tops or fitting
+        if len(fitting) > 1 and not path:
+            raise _ambiguous(symbol, fitting)
+        place = fitting[0].place
+        return Spot(place.path, place.line, place.column)
+
+    async def _with_containers(self, symbols: Sequence[Symbol], wanted: str) -> list[Symbol]:
+        """Those of `symbols` that are `wanted`, as their own files tell them: with what they stand in."""
+        paths = sorted({each.place.path for each in symbols})[:_MOST_FILES]
+        told = [each for path in paths for each in await self.document_symbols(path)]
+        return [each for each in told if _is_called(each, wanted)]
+
+    async def _places(
+        self, operation: str, capability: str, method: str, at: Spot, more: JsonObject | None = None
+    ) -> tuple[Place, ...]:
+        session, answer = await self._ask(operation, capability, method, at, more)
+        places = sorted({self._place(session, raw) for raw in read_places(answer)}, key=_order)
+        self._note(operation, str(at), str(places[0]) if places else "", self._word(session, at))
+        return tuple(places)
+
+    async def _prepared(self, at: Spot) -> tuple[_Session, list[RawSymbol]]:
+        operation = "prepareCallHierarchy"
+        session, answer = await self._ask(operation, "callHierarchyProvider", "textDocument/prepareCallHierarchy", at)
+        raw = read_symbols(answer, session.documents.uri(at.path))
+        self._note(operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at))
+        return session, raw
+
+    async def _calls(self, operation: str, method: str, side: str, at: Spot) -> tuple[Call, ...]:
+        session, prepared = await self._prepared(at)
+        raw: list[RawCall] = []
+        for item in prepared:
+            answer = await self._timed(session, method, {"item": item.item})
+            raw += read_calls(answer, side, item.name_at.uri)
+        calls = [
+            Call(
+                self._symbol(session, each.symbol),
+                tuple(sorted((self._place(session, span) for span in each.spans), key=_order)),
+            )
+            for each in raw
+        ]
+        self._note(operation, str(at), f"{len(calls)} calls", self._word(session, at))
+        return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, *_order(call.symbol.place))))
+
+    async def _ask(
+        self,
+        operation: str,
+        capability: str,
+        method: str,
+        at: Spot,
+        more: JsonObject | None = None,
+        *,
+        whole: bool = False,
+    ) -> tuple[_Session, JsonValue]:
+        """One question about one place; a server that dies over it is started again, once."""
+        path = self._workspace.relative(at.path)
+        for is_last in (False, True):
+            try:
+                session = await self._session(language_of(path))
+                self._offered(session.server, operation, capability)
+                lines = (await asyncio.to_thread(session.documents.open, path)).split("\n")
+                self.files.add(path)
+                session.lines[path] = lines
+                document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
+                if not whole:
+                    document["position"] = _position(at, lines, session.server.encoding)
+                return session, await self._timed(session, method, {**document, **(more or {})})
+            except (ServerGone, OutputInvalid) as error:
+                if is_last:
+                    raise _gone(error) from error
+        raise AssertionError  # pragma: no cover - the second time returns or raises
+
+    async def _timed(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
+        self._began = time.perf_counter_ns()
+        return await session.server.request(method, params, timeout_s=self._servers.timeout_s)
+
+    async def _session(self, language: str) -> _Session:
+        for is_last in (False, True):
+            try:
+                server, documents = await self._servers.get(self._workspace, language)
+                documents.tell(await asyncio.to_thread(documents.look))
+                return _Session(server, documents, self._workspace)
+            except (ServerGone, OutputInvalid) as error:
+                if is_last:
+                    raise _gone(error) from error
+        raise AssertionError  # pragma: no cover - as above
+
+    def _offered(self, server: Server, operation: str, capability: str) -> None:
+        if not server.can(capability):
+            raise Unavailable(
+                f"`{server.name}` does not offer `{operation}`.",
+                hint="Configure a language server that does, or ask something else.",
+                detail={"retryable": False, "capability": capability},
+            )
+
+    def _note(self, operation: str, asked: str, found: str, symbol: str = "") -> None:
+        self.trace.append(Step(operation, asked, found, symbol, time.perf_counter_ns() - self._began))
+
+    def _symbol(self, session: _Session, raw: RawSymbol) -> Symbol:
+        place = self._place(session, raw.name_at)
+        return Symbol(raw.name, raw.kind, place, raw.whole.end_line + 1, raw.container)
+
+    def _place(self, session: _Session, raw: RawPlace) -> Place:
+        path = self._inside(raw.uri)
+        if path is None:
+            shown = path_of(raw.uri) or raw.uri
+            return Place(shown, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True)
+        self.files.add(path)
+        first, last = session.line(path, raw.line), session.line(path, raw.end_line)
+        return Place(
+            path,
+            raw.line + 1,
+            column_of(first, raw.units, session.server.encoding),
+            raw.end_line + 1,
+            column_of(last, raw.end_units, session.server.encoding),
+            first,
+        )
+
+    def _inside(self, uri: str) -> str | None:
+        """The file of the workspace that `uri` names and that may be read; None for all others."""
+        path = path_of(uri)
+        if not path or not self._workspace.readable(path):
+            return None
+        return self._workspace.relative(path)
+
+    def _word(self, session: _Session, at: Spot) -> str:
+        """The name that stands at `at`."""
+        line = session.line(self._workspace.relative(at.path), at.line - 1)
+        return next((each[0] for each in _WORD.finditer(line) if each.start() <= at.column - 1 <= each.end()), "")
+
+    def _mentioned(self, path: str, name: str) -> Spot | None:
+        """Where a file first names something that it does not define itself."""
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        for number, line in enumerate(self._workspace.read_text(path).split("\n"), 1):
+            if found := pattern.search(line):
+                return Spot(self._workspace.relative(path), number, found.start() + 1)
+        return None
+
+
+def _position(at: Spot, lines: Sequence[str], encoding: str) -> JsonValue:
+    if not 1 <= at.line <= len(lines):
+        raise InvalidInput(
+            f"{at.path!r} has no line {at.line}.", hint=f"It has {len(lines)} lines, counted from 1.", path="/line"
+        )
+    line = lines[at.line - 1].rstrip("\r")
+    if not 1 <= at.column <= len(line) + 1:
+        raise InvalidInput(
+            f"Line {at.line} of {at.path!r} has no character {at.column}.",
+            hint=f"It has {len(line)} characters, counted from 1.",
+            path="/character",
+        )
+    return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
+
+
+def _order(place: Place) -> tuple[str, int, int]:
+    return place.path, place.line, place.column
+
+
+def _is_called(symbol: Symbol, wanted: str) -> bool:
+    whole = f"{symbol.container}.{symbol.name}".lstrip(".")
+    return wanted in (symbol.name, whole) or whole.endswith(f".{wanted}")
+
+
+def _unknown(symbol: str, path: str, names: Sequence[str]) -> UnknownName:
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
+    where = f"in {path!r}" if path else "in the project"
+    known = tuple(dict.fromkeys(names))[:10]
+    hint = f"Did you mean {', '.join(near)}?" if near else f"There is: {', '.join(known)}." if known else "Name a file."
+    return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
+
+
+def _ambiguous(symbol: str, found: Sequence[Symbol]) -> InvalidInput:
+    places = tuple(str(each.place) for each in found[:10])
+    return InvalidInput(
+        f"{symbol!r} is defined in {len(found)} places.",
+        hint=f"Say which, by its file: {', '.join(places)}.",
+        suggestions=places,
+    )
+
+
+def _gone(error: RetinueError) -> RetinueError:
+    if isinstance(error, OutputInvalid):
+        return error
+    return Unavailable(
+        f"{error.message} It was started again and ended again.",
+        hint="See what it says of itself in `stderr`, or configure another language server.",
+        detail=error.detail,
+    )

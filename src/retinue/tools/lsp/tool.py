@@ -1,0 +1,193 @@
+"""The nine operations as one tool for a model. How they are answered is the business of `navigator`."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.tool import ToolSpec
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
+from retinue.tools.port import Grip, ToolOutput
+
+from .navigator import OPERATIONS, Navigator, Spot
+from .places import Call, Place, Symbol
+from .pool import Servers
+
+__all__ = ["LspTool"]
+
+_Operation: TypeAlias = Literal[
+    "goToDefinition",
+    "goToImplementation",
+    "findReferences",
+    "hover",
+    "documentSymbol",
+    "workspaceSymbol",
+    "prepareCallHierarchy",
+    "incomingCalls",
+    "outgoingCalls",
+]
+_MOST: Final = 200
+_LINE: Final = 200
+
+_SPEC: Final = ToolSpec(
+    name="lsp",
+    description=(
+        "Asks a language server about code: where a symbol is defined, what names it, who calls it, what a file "
+        "defines. "
+        "Give `file_path` with `line` and `character` (both from 1), or `symbol_name` alone. Answers are lines of "
+        "`file:line:column` with the text that stands there. Python needs no set-up."
+    ),
+    input_schema={
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["operation"],
+        "properties": {
+            "operation": {"enum": list(OPERATIONS)},
+            "file_path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."},
+            "line": {"type": "integer", "minimum": 1},
+            "character": {"type": "integer", "minimum": 1},
+            "symbol_name": {"type": "string", "minLength": 1, "description": "`helper` or `Class.method`."},
+            "query": {"type": "string", "description": "For `workspaceSymbol`: a name or a part of it."},
+        },
+    },
+    effects=("read",),
+    timeout_s=60.0,
+)
+
+
+class LspTool:
+    """Code navigation as a tool. Close `servers` when the run is over.
+
+    Args:
+        servers: The language servers; those it makes itself end with `close`, or with the event loop.
+    """
+
+    def __init__(self, servers: Servers | None = None) -> None:
+        self._servers = servers or Servers()
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return _SPEC
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """Answer one of the nine.
+
+        Raises:
+            AccessDenied: There is no workspace, or the file lies outside.
+            InvalidInput: What the operation needs is missing, or there is no such place.
+            UnknownName: Nothing is called that.
+            Unavailable: The server does not offer it, or is not here.
+            DeadlineExceeded: It took too long.
+        """
+        if grip.workspace is None:
+            raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
+        navigator = Navigator(self._servers, grip.workspace)
+        try:
+            async with asyncio.timeout(_seconds(grip)):
+                lines = await _answer(navigator, arguments)
+        except TimeoutError:
+            raise DeadlineExceeded("The language server took too long.", hint="Ask for less.") from None
+        kept = _within(lines[:_MOST], grip.output_limit - 200)
+        left_out = len(lines) - len(kept)
+        if left_out:
+            kept.append(f"({left_out} more are left out; ask about one file or symbol)")
+        text = "\n".join(kept) or "Nothing was found."
+        return ToolOutput(
+            text,
+            origin="language server",
+            data={"found": len(lines)},
+            truncated=bool(left_out),
+            files_read=tuple(sorted(navigator.files)),
+        )
+
+    async def close(self) -> None:
+        """End the servers."""
+        await self._servers.close()
+
+
+def _seconds(grip: Grip) -> float:
+    left = _SPEC.timeout_s if grip.deadline_ns is None else max(0.0, (grip.deadline_ns - time.time_ns()) / 1e9)
+    return min(left, _SPEC.timeout_s)
+
+
+async def _answer(navigator: Navigator, arguments: JsonMapping) -> list[str]:  # noqa: PLR0911 - one for each operation
+    operation = cast("_Operation", arguments["operation"])
+    if operation == "documentSymbol":
+        return [_symbol_line(each, indent=True) for each in await navigator.document_symbols(_file(arguments))]
+    if operation == "workspaceSymbol":
+        query = str(arguments.get("query") or arguments.get("symbol_name") or "")
+        return [_symbol_line(each) for each in await navigator.workspace_symbols(query)]
+    spot = await _spot(navigator, arguments)
+    match operation:
+        case "goToDefinition":
+            return _place_lines(await navigator.definition(spot))
+        case "goToImplementation":
+            return _place_lines(await navigator.implementation(spot))
+        case "findReferences":
+            return _place_lines(await navigator.references(spot))
+        case "hover":
+            return (await navigator.hover(spot)).split("\n")
+        case "prepareCallHierarchy":
+            return [_symbol_line(each) for each in await navigator.prepare_call_hierarchy(spot)]
+        case "incomingCalls":
+            return list(_call_lines(await navigator.incoming_calls(spot)))
+        case "outgoingCalls":
+            return list(_call_lines(await navigator.outgoing_calls(spot)))
+        case _:
+            assert_never(operation)
+
+
+def _file(arguments: JsonMapping) -> str:
+    path: Any = arguments.get("file_path")
+    if not path:
+        raise InvalidInput("`file_path` is missing.", hint="Name the file to look into.", path="/file_path")
+    return str(path)
+
+
+async def _spot(navigator: Navigator, arguments: JsonMapping) -> Spot:
+    line: Any = arguments.get("line")
+    if line is not None:
+        return Spot(_file(arguments), int(line), int(arguments.get("character") or 1))
+    name: Any = arguments.get("symbol_name")
+    if not name:
+        raise InvalidInput(
+            "Neither a place nor a symbol is named.",
+            hint="Give `file_path`, `line` and `character`, or `symbol_name`.",
+            path="/symbol_name",
+        )
+    return await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
+
+
+def _place_lines(places: Sequence[Place]) -> list[str]:
+    return [_place_line(place) for place in places]
+
+
+def _place_line(place: Place) -> str:
+    return f"{place}: (outside the workspace)" if place.is_outside else f"{place}: {place.text.strip()[:_LINE]}"
+
+
+def _symbol_line(symbol: Symbol, *, indent: bool = False) -> str:
+    within = f"{symbol.container}." if symbol.container else ""
+    pad = "  " * (within.count(".") if indent else 0)
+    shown = symbol.name if indent else f"{within}{symbol.name}"
+    outside = " (outside the workspace)" if symbol.place.is_outside else ""
+    return f"{pad}{symbol.place}: {symbol.kind} {shown}, to line {symbol.last_line}{outside}"
+
+
+def _call_lines(calls: Sequence[Call]) -> Iterable[str]:
+    for call in calls:
+        yield _symbol_line(call.symbol)
+        yield from (f"  {_place_line(place)}" for place in call.places)
+
+
+def _within(lines: Sequence[str], characters: int) -> list[str]:
+    """As many whole lines as fit."""
+    kept: list[str] = []
+    for line in lines:
+        characters -= len(line) + 1
+        if characters < 0:
+            break
+        kept.append(line)
+    return kept

@@ -1,0 +1,131 @@
+"""The SQLite file of one scope: where it is, how it is opened, and its failures as our errors.
+
+Readable by its owner only. WAL, so any number of processes read while one writes; what is deleted is overwritten.
+"""
+
+import os
+import secrets
+import sqlite3
+from errno import EDQUOT, ENOSPC
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
+from retinue.tools.memory.entry import Scope
+
+__all__ = ["memory_error", "memory_file", "open_file", "set_aside"]
+
+_FORMAT: Final = 1
+_BUSY_S: Final = 10.0
+# An id is never given twice: whoever forgets `m7` later must not hit another memory.
+_SCHEMA: Final = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS memories (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, text TEXT NOT NULL,
+    at_ns INTEGER NOT NULL, said_by TEXT NOT NULL, run TEXT NOT NULL, origin TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    text, content='memories', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER IF NOT EXISTS added AFTER INSERT ON memories BEGIN
+    INSERT INTO words(rowid, text) VALUES (new.number, new.text);
+END;
+CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON memories BEGIN
+    INSERT INTO words(words, rowid, text) VALUES ('delete', old.number, old.text);
+END;
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Path:
+    """The file of a scope.
+
+    Args:
+        state: The user's state directory.
+        scope: Which memories.
+        project: The folder, for `project`; known by its real path, so a link to it means the same memories.
+    """
+    folder = state / "memory"
+    if scope == "global" or project is None:
+        return folder / "global.sqlite3"
+    real = os.fsencode(project.resolve())
+    return folder / f"project-{blake2b(real, digest_size=16).hexdigest()}.sqlite3"
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Open the file at `path`, making it and its folder, readable by nobody else.
+
+    Raises:
+        OSError: The system refuses.
+        sqlite3.Error: It is no database, or cannot be written.
+        Unavailable: A newer version of this program wrote it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if os.fstat(handle).st_mode & 0o077:
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found > _FORMAT:
+        raise Unavailable(
+            f"The memory in `{path}` is of format {found}, and this version knows {_FORMAT}.",
+            hint="Use the newer version of Retinue.",
+            path=str(path),
+        )
+    if found < _FORMAT:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(_SCHEMA)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Move a file that cannot be read out of the way, so that a new one can begin; gives where it is now.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    if not path.exists():
+        return None
+    mark = f"damaged-{secrets.token_hex(4)}"
+    for ending in ("-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        if beside.exists():
+            beside.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}{ending}"))
+    return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
+
+
+def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
+    """What `error`, met with the file at `path`, means for a person."""
+    place = str(path)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return ParseError(
+            f"`{place}` is not a memory that can be read: {error}.",
+            hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
+            path=place,
+        )
+    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
+        return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        hint = "Let that program end, then again."
+        return Unavailable(f"The memory in `{place}` is held by another program.", hint=hint, path=place)
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
+        hint = "Check that the file and its folder are yours and can be written."
+        return AccessDenied(f"The memory in `{place}` cannot be opened or written: {error}.", hint=hint, path=place)
+    return InternalError(f"The memory in `{place}` failed: {error}.", path=place)

@@ -1,0 +1,198 @@
+"""The memories of one scope: added once each, found by their words, forgotten for good."""
+
+import sqlite3
+import time
+import unicodedata
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Self
+
+from retinue.contract.sanitize import content
+from retinue.errors import InvalidInput, LimitReached, UnknownName
+from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, Entry, Provenance, Recalled, Scope
+from retinue.tools.memory.file import memory_error, memory_file, open_file, set_aside
+from retinue.tools.memory.words import full_text_query
+
+__all__ = ["Memory"]
+
+_KNOWN: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
+_NEWEST: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories ORDER BY number DESC LIMIT ? OFFSET ?"
+_ADD: Final = """
+INSERT INTO memories (digest, text, at_ns, said_by, run, origin) VALUES (?, ?, ?, ?, ?, ?)
+RETURNING number, text, at_ns, said_by, run, origin
+"""
+_FORGET: Final = "DELETE FROM memories WHERE number = ? RETURNING number, text, at_ns, said_by, run, origin"
+_SEARCH: Final = """
+SELECT number, memories.text, at_ns, said_by, run, origin, bm25(words) FROM words
+JOIN memories ON number = words.rowid WHERE words MATCH ? ORDER BY bm25(words), number LIMIT ?
+"""
+_LONGEST_FACT: Final = 500
+
+
+class Memory:
+    """The memories of one scope. Opens its file when it is first used; close it, or use it as a context manager.
+
+    A thread of its own for each: it is not shared between threads. Any number of processes may use the same file.
+
+    Args:
+        state: The user's state directory.
+        scope: Which memories.
+        project: The folder they belong to, for the scope `project`.
+        clock: Nanoseconds since 1970 UTC.
+
+    Raises:
+        InvalidInput: The scope `project` without a project.
+    """
+
+    def __init__(
+        self, state: Path, scope: Scope, *, project: Path | None = None, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        if scope == "project" and project is None:
+            raise InvalidInput("There is no project to remember things of.", hint="Use the scope `global`.")
+        self.scope: Scope = scope
+        self.path = memory_file(state, scope, project=project)
+        self._clock = clock
+        self._opened: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def add(self, text: str, source: Provenance) -> tuple[Entry, bool]:
+        """Remember `text`; gives the memory, and whether it is new. What is known already stays as it was.
+
+        Two texts that differ only in capitals and white space are the same memory.
+
+        Raises:
+            InvalidInput: It is empty, or longer than `MAX_TEXT`.
+            LimitReached: There are `MAX_ENTRIES` already.
+            RetinueError: The file cannot be used, as `memory_error`.
+        """
+        kept = _writable(content(text, max_length=MAX_TEXT)).strip()
+        if not kept:
+            raise InvalidInput("There is nothing to remember: the text is empty.", hint="Say what to remember.")
+        digest = _digest(kept)
+        facts = (_fact(source.by), _fact(source.run), _fact(source.origin))
+        with self._writing() as connection:
+            known = connection.execute(_KNOWN, (digest,)).fetchone()
+            if known is not None:
+                return self._entry(known), False
+            self._see_room(connection)
+            row = connection.execute(_ADD, (digest, kept, self._clock(), *facts)).fetchall()[0]
+            return self._entry(row), True
+
+    def search(self, words: str, *, limit: int = 10) -> tuple[Recalled, ...]:
+        """The memories that fit `words` best, best first, by BM25. The words are plain: there is no query language."""
+        query = full_text_query(words)
+        if not query:
+            return ()
+        with self._reading() as connection:
+            rows = connection.execute(_SEARCH, (query, max(0, limit))).fetchall()
+        return tuple(Recalled(self._entry(row), -float(row[6])) for row in rows)
+
+    def list(self, *, limit: int = 50, skip: int = 0) -> tuple[Entry, ...]:
+        """Memories, the newest first."""
+        with self._reading() as connection:
+            rows = connection.execute(_NEWEST, (max(0, limit), max(0, skip))).fetchall()
+        return tuple(map(self._entry, rows))
+
+    def count(self) -> int:
+        """How many there are."""
+        with self._reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
+
+    def forget(self, name: str) -> Entry:
+        """Forget the memory with the id `name`, for good: its words are overwritten in the file.
+
+        Raises:
+            UnknownName: There is none.
+            RetinueError: The file cannot be used, as `memory_error`.
+        """
+        number = _number(name)
+        with self._writing() as connection:
+            row = connection.execute(_FORGET, (number,)).fetchall()
+            if not row:
+                raise UnknownName(
+                    f"There is no memory {name[:40]!r} in the scope `{self.scope}`.",
+                    hint="Ids are what `recall` and `retinue memory list` show.",
+                )
+            # The index keeps deleted words until it is written anew.
+            connection.execute("INSERT INTO words(words) VALUES ('optimize')")
+        with self._reading() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return self._entry(row[0])
+
+    def set_aside(self) -> Path | None:
+        """Move the file out of the way, so that a new one begins; gives where it is now. Only when a person asks.
+
+        Raises:
+            RetinueError: The system refuses.
+        """
+        self.close()
+        try:
+            return set_aside(self.path)
+        except OSError as error:
+            raise memory_error(self.path, error) from error
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        number, text, at_ns, said_by, run, origin = row[:6]
+        return Entry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
+
+    def _see_room(self, connection: sqlite3.Connection) -> None:
+        if int(connection.execute("SELECT count(*) FROM memories").fetchone()[0]) >= MAX_ENTRIES:
+            raise LimitReached(
+                f"There are {MAX_ENTRIES} memories in the scope `{self.scope}`, which is all there may be.",
+                hint="Forget some first: `retinue memory list`, `retinue memory forget ID`.",
+            )
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        try:
+            if self._opened is None:
+                self._opened = open_file(self.path)
+            yield self._opened
+        except (sqlite3.Error, OSError) as error:
+            raise memory_error(self.path, error) from error
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        """A transaction that nobody else writes beside."""
+        with self._reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+
+def _digest(text: str) -> bytes:
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return blake2b(folded.encode(), digest_size=16).digest()
+
+
+def _number(name: str) -> int:
+    """The row that an id names; -1, which none has, when it is no id."""
+    digits = name.removeprefix("m")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
+
+
+def _writable(text: str) -> str:
+    """`text` without halves of surrogate pairs, which no file can hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _fact(text: str) -> str:
+    """A fact of provenance on one line, clipped."""
+    return " ".join(_writable(text.replace("\0", "")).split())[:_LONGEST_FACT]

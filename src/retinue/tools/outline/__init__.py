@@ -1,0 +1,11 @@
+"""Outlines of source files by tree-sitter: Python, JavaScript, Rust and Go.
+
+Names, signatures, documentation, line ranges and complexity of what one file defines, also when it is broken. Nothing
+is resolved across files: that is what `tools.lsp` is for.
+"""
+
+from .grammars import ItemKind, Language, language_for
+from .reading import Item, Outline, outline
+from .tool import OutlineTool, outline_of
+
+__all__ = ["Item", "ItemKind", "Language", "Outline", "OutlineTool", "language_for", "outline", "outline_of"]

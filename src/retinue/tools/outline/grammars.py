@@ -1,0 +1,157 @@
+"""What defines something in each language, as tables over the nodes of its tree-sitter grammar.
+
+The packages of the grammars are optional and imported when a file is read, never before.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from retinue.errors import InvalidInput, NotInstalled
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser
+
+__all__ = ["GRAMMARS", "Grammar", "ItemKind", "Language", "language_for", "parser_for"]
+
+Language: TypeAlias = Literal["python", "javascript", "rust", "go"]
+ItemKind: TypeAlias = Literal[
+    "class", "function", "method", "struct", "enum", "union", "trait", "interface", "impl", "module", "type", "macro"
+]
+
+_SUFFIXES: Final[Mapping[str, Language]] = MappingProxyType(
+    {
+        ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript",
+        ".jsx": "javascript", ".rs": "rust", ".go": "go",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """One language.
+
+    Attributes:
+        kinds: What a node defines; a function inside a class is called a method.
+        values: Nodes that make a variable or field a function when they stand as its value.
+        holders: Nodes that give such a value its name, and the field in which the name stands.
+        branches: Nodes that open one more path through a function.
+        operators: Words that do so inside a boolean expression.
+        comment: Node types that hold documentation before what they speak of.
+    """
+
+    package: str
+    kinds: Mapping[str, ItemKind]
+    branches: frozenset[str]
+    operators: frozenset[str]
+    values: frozenset[str] = frozenset()
+    holders: Mapping[str, str] = field(default_factory=dict[str, str])
+    comments: frozenset[str] = frozenset()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+GRAMMARS: Final[Mapping[Language, Grammar]] = MappingProxyType(
+    {
+        "python": Grammar(
+            "tree_sitter_python",
+            {"class_definition": "class", "function_definition": "function"},
+            branches=_words(
+                "if_statement elif_clause for_statement while_statement except_clause conditional_expression "
+                "case_clause if_clause for_in_clause assert_statement"
+            ),
+            operators=frozenset({"and", "or"}),
+        ),
+        "javascript": Grammar(
+            "tree_sitter_javascript",
+            {
+                "class_declaration": "class",
+                "class": "class",
+                "function_declaration": "function",
+                "generator_function_declaration": "function",
+                "method_definition": "method",
+            },
+            branches=_words(
+                "if_statement for_statement for_in_statement while_statement do_statement catch_clause "
+                "ternary_expression switch_case"
+            ),
+            operators=frozenset({"&&", "||", "??"}),
+            values=frozenset({"arrow_function", "function_expression", "generator_function", "class"}),
+            holders=MappingProxyType(
+                {
+                    "variable_declarator": "name",
+                    "field_definition": "property",
+                    "assignment_expression": "left",
+                    "pair": "key",
+                }
+            ),
+            comments=frozenset({"comment"}),
+        ),
+        "rust": Grammar(
+            "tree_sitter_rust",
+            {
+                "function_item": "function",
+                "function_signature_item": "function",
+                "struct_item": "struct",
+                "enum_item": "enum",
+                "union_item": "union",
+                "trait_item": "trait",
+                "impl_item": "impl",
+                "mod_item": "module",
+                "type_item": "type",
+                "macro_definition": "macro",
+            },
+            branches=_words("if_expression for_expression while_expression loop_expression match_arm try_expression"),
+            operators=frozenset({"&&", "||"}),
+            comments=frozenset({"line_comment", "block_comment"}),
+        ),
+        "go": Grammar(
+            "tree_sitter_go",
+            {
+                "function_declaration": "function",
+                "method_declaration": "method",
+                "method_elem": "method",
+                "type_spec": "type",
+                "type_alias": "type",
+            },
+            branches=_words("if_statement for_statement expression_case type_case communication_case"),
+            operators=frozenset({"&&", "||"}),
+            comments=frozenset({"comment"}),
+        ),
+    }
+)
+
+
+def language_for(path: str) -> Language:
+    """The language of a file, by its suffix.
+
+    Raises:
+        InvalidInput: There is no grammar for it.
+    """
+    language = _SUFFIXES.get(Path(path).suffix.lower())
+    if language is None:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise InvalidInput(f"There is no outline for files like {path!r}.", hint=f"There is one for {known}.")
+    return language
+
+
+@cache
+def parser_for(language: Language) -> "Parser":
+    """A parser for `language`.
+
+    Raises:
+        NotInstalled: tree-sitter or its grammar is not here.
+    """
+    try:
+        import tree_sitter  # noqa: PLC0415 - optional
+
+        grammar = import_module(GRAMMARS[language].package)
+    except ImportError as error:
+        raise NotInstalled(f"The grammar of `{language}` is not installed.", hint="install `retinue[code]`") from error
+    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))

@@ -1,0 +1,82 @@
+"""Outlines as a tool for a model."""
+
+import asyncio
+from typing import Final
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.tool import ToolSpec
+from retinue.errors import AccessDenied
+from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.workspace import Workspace
+
+from .grammars import language_for
+from .reading import Item, Outline, outline
+
+__all__ = ["OutlineTool", "outline_of"]
+
+_SPEC: Final = ToolSpec(
+    name="outline",
+    description=(
+        "Lists what a source file defines (Python, JavaScript, Rust, Go): classes, functions and methods with their "
+        "signature, first line of documentation and line range. Cheaper than reading the file."
+    ),
+    input_schema={
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["file_path"],
+        "properties": {"file_path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."}},
+    },
+    effects=("read",),
+    timeout_s=30.0,
+)
+
+
+class OutlineTool:
+    """What a file defines, as text."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it says of itself."""
+        return _SPEC
+
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
+        """Outline one file.
+
+        Raises:
+            AccessDenied: There is no workspace, or the file lies outside.
+            InvalidInput: The file is binary, too large, or in a language without a grammar.
+            MissingFile: It is not there.
+            NotInstalled: The grammar is not here.
+        """
+        if grip.workspace is None:
+            raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
+        path = grip.workspace.relative(str(arguments["file_path"]))
+        found = await asyncio.to_thread(outline_of, grip.workspace, path)
+        lines = [f"note: {note}" for note in found.notes] + [_shown(item) for item in found.items]
+        text, kept = "", 0
+        for line in lines:
+            if len(text) + len(line) > grip.output_limit - 100:
+                break
+            text, kept = f"{text}{line}\n", kept + 1
+        if kept < len(lines):
+            text += f"({len(lines) - kept} more are left out)\n"
+        return ToolOutput(
+            text.rstrip("\n") or "Nothing is defined there.",
+            origin=f"file {path}",
+            truncated=kept < len(lines),
+            files_read=(path,),
+        )
+
+
+def outline_of(workspace: Workspace, path: str) -> Outline:
+    """The outline of a file of the workspace. Takes its time: call it in a thread.
+
+    Raises: as `OutlineTool.use`.
+    """
+    language = language_for(path)
+    return outline(workspace.read_text(path), language)
+
+
+def _shown(item: Item) -> str:
+    doc = f"  # {item.doc}" if item.doc else ""
+    return f"{item.first_line}-{item.last_line}: {'  ' * item.depth}{item.signature}{doc}"

@@ -1,0 +1,216 @@
+"""Makes a function of some lines of Python: what goes in and what comes out is read from how names are used.
+
+Text is cut and put, so comments and formatting stay. What cannot be done without a change of meaning is refused, with
+the reason; nothing is guessed.
+"""
+
+import ast
+import keyword
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from retinue.errors import InvalidInput
+
+from .changes import Change, Changes
+from .flow import Flow, flow_of
+
+__all__ = ["Extracted", "extract"]
+
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_Loop: Final = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An extraction, ready to be shown or applied.
+
+    Attributes:
+        inputs: The parameters of the new function.
+        outputs: What it returns.
+    """
+
+    changes: Changes
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def extract(path: str, text: str, *, first_line: int, last_line: int, name: str) -> Extracted:
+    """Move the lines `first_line` to `last_line` of a Python file into a new function called `name`.
+
+    Raises:
+        InvalidInput: The lines are not whole statements of one block, or cannot be moved without a change of meaning;
+            the message says why.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise _refused(f"{name!r} is no name", "Give one identifier that is no keyword.")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise _refused(f"{path!r} cannot be parsed: {error}", "Mend the file first.") from error
+    if any(name == used for node in ast.walk(tree) for used in _names_of(node)):
+        raise _refused(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
+    block = _block(tree, first_line, last_line)
+    _check_movable(block)
+    flow = flow_of(block.parents, block.chosen)
+    if flow.refusal:
+        raise _refused(flow.refusal, "Choose other lines.")
+    after = _written(text, tree, block, flow, name)
+    changes = Changes.of([Change(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
+    changes.check()
+    return Extracted(changes, name, flow.inputs, flow.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The chosen statements and what they stand in, from the outside in."""
+
+    chosen: Sequence[ast.stmt]
+    parents: Sequence[ast.AST]
+
+    @property
+    def function(self) -> _Function | None:
+        return next((node for node in reversed(self.parents) if isinstance(node, _Function)), None)
+
+
+def _block(tree: ast.Module, first: int, last: int) -> _Block:
+    """The statements that stand on exactly these lines."""
+    parents: list[ast.AST] = [tree]
+    while True:
+        inner: ast.AST | None = None
+        for body in _bodies(parents[-1]):
+            chosen = [each for each in body if first <= _first_line(each) and _last_line(each) <= last]
+            touched = [each for each in body if _first_line(each) <= last and _last_line(each) >= first]
+            if chosen and len(chosen) == len(touched):
+                return _Block(chosen, parents)
+            if len(touched) == 1 and not chosen:
+                inner = touched[0]
+        if inner is None:
+            raise _refused(
+                f"lines {first} to {last} are not whole statements of one block",
+                "Begin at the first line of a statement and end at the last line of one beside it.",
+            )
+        parents.append(inner)
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            yield value
+    for field in ("handlers", "cases"):
+        for each in getattr(node, field, ()):
+            yield each.body
+
+
+def _check_movable(block: _Block) -> None:
+    """Refuse what means something only where it stands."""
+    if any(isinstance(node, ast.ClassDef) for node in block.parents) and block.function is None:
+        raise _refused("the lines stand in the body of a class", "Choose lines of a function or of the module.")
+    for node, inside in _walk(block.chosen):
+        match node:
+            case ast.Return() | ast.Yield() | ast.YieldFrom() if "function" not in inside:
+                raise _refused(f"line {node.lineno} leaves or suspends the function", "Leave that line where it is.")
+            case ast.Await() | ast.AsyncFor() | ast.AsyncWith() if "function" not in inside:
+                raise _refused(f"line {node.lineno} awaits", "Choose lines without `await`.")
+            case ast.Break() | ast.Continue() if "loop" not in inside and "function" not in inside:
+                raise _refused(f"line {node.lineno} steers a loop around the lines", "Choose the whole loop.")
+            case ast.Global() | ast.Nonlocal() | ast.Delete():
+                raise _refused(f"line {node.lineno} rebinds or deletes names of the function", "Leave that line out.")
+            case ast.ImportFrom(names=names) if any(each.name == "*" for each in names):
+                raise _refused(f"line {node.lineno} imports everything", "Name what is imported.")
+            case ast.Name(id="super" | "locals" | "__class__" as name):
+                raise _refused(f"`{name}` on line {node.lineno} means something only there", "Leave that line out.")
+            case _:
+                continue
+    if any(isinstance(node, ast.ClassDef) for node in block.parents):
+        for node, _ in _walk(block.chosen):
+            for name in _names_of(node):
+                if name.startswith("__") and not name.endswith("__"):
+                    raise _refused(f"`{name}` is private to its class", "Leave that line out.")
+
+
+def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+    """Every node below, with what of the selection it stands in: a `function`, a `loop`."""
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(each, frozenset()) for each in reversed(list(statements))]
+    while waiting:
+        node, inside = waiting.pop()
+        yield node, inside
+        if isinstance(node, (*(_Loop),)):
+            inside = inside | {"loop"}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            inside = inside | {"function"}
+        waiting.extend((child, inside) for child in reversed(list(ast.iter_child_nodes(node))))
+
+
+def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
+    lines = text.split("\n")
+    first, last = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
+    if block.chosen[-1].end_lineno != last or lines[last - 1].strip().startswith("#"):  # pragma: no cover - end_lineno
+        raise _refused("the lines end inside a statement", "Choose whole statements.")
+    indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+    # Text within strings over several lines must not move.
+    held = _string_lines(block.chosen)
+    body = [_moved(line, indent, number in held) for number, line in enumerate(lines[first - 1 : last], first)]
+    call = f"{name}({', '.join(flow.inputs)})"
+    results = ", ".join(flow.outputs)
+    if results:
+        body.append(f"    return {results}")
+    head = f"def {name}({', '.join(flow.inputs)}):"
+    replaced = f"{indent}{results} = {call}" if results else f"{indent}{call}"
+    top = _top(tree, block)
+    at = _first_line(top) - 1
+    # What was commented directly above a definition belongs to it.
+    while at and lines[at - 1].startswith("#"):
+        at -= 1
+    tail = "\r" if lines and lines[0].endswith("\r") else ""
+    new = [f"{line}{tail}" if not line.endswith("\r") else line for line in (head, *body, "", "")]
+    return "\n".join((*lines[:at], *new, *lines[at : first - 1], replaced + tail, *lines[last:]))
+
+
+def _moved(line: str, indent: str, is_held: bool) -> str:  # noqa: FBT001 - a fact of the line
+    if is_held or not line.strip():
+        return line
+    return f"    {line.removeprefix(indent)}"
+
+
+def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
+    """Lines that begin inside a string."""
+    held: set[int] = set()
+    for node, _ in _walk(statements):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno and node.end_lineno > node.lineno:
+            if isinstance(node, ast.JoinedStr) or isinstance(node.value, (str, bytes)):
+                held.update(range(node.lineno + 1, node.end_lineno + 1))
+    return held
+
+
+def _top(tree: ast.Module, block: _Block) -> ast.stmt:
+    """The statement of the module before which the new function is put."""
+    first = _first_line(block.chosen[0])
+    return next(each for each in tree.body if _first_line(each) <= first <= _last_line(each))
+
+
+def _names_of(node: ast.AST) -> tuple[str, ...]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+            return (name,)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.alias(name=whole, asname=short):
+            return (short or whole.partition(".")[0],)
+        case _:
+            return ()
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _refused(why: str, hint: str) -> InvalidInput:
+    return InvalidInput(f"This cannot be extracted: {why}.", hint=hint)

@@ -1,0 +1,179 @@
+"""One HTTP request through the guard: no cookies, no redirects followed, bounded in size; failures as our errors.
+
+What an answer means is for its caller. Nothing is kept between requests, and no connection outlives its call.
+"""
+
+import os
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from urllib.request import getproxies_environment, proxy_bypass
+
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, NetworkError, OutputInvalid
+from retinue.tools.web.body import ACCEPTED_CODINGS, read_capped
+from retinue.tools.web.connect import guarded_backend, load_httpcore
+from retinue.tools.web.guard import Guard
+from retinue.tools.web.url import WebUrl
+
+if TYPE_CHECKING:
+    import httpcore
+
+__all__ = ["USER_AGENT", "ProxyUse", "Received", "WebClient"]
+
+USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
+
+ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]
+"""What becomes of a proxy that the environment names. Behind one nobody can see which address is reached, so `refuse`
+says so and stops; `ignore` connects directly, guarded; `use` relies on the proxy to keep the inner network closed."""
+
+_CONNECT_S: Final = 10.0
+_READ_S: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer.
+
+    Attributes:
+        headers: By lower-case name; of one that came twice, the first.
+        truncated: There was more than was read.
+    """
+
+    url: WebUrl
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    truncated: bool
+
+
+class WebClient:
+    """Speaks HTTP with whom the guard lets it.
+
+    Args:
+        guard: What may be reached.
+        proxy: What becomes of a proxy in the environment.
+        trust: What proves a server's name; the usual authorities when absent.
+    """
+
+    def __init__(
+        self, guard: Guard | None = None, *, proxy: ProxyUse = "refuse", trust: ssl.SSLContext | None = None
+    ) -> None:
+        self.guard = guard or Guard()
+        self._proxy: ProxyUse = proxy
+        self._trust = trust
+
+    async def send(
+        self,
+        url: WebUrl,
+        *,
+        method: Literal["GET", "POST"] = "GET",
+        headers: Mapping[str, str] | None = None,
+        content: bytes = b"",
+        max_bytes: int = 5 * 2**20,
+    ) -> Received:
+        """Ask once and read the answer, whatever its status.
+
+        Raises:
+            AccessDenied: The guard refuses, or a proxy is set.
+            NetworkError: Nobody answers, or the connection breaks.
+            DeadlineExceeded: The other side takes too long for a step.
+            OutputInvalid: What came is not HTTP, or not compressed as it says.
+            NotInstalled: The extra `web` is missing.
+        """
+        self.guard.check(url)
+        load_httpcore()
+        import httpcore  # noqa: PLC0415 - optional
+
+        said = {"Host": url.authority, "User-Agent": USER_AGENT, "Accept-Encoding": ACCEPTED_CODINGS, **(headers or {})}
+        if content:
+            said["Content-Length"] = str(len(content))
+        times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}
+        try:
+            async with (
+                self._pool(url) as pool,
+                pool.stream(
+                    method,
+                    httpcore.URL(
+                        scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
+                    ),
+                    headers=[(name.encode(), value.encode()) for name, value in said.items()],
+                    content=content or None,
+                    extensions={"timeout": times},
+                ) as response,
+            ):
+                kept = _headers(response.headers)
+                body, truncated = await read_capped(
+                    response.aiter_stream(), coding=kept.get("content-encoding", ""), max_bytes=max_bytes
+                )
+                return Received(url, response.status, kept, body, truncated)
+        except httpcore.TimeoutException as error:
+            raise DeadlineExceeded(
+                f"{url.host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
+            ) from error
+        except httpcore.LocalProtocolError:  # its message quotes the header, which may hold a key
+            raise InvalidInput(
+                f"The request to {url.host!r} cannot be sent: a header holds characters that none may hold.",
+                hint="Check the key or the URL.",
+            ) from None
+        except httpcore.RemoteProtocolError as error:
+            raise OutputInvalid(f"What {url.host!r} says is not HTTP: {error}.", hint="Try another page.") from error
+        except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
+            raise NetworkError(
+                f"{url.host!r} cannot be reached: {_why(error)}.", hint="Check the URL, or later."
+            ) from error
+
+    @asynccontextmanager
+    async def _pool(self, url: WebUrl) -> "AsyncGenerator[httpcore.AsyncConnectionPool]":
+        import httpcore  # noqa: PLC0415 - optional
+
+        proxy = self._proxy_for(url)
+        trust = self._authorities() if url.scheme == "https" else None
+        if proxy is None:
+            backend = guarded_backend(self.guard)
+            async with httpcore.AsyncConnectionPool(ssl_context=trust, network_backend=backend) as pool:
+                yield pool
+        else:
+            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=httpcore.Proxy(proxy)) as pool:
+                yield pool
+
+    def _proxy_for(self, url: WebUrl) -> str | None:
+        """The proxy to use; None to connect directly."""
+        if self._proxy == "ignore":
+            return None
+        proxies = getproxies_environment()
+        found = proxies.get(url.scheme) or proxies.get("all")
+        if not found or proxy_bypass(url.authority):
+            return None
+        if self._proxy == "use":
+            if found.lower().startswith(("http://", "https://")):
+                return found
+            raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
+        raise AccessDenied(
+            "The environment names a proxy, and behind a proxy nobody can see which address is reached.",
+            hint='Say that it may be used (`proxy="use"`) or is to be passed by (`proxy="ignore"`).',
+        )
+
+    def _authorities(self) -> ssl.SSLContext:
+        """What proves names; made once, since reading it takes 20 ms."""
+        if self._trust is None:
+            import httpcore  # noqa: PLC0415 - optional
+
+            own = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            self._trust = ssl.create_default_context() if own else httpcore.default_ssl_context()
+        return self._trust
+
+
+def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in raw:
+        found.setdefault(name.decode("latin-1").lower(), value.decode("utf-8", "replace"))
+    return found
+
+
+def _why(error: BaseException) -> str:
+    """What really went wrong, which libraries wrap."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__

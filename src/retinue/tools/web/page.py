@@ -1,0 +1,149 @@
+"""From a URL to a page that can be read: hop by hop through the guard, then by its type to text."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from retinue.errors import AccessDenied, InvalidInput
+from retinue.tools.web.body import decoded, media_type
+from retinue.tools.web.client import Received, WebClient
+from retinue.tools.web.statuses import status_error
+from retinue.tools.web.text import Link, read_html
+from retinue.tools.web.url import WebUrl
+
+__all__ = ["MAX_REDIRECTS", "Moved", "Page", "Redirects", "fetch_page", "page_of"]
+
+MAX_REDIRECTS: Final = 5
+
+Redirects: TypeAlias = Literal["same_host", "anywhere"]
+"""How far a redirect is followed. `same_host`: a page that has moved to another host is told, not fetched, so that
+permission is asked for the place that is really read."""
+
+_ACCEPT: Final = {"Accept": "text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1"}
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_TEXTS: Final = frozenset(
+    {
+        "application/ecmascript",
+        "application/graphql",
+        "application/javascript",
+        "application/json",
+        "application/sql",
+        "application/toml",
+        "application/x-ndjson",
+        "application/x-sh",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as text.
+
+    Attributes:
+        url: Where it was found in the end.
+        truncated: It was larger than may be read.
+        accessed_ns: When, in nanoseconds since 1970 UTC.
+    """
+
+    url: WebUrl
+    media_type: str
+    title: str
+    text: str
+    links: tuple[Link, ...]
+    truncated: bool
+    accessed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The page is at another host now."""
+
+    url: WebUrl
+    to: WebUrl
+
+
+async def fetch_page(client: WebClient, url: WebUrl, *, redirects: Redirects, max_bytes: int) -> Received | Moved:
+    """Ask for `url` and follow where it leads, each hop as closely guarded as the first.
+
+    Raises:
+        AccessDenied: The guard refuses a hop, or one would give up encryption.
+        InvalidInput: There are too many hops, or one leads to no page.
+        RetinueError: As `WebClient.send`, and for a status that is no success.
+    """
+    here = url
+    for _ in range(MAX_REDIRECTS + 1):
+        received = await client.send(here, headers=_ACCEPT, max_bytes=max_bytes)
+        if received.status not in _MOVED or "location" not in received.headers:
+            return _succeeded(received)
+        there = _next(client, here, received.headers)
+        if redirects == "same_host" and _site(there) != _site(here):
+            return Moved(url, there)
+        here = there
+    raise InvalidInput(
+        f"The page {url.text!r} leads on more than {MAX_REDIRECTS} times.", hint="Ask for the page it should lead to."
+    )
+
+
+def _next(client: WebClient, here: WebUrl, headers: Mapping[str, str]) -> WebUrl:
+    there = here.join(headers["location"])
+    if (here.scheme, there.scheme) == ("https", "http"):
+        raise AccessDenied(
+            f"The page {here.text!r} leads to {there.text!r}, which is not encrypted.",
+            hint="Ask for that URL with https.",
+        )
+    client.guard.check(there)
+    return there
+
+
+def _site(url: WebUrl) -> str:
+    return url.host.removeprefix("www.")
+
+
+def _succeeded(received: Received) -> Received:
+    if 200 <= received.status < 300:
+        return received
+    raise status_error(
+        received.status,
+        who=f"The page {received.url.text!r}",
+        retry_after=received.headers.get("retry-after", ""),
+    )
+
+
+def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> Page:
+    """What was received, as text. CPU-bound, for HTML.
+
+    Raises:
+        InvalidInput: It is of a type that cannot be read as text.
+        NotInstalled: The extra `web` is missing.
+    """
+    content_type = received.headers.get("content-type", "")
+    kind = media_type(content_type) or _guessed(received.body)
+    if not _readable(kind):
+        what = "a PDF" if kind == "application/pdf" else f"of type {kind[:80]!r}"
+        raise InvalidInput(
+            f"The page {received.url.text!r} is {what}, which is not read here.",
+            hint="Look for the same as HTML or as text.",
+        )
+    text = decoded(received.body, content_type)
+    title, links = "", ()
+    if kind in _HTML:
+        read = read_html(text, url=received.url)
+        title, text, links = read.title, read.text, read.links
+    return Page(received.url, kind, title, text, links, received.truncated, clock())
+
+
+def _readable(kind: str) -> bool:
+    return kind.startswith("text/") or kind in _TEXTS or kind in _HTML or kind.endswith(("+json", "+xml"))
+
+
+def _guessed(body: bytes) -> str:
+    """The type of a page whose sender did not say."""
+    head = body[:1_024].lstrip().lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        return "text/html"
+    return "application/octet-stream" if b"\0" in body[:1_024] else "text/plain"

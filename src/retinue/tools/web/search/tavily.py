@@ -1,0 +1,48 @@
+"""Tavily, by its search API."""
+
+from typing import Final
+
+from retinue.contract.json import dumps
+from retinue.tools.web.client import WebClient
+from retinue.tools.web.search.answer import MAX_ANSWER, hits_in, json_answer
+from retinue.tools.web.search.port import MAX_RESULTS, Hit
+from retinue.tools.web.url import parse_url
+
+__all__ = ["TAVILY_KEY", "Tavily"]
+
+TAVILY_KEY: Final = "TAVILY_API_KEY"
+"""The variable that holds the key."""
+
+
+class Tavily:
+    """Searches with Tavily.
+
+    Args:
+        key: The API key.
+        client: Who asks.
+        base: Where the API is.
+    """
+
+    name = "tavily"
+
+    def __init__(self, key: str, *, client: WebClient | None = None, base: str = "https://api.tavily.com") -> None:
+        self._key = key
+        self._client = client or WebClient()
+        self._base = base
+
+    async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
+        """The best results; errors as `SearchProvider.search`."""
+        asked = {"query": query, "max_results": min(limit, MAX_RESULTS), "search_depth": "basic"}
+        received = await self._client.send(
+            parse_url(f"{self._base}/search"),
+            method="POST",
+            headers={
+                "Accept": "application/json",
+                "Authorization": f"Bearer {self._key}",
+                "Content-Type": "application/json",
+            },
+            content=dumps(asked).encode(),
+            max_bytes=MAX_ANSWER,
+        )
+        answer = json_answer(received, who="Tavily", key_variable=TAVILY_KEY)
+        return hits_in(answer, at=("results",), snippet="content", who="Tavily", limit=limit)

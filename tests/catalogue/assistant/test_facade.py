@@ -1,0 +1,80 @@
+"""Facade tests: verdicts, files of cases, and the command that runs them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retinue.catalogue.assistant import shipped_domains
+from retinue.catalogue.assistant.facade import Case, judge, read_cases, shipped_cases
+from retinue.errors import InvalidInput, MissingFile
+from tests.house.tree import child_environment
+
+
+@pytest.mark.row("B27")
+@pytest.mark.parametrize(
+    ("called", "verdict"),
+    [(["a"], "pass"), (["a", "a"], "pass"), (["b", "a"], "partial"), (["b"], "fail"), ([], "fail")],
+)
+def test_a_verdict_is_by_the_tools_that_were_called(called: list[str], verdict: str) -> None:
+    assert judge("a", called) == verdict
+
+
+@pytest.mark.row("B27")
+def test_the_shipped_prompts_are_no_examples_of_the_tools_and_every_tool_has_some() -> None:
+    cases = shipped_cases()
+    tools = {tool.name: tool for domain in shipped_domains() for tool in domain.tools}
+    assert len(cases) >= 26
+    assert {case.tool for case in cases} == set(tools)
+    examples = {tool.words.example_prompt.casefold() for tool in tools.values()}
+    assert not [case for case in cases if case.prompt.casefold() in examples]
+
+
+@pytest.mark.row("B21")
+def test_every_shipped_tool_is_named_and_described_as_the_spec_says() -> None:
+    for domain in shipped_domains():
+        assert 3 <= len(domain.tools) <= 5
+        for tool in domain.tools:
+            prefix, action, _ = tool.name.split("_", 2)
+            assert prefix == domain.name
+            assert action in {"GET", "UPDATE", "ACTION"}
+            words = tool.words
+            assert all((words.summary, words.example_prompt, words.example_response, words.notes))
+            assert isinstance(json.loads(words.example_args), dict)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[[case]]\nprompt = 1\ntool = 'x'", "[[case]]\nprompt = 'x'", "case = 3", "[[case", "case = ['x']"]
+)
+def test_a_file_that_holds_no_cases_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "cases.toml").write_text(text)
+    with pytest.raises(InvalidInput, match="cases.toml"):
+        read_cases(tmp_path / "cases.toml")
+    with pytest.raises(MissingFile):
+        read_cases(tmp_path / "none.toml")
+
+
+def facade(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]:
+    (folder / "cases.toml").write_text(text)
+    command = [sys.executable, "-m", "retinue", "assistant", "test", "cases.toml", "--json", *options]
+    done = subprocess.run(command, cwd=folder, env=child_environment(), capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.row("B27", "B28")
+def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(tmp_path: Path) -> None:
+    good = Case("show my newest notes", "NOTES_GET_latest")
+    text = "".join(
+        f"[[case]]\nprompt = {json.dumps(case.prompt)}\ntool = {json.dumps(case.tool)}\n" for case in (good, good)
+    )
+    code, told = facade(tmp_path, text)
+    assert code == 0
+    assert [case["verdict"] for case in told["cases"]] == ["pass", "pass"]
+    code, told = facade(tmp_path, "[[case]]\nprompt = 'fly to Rome'\ntool = 'X'\n" + text)
+    assert (code, told["left_out"]) == (8, 2)
+    code, told = facade(tmp_path, "[[case]]\nprompt = 'fly to Rome'\ntool = 'X'\n" + text, "--keep-going")
+    assert (code, told["left_out"]) == (8, 0)

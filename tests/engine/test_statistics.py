@@ -1,0 +1,143 @@
+"""Facts of past runs: every call once, nothing that nobody measured, and no run twice."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from retinue.contract.event import Body, Event, Finished, Started
+from retinue.contract.fault import Fault
+from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
+from retinue.engine.history import History
+from retinue.engine.journal import Journal
+from retinue.engine.ratings import Rating
+from retinue.engine.statistics import Facts
+from retinue.errors import UnknownName
+
+SPENT = Usage(
+    tokens_in=10, tokens_out=5, requests=2, model="m:x", cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01")
+)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "runs.sqlite3")
+
+
+def finished(agent: str, outcome: Outcome = "success", **facts: object) -> Finished:
+    whole = {"task_id": "t", "agent": agent, "skill": "work", "outcome": outcome, "duration_ns": 7, **facts}
+    return Finished(Result.model_validate(whole))
+
+
+def record(journal: Journal, run: str, *steps: tuple[str, Body], at_ns: int = 1_000, parent: str | None = None) -> None:
+    journal.begin(History(run, "flow", {}, f"goal of {run}", at_ns, parent))
+    for place, (node, body) in enumerate(steps, 1):
+        journal.record(Event(run, node, 1, place, at_ns + place, body))
+
+
+@pytest.mark.row("P21")
+def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> None:
+    fault = Fault(code="output_invalid", message="No.")
+    attempts = (
+        Attempt(number=1, duration_ns=3, fault=fault, usage=SPENT),
+        Attempt(number=2, duration_ns=4, usage=Usage(tokens_total=9, model="m:y")),
+    )
+    call = finished("writer", retries=1, attempts=attempts, usage=SPENT)
+    tokens = {"tokens": {"full": 100, "handed_on": 30, "counter": "words"}}
+    with journal:
+        record(journal, "r1", ("", Started()), ("n1", call), ("", finished("run", data=tokens, usage=SPENT)))
+        found = journal.facts()
+    (run,) = found.runs
+    assert (run.run, run.label, run.outcome, run.duration_ns) == ("r1", "goal of r1", "success", 7)
+    assert (run.tokens_full, run.tokens_handed_on) == (100, 30)
+    assert run.used is not None
+    assert (run.used.tokens, run.used.usd, run.used.requests) == (15, 0.5, 2)
+    (one,) = found.calls
+    assert (one.agent, one.skill, one.retries, one.faults) == ("writer", "work", 1, ("output_invalid",))
+    assert [(used.model, used.tokens, used.usd) for used in one.used] == [("m:x", 15, 0.5), ("m:y", 9, None)]
+
+
+def test_of_a_child_run_its_own_calls_count_and_not_their_sum(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("chief")), ("n1~2", finished("run", usage=SPENT)), ("", finished("run")))
+        record(journal, "r1:n1~2", ("a", finished("writer", usage=SPENT)), ("", finished("run", usage=SPENT)), parent="r1")
+        found = journal.facts()
+    assert [run.run for run in found.runs] == ["r1"]
+    assert sorted(call.agent for call in found.calls) == ["chief", "writer"]
+
+
+def test_what_a_fork_took_from_another_run_counts_once(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
+        journal.begin(History("r2", "flow", {}, "again", 5_000))
+        journal.record(Event("r2", "n1", 1, 1, 1_001, finished("writer")))
+        journal.record(Event("r2", "", 0, 2, 5_002, finished("run")))
+        found = journal.facts()
+    assert [run.run for run in found.runs] == ["r1", "r2"]
+    assert [call.run for call in found.calls] == ["r1"]
+
+
+def test_runs_that_have_not_ended_are_counted_and_left_out(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")))
+        record(journal, "r2", ("", finished("run")), at_ns=9_000)
+        assert (journal.facts().unfinished, len(journal.facts().runs), journal.facts().calls) == (1, 1, ())
+        assert [run.run for run in journal.facts(since_ns=9_000).runs] == ["r2"]
+        assert journal.facts(since_ns=9_000).unfinished == 0
+
+
+def test_nothing_recorded_gives_nothing(journal: Journal) -> None:
+    with journal:
+        assert journal.facts() == Facts()
+        assert journal.rating("r1") is None
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"result": 3}', '{"result": {"agent": 5}}'])
+def test_a_record_that_somebody_changed_is_counted_as_damaged(journal: Journal, body: str) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
+        journal.flush()
+        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        found = journal.facts()
+    assert (found.damaged, len(found.runs), found.calls) == (1, 1, ())
+
+
+def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
+    odd = (
+        '{"result": {"agent": "a", "skill": 3, "outcome": "great", "duration_ns": -1, "retries": "x", "attempts": [4],'
+        ' "usage": {"tokens_in": true, "cost": {"usd": true}}}}'
+    )
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
+        journal.flush()
+        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", odd)
+        (call,) = journal.facts().calls
+    assert (call.skill, call.outcome, call.duration_ns, call.retries, call.used) == ("", None, None, 0, ())
+
+
+@pytest.mark.row("P21")
+def test_a_rating_stands_beside_its_run_and_goes_with_it(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("", finished("run")))
+        with pytest.raises(UnknownName):
+            journal.rate("r9", Rating("good"))
+        journal.rate("r1", Rating("bad", "wrong year", 5))
+        journal.rate("r1", Rating("good", "mended", 6))
+        assert journal.rating("r1") == journal.facts().runs[0].rating == Rating("good", "mended", 6)
+        journal.prune(keep=0)
+        assert journal.rating("r1") is None
+
+
+def test_a_rating_that_somebody_changed_is_none(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("", finished("run")))
+        journal.rate("r1", Rating("good"))
+        change(journal.path, "UPDATE ratings SET verdict = ?", "great")
+        assert journal.rating("r1") is None
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()

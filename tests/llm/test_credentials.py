@@ -1,0 +1,129 @@
+"""Credentials go out of texts; everything else stays."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from retinue.llm.credentials import REMOVED, Cleaner, holds_secret
+
+if TYPE_CHECKING:
+    from retinue.contract.json import JsonValue
+
+CLEAN = Cleaner({"SHOP_API_KEY": "correct horse battery", "PLAIN": "ordinary words", "TINY_TOKEN": "a"})
+
+SOME = "4fQ9zX7b"
+SECRETS = [
+    f"sk-ant-api03-{SOME * 5}",
+    f"sk-proj-{SOME * 3}",
+    f"ghp_{SOME * 4}",
+    f"github_pat_{SOME * 3}_{SOME}",
+    f"glpat-{SOME * 3}",
+    f"AKIA{SOME.upper() * 2}",
+    f"AIza{SOME * 4}",
+    f"xoxb-{SOME}-{SOME}",
+    f"hf_{SOME * 4}",
+    f"eyJ{SOME}.{SOME}.{SOME}",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{SOME}+/=\n{SOME}\n-----END RSA PRIVATE KEY-----",
+    "correct horse battery",
+]
+"""None is real: the forms are."""
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_what_is_known_by_its_form_or_its_variable_is_removed(secret: str) -> None:
+    assert CLEAN.text(f"before {secret} after") == f"before {REMOVED} after"
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("Authorization: Bearer abcdefgh12", f"Authorization: Bearer {REMOVED}"),
+        ("authorization: Basic dXNlcjpwYXNz", f"authorization: Basic {REMOVED}"),
+        ("postgres://shop:pa55word@db/shop", f"postgres://shop:{REMOVED}@db/shop"),
+        ('api_key = "0123456789abcdef"', f'api_key = "{REMOVED}"'),
+        ("export DB_PASSWORD=hunter2hunter2", f"export DB_PASSWORD={REMOVED}"),
+        ("x-api-key: abcdefgh12345678", f"x-api-key: {REMOVED}"),
+    ],
+)
+def test_a_value_beside_a_telling_name_is_removed(text: str, cleaned: str) -> None:
+    assert CLEAN.text(text) == cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token = self.next_token(stream)",
+        "The key: a short word.",
+        "ordinary words",
+        "primary_key=True",
+        "Bearer of bad news",
+        "https://example.org/a:b@c",
+        "a",
+    ],
+)
+def test_ordinary_text_and_code_stay(text: str) -> None:
+    assert CLEAN.text(text) == text
+
+
+def test_fields_that_tell_of_a_credential_lose_their_value() -> None:
+    value: JsonValue = {
+        "Authorization": "anything",
+        "x-api-key": "k",
+        "password": "",
+        "token": "page_two",
+        "SERVICE_TOKEN": "0123456789abcdef",
+        "nested": [{"client_secret": "short"}],
+        "password_schema": {"type": "string"},
+        "count": 3,
+    }
+    assert CLEAN.data(value) == {
+        "Authorization": REMOVED,
+        "x-api-key": REMOVED,
+        "password": "",
+        "token": "page_two",
+        "SERVICE_TOKEN": REMOVED,
+        "nested": [{"client_secret": REMOVED}],
+        "password_schema": {"type": "string"},
+        "count": 3,
+    }
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "GH_TOKEN", "aws_secret_access_key", "PGPASSWORD", "GITLAB_PAT"])
+def test_variables_that_hold_credentials_are_known_by_name(name: str) -> None:
+    assert holds_secret(name)
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME", "LANG", "PATTERN"])
+def test_other_variables_hold_none(name: str) -> None:
+    assert not holds_secret(name)
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    assert CLEAN.text("a\ud800b") == "a?b"
+
+
+PARTS = st.one_of(
+    st.sampled_from(
+        [*SECRETS, "api_key=", "Bearer ", "://a:", "@", "password: '", "secret", REMOVED, "-----BEGIN ", "1"]
+    ),
+    st.text(alphabet="abc12 =:'\"[]-_\n", max_size=12),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(PARTS, max_size=8).map("".join))
+def test_what_is_clean_stays_as_it_is(text: str) -> None:
+    cleaned = CLEAN.text(text)
+    assert CLEAN.text(cleaned) == cleaned
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(SECRETS), st.text(alphabet="xyz .,\n", max_size=10), st.text(alphabet="xyz .,\n", max_size=10))
+def test_no_secret_survives_among_words(secret: str, before: str, after: str) -> None:
+    assert secret not in CLEAN.text(f"{before} {secret} {after}")
+
+
+def test_a_long_hostile_text_is_no_work() -> None:
+    for piece in ("password=", "-----BEGIN PRIVATE KEY-----", "://a:b", "eyJaaaaaaaa.", "sk-", "Bearer "):
+        assert CLEAN.text(piece * 20_000)

@@ -1,0 +1,121 @@
+"""The two providers, opened through `Models` as a user would, with a scripted server at their address."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from retinue.contract.tool import ToolSpec
+from retinue.errors import RetinueError
+from retinue.llm.converse import Conversation, converse
+from retinue.llm.models import Models, ProviderSettings
+from retinue.llm.port import LanguageModel, Request, Response, Said
+from retinue.llm.prices import Price
+from retinue.llm.provided import Provided
+from tests.llm.wire.server import WireServer
+
+__all__ = ["ADD", "DOORS", "KEY", "PRICE", "Door", "ask", "asking", "both", "refused", "run", "talk"]
+
+KEY: Final = "sk-wire-4fQ9zX7b4fQ9zX7b4fQ9zX7b"
+PRICE: Final = Price(usd_in=2.0, usd_out=10.0, usd_cached=0.2, date="2026-01-01", source="a test")
+ADD: Final = ToolSpec(
+    name="add",
+    description="Adds two numbers.",
+    input_schema={
+        "type": "object",
+        "properties": {"left": {"type": "integer"}, "right": {"type": "integer"}},
+        "required": ["left", "right"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One provider.
+
+    Attributes:
+        root: What its base address ends with.
+        header: Where its key travels, and before what word.
+    """
+
+    provider: str
+    model: str
+    variable: str
+    root: str
+    path: str
+    header: tuple[str, str]
+
+    def models(self, url: str, *, key: str = KEY) -> Models:
+        """Models that know this provider at `url`; without a key when it is empty."""
+        environment = {self.variable: key} if key else {}
+        reached = ProviderSettings(base_url=url + self.root, key_variable=self.variable)
+        return Models(providers={self.provider: reached}, environment=environment, prices={self.model: PRICE})
+
+    def at(self, server: WireServer) -> LanguageModel:
+        """Its model, asked at `server`."""
+        return self.models(server.url).get(self.model)
+
+
+DOORS: Final = (
+    Door(
+        provider="openai",
+        model="openai:gpt-4.1-mini",
+        variable="OPENAI_API_KEY",
+        root="/v1",
+        path="/v1/chat/completions",
+        header=("authorization", "Bearer "),
+    ),
+    Door(
+        provider="anthropic",
+        model="anthropic:claude-haiku-4-5",
+        variable="ANTHROPIC_API_KEY",
+        root="",
+        path="/v1/messages",
+        header=("x-api-key", ""),
+    ),
+)
+
+both = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.provider)
+
+_T = TypeVar("_T")
+
+
+def asking(text: str = "Go.", **options: object) -> Request:
+    """A request of one turn."""
+    return Request((Said(text),), **options)  # pyright: ignore[reportArgumentType] - fields of a request, by name
+
+
+def ask(model: LanguageModel, request: Request | None = None, *, streamed: bool = False) -> tuple[Response, list[str]]:
+    """The response, and what was heard."""
+    heard: list[str] = []
+    hear = heard.append if streamed else None
+    return run(model, model.respond(request or asking(), hear=hear)), heard
+
+
+def refused(model: LanguageModel, request: Request | None = None, *, streamed: bool = False) -> RetinueError:
+    """What is raised instead of a response."""
+    with pytest.raises(RetinueError) as caught:
+        ask(model, request, streamed=streamed)
+    return caught.value
+
+
+def talk(model: LanguageModel, request: Request, **options: Any) -> Conversation:
+    """A whole conversation."""
+    return run(model, converse(model, request, **options))
+
+
+def run(model: LanguageModel, work: Awaitable[_T]) -> _T:
+    """What comes of `work`, with the connections of `model` closed afterwards. What hangs fails, and hangs nobody."""
+
+    async def within() -> _T:
+        try:
+            async with asyncio.timeout(30):
+                return await work
+        finally:
+            if isinstance(model, Provided):
+                await model.close()
+
+    return asyncio.run(within())

@@ -1,0 +1,168 @@
+"""What the real SDKs make of good answers: plain, streamed, with tools, to a schema."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from retinue.contract.json import loads
+from retinue.contract.schema import compile as compiled
+from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse
+from tests.llm.wire.doors import ADD, KEY, Door, ask, asking, both, run, talk
+from tests.llm.wire.script import Call, Reply
+from tests.llm.wire.server import WireServer
+
+streamed_or_not = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+SCHEMA = {
+    "type": "object",
+    "properties": {"colour": {"type": "string"}, "count": {"type": "integer"}},
+    "required": ["colour", "count"],
+    "additionalProperties": False,
+}
+
+
+@both
+@streamed_or_not
+def test_text_comes_back_with_what_it_took(door: Door, streamed: bool) -> None:
+    with WireServer([Reply("Hello, you there.", tokens_in=120, tokens_out=7, tokens_cached=100)]) as server:
+        response, heard = ask(door.at(server), asking("Hi.", instructions="Be kind."), streamed=streamed)
+    usage = response.usage
+    usage = response.usage
+    assert response.turn.text == "Hello, you there."
+    assert response.stop == "end"
+    assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, usage.requests) == (120, 7, 100, 1)
+    assert usage.model == door.model
+    assert usage.cost is not None
+    assert usage.cost.usd == pytest.approx((20 * 2.0 + 100 * 0.2 + 7 * 10.0) / 1e6)
+    assert usage.cost.price_date == "2026-01-01"
+    assert "".join(heard) == ("Hello, you there." if streamed else "")
+    assert len(heard) > 1 or not streamed
+    (asked,) = server.asked
+    assert (asked.path, asked.headers[door.header[0]]) == (door.path, door.header[1] + KEY)
+    assert "Be kind." in str(asked.body)
+    assert asked.body.get("stream", False) is streamed
+
+
+@both
+@streamed_or_not
+def test_uses_of_tools_come_back_whole(door: Door, streamed: bool) -> None:
+    calls = (Call("add", {"left": 1, "right": 2}, "one"), Call("add", {"left": 3, "right": 4}, "two"))
+    with WireServer([Reply("Let me see.", calls)]) as server:
+        response, _ = ask(door.at(server), asking(tools=(ADD,)), streamed=streamed)
+    assert response.stop == "tools"
+    assert response.turn.text == "Let me see."
+    assert response.turn.uses == (
+        ToolUse("one", "add", {"left": 1, "right": 2}, response.turn.uses[0].raw),
+        ToolUse("two", "add", {"left": 3, "right": 4}, response.turn.uses[1].raw),
+    )
+
+
+@both
+@streamed_or_not
+def test_a_loop_of_tools_runs_to_its_answer(door: Door, streamed: bool) -> None:
+    script = [Reply("", (Call("add", {"left": 1, "right": 2}, "one"),)), Reply("It is 3.")]
+    heard: list[str] = []
+
+    async def use(wanted: ToolUse) -> ToolAnswer:
+        numbers: Any = wanted.arguments
+        return ToolAnswer(wanted.id, wanted.name, str(numbers["left"] + numbers["right"]))
+
+    with WireServer(script) as server:
+        said = talk(door.at(server), asking("1 + 2?", tools=(ADD,)), use=use, hear=heard.append if streamed else None)
+    assert (said.text, said.requests, said.stopped) == ("It is 3.", 2, None)
+    assert said.usage.tokens_in == 40
+    assert "".join(heard) == ("It is 3." if streamed else "")
+    later = server.asked[1].body["messages"][-1]
+    assert ("one" in str(later), "3" in str(later)) == (True, True)
+
+
+@both
+@streamed_or_not
+def test_an_answer_of_a_shape_is_json_text(door: Door, streamed: bool) -> None:
+    """Whichever way the provider is held to it: by a response format, or by a tool of that schema."""
+
+    def script(body: dict[str, Any]) -> Reply:
+        tools = body.get("tools") or []
+        if not tools:
+            return Reply('{"colour": "red", "count": 3}')
+        function = tools[0].get("function", tools[0])
+        return Reply("", (Call(function["name"], {"colour": "red", "count": 3}),))
+
+    with WireServer(script) as server:
+        request = asking(shape=AnswerShape(SCHEMA, description="A colour and how many."))
+        response, _ = ask(door.at(server), request, streamed=streamed)
+    value: Any = loads(response.turn.text)
+    assert compiled(SCHEMA).accepts(value)
+    assert (response.turn.uses, response.stop) == ((), "end")
+    assert "colour" in str(server.asked[0].body)
+
+
+@both
+def test_a_shape_and_tools_go_together(door: Door) -> None:
+    with WireServer([Reply("", (Call("add", {"left": 1, "right": 2}),))]) as server:
+        response, _ = ask(door.at(server), asking(tools=(ADD,), shape=AnswerShape(SCHEMA)))
+    assert [use.name for use in response.turn.uses] == ["add"]
+
+
+@both
+@pytest.mark.parametrize("stop", ["length", "refused"])
+def test_why_it_stopped_is_told(door: Door, stop: Any) -> None:
+    with WireServer([Reply("Half an ans", stop=stop)]) as server:
+        response, _ = ask(door.at(server))
+    assert response.stop == stop
+
+
+@both
+def test_options_reach_the_provider(door: Door) -> None:
+    with WireServer([Reply("x")]) as server:
+        ask(door.at(server), asking(max_tokens=321, temperature=0.25))
+    body = server.asked[0].body
+    assert body["temperature"] == 0.25
+    assert 321 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+@both
+def test_turns_of_another_provider_are_told_again(door: Door) -> None:
+    """A conversation that began elsewhere, without its native form, goes on here."""
+    turns = (
+        Said("1 + 2?"),
+        Answered("I will add.", (ToolUse("one", "add", {"left": 1, "right": 2}),)),
+        ToolAnswers((ToolAnswer("one", "add", "no such number", failed=True),)),
+    )
+    with WireServer([Reply("Sorry.")]) as server:
+        response, _ = ask(door.at(server), Request(turns, tools=(ADD,)))
+    assert response.turn.text == "Sorry."
+    said = str(server.asked[0].body["messages"])
+    assert all(word in said for word in ("1 + 2?", "I will add.", "one", "no such number"))
+
+
+@both
+def test_one_model_serves_several_event_loops(door: Door) -> None:
+    with WireServer([Reply("first"), Reply("second")]) as server:
+        model = door.at(server)
+        assert [ask(model)[0].turn.text for _ in range(2)] == ["first", "second"]
+
+
+@both
+def test_many_requests_at_once_do_not_mix(door: Door) -> None:
+    def script(body: dict[str, Any]) -> Reply:
+        text = str(body["messages"][-1]["content"])
+        return Reply(next(word for word in text.replace("'", " ").split() if word.startswith("number")))
+
+    async def all_of_them() -> list[str]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(model.respond(asking(f"number{each} please"))) for each in range(20)]
+        return [task.result().turn.text for task in tasks]
+
+    with WireServer(script) as server:
+        model = door.at(server)
+        assert run(model, all_of_them()) == [f"number{each}" for each in range(20)]
+
+
+@both
+@pytest.mark.slow
+def test_ten_megabytes_are_read_and_cut(door: Door) -> None:
+    with WireServer([Reply("word " * 2_000_000, pieces=50)]) as server:
+        said = talk(door.at(server), asking())
+    assert len(said.text) == 1_000_000
+    assert said.stopped is not None

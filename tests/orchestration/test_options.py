@@ -1,0 +1,182 @@
+"""The menu of ways to do a plan, and what came of the one that was chosen."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from retinue.contract.definition import Definition, Skill, Tier
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Cost, Result, Usage
+from retinue.errors import UnknownName
+from retinue.llm.estimate import Past, PriceOf
+from retinue.orchestration.options import Menu, Surroundings, Thresholds, actuals, chosen, menu_of
+
+TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
+USD = {"m:small": 1e-6, "m:medium": 3e-6, "m:large": 15e-6}
+ANSWER = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "maxLength": 3_000}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+def agent(name: str, **facts: object) -> Definition:
+    skill = Skill(name="work", description="Works.", input_schema={"type": "object"}, output_schema=ANSWER)
+    whole = {"name": name, "description": "Works.", "skills": (skill,), "tools": (), "instructions": "Do it well."}
+    return Definition.model_validate({**whole, **facts})
+
+
+def price_of(model: str) -> PriceOf | None:
+    def price(*, tokens_in: int, tokens_out: int) -> float | None:
+        return (tokens_in + tokens_out) * USD[model]
+
+    return price if model in USD else None
+
+
+def around(*thinks: str, models: dict[Tier, str] | None = None, past: Sequence[Past] = ()) -> Surroundings:
+    tiers = models or TIERS
+    return Surroundings(
+        thinks=thinks,
+        model_of=lambda word: {**tiers}.get(word, word),  # type: ignore[arg-type, call-overload]
+        price_of=price_of,
+        past_of=lambda _agent, _skill: past,
+        tiers=tiers,
+    )
+
+
+def menu(*nodes: Delegation, known: Surroundings | None = None, routine: Thresholds | None = None) -> Menu:
+    people = {name: agent(name) for name in ("writer", "system_architect", "counter")}
+    plan = Plan(goal="do it", nodes=nodes)
+    near = known or around("writer", "system_architect")
+    return menu_of(plan, people, near, routine=routine) if routine else menu_of(plan, people, near)
+
+
+def node(name: str, who: str = "writer", said: str = "write it") -> Delegation:
+    return Delegation(id=name, agent=who, skill="work", instruction=said)
+
+
+@pytest.mark.row("A17", "A16")
+def test_a_plan_can_be_done_with_small_models_by_the_rules_or_with_large_ones() -> None:
+    found = menu(node("n1"), node("n2", "system_architect"))
+    assert [(each.letter, each.title, each.recommended) for each in found.options] == [
+        ("A", "the smallest models", False),
+        ("B", "models by the rules", True),
+        ("C", "the largest models", False),
+    ]
+    assert [dict(each.wanted) for each in found.options] == [
+        {"n1": "small", "n2": "small"},
+        {"n1": "small", "n2": "large"},
+        {"n1": "large", "n2": "large"},
+    ]
+    assert found.options[1].models == ("m:small", "m:large")
+    assert found.recommended.letter == "B"
+
+
+@pytest.mark.row("A17", "C19")
+def test_each_way_has_two_reasons_and_a_range_of_tokens_and_money() -> None:
+    cheap, rules, dear = menu(node("n1"), node("n2", "system_architect")).options
+    for option in (cheap, rules, dear):
+        assert option.estimate.tokens is not None
+        assert option.estimate.usd is not None
+        assert 0 < option.estimate.usd.low < option.estimate.usd.high
+        assert option.estimate.assumptions
+        assert all(reason.endswith(".") for reason in option.reasons)
+    assert cheap.reasons[0].startswith("It costs less: at most $0.0020")
+    assert rules.reasons[0] == (
+        "n1 gets small: 0 points of the request; n2 gets large: a simple request to a architect (0 points)."
+    )
+    assert rules.reasons[1].startswith("By delegations that is 50%/0%/50%")
+    assert dear.reasons[1].startswith("It costs more")
+
+
+def test_ways_that_come_to_the_same_are_one() -> None:
+    (one, two) = menu(node("n1")).options
+    assert (one.title, one.recommended, two.title) == ("the smallest models", True, "the largest models")
+    (only,) = menu(node("n1"), known=around("writer", models=dict.fromkeys(TIERS, "m:small"))).options
+    assert (only.letter, only.recommended) == ("A", True)
+
+
+def test_what_a_delegation_or_an_agent_asks_for_is_recommended() -> None:
+    asked = node("n1").model_copy(update={"model": "medium"})
+    assert menu(asked).recommended.wanted == {"n1": "medium"}
+
+
+@pytest.mark.row("A18")
+def test_a_small_reading_delegation_is_routine() -> None:
+    found = menu(node("n1"))
+    assert (found.routine, found.why) == (True, "It is one small delegation that only reads.")
+
+
+@pytest.mark.row("A18")
+def test_a_plan_without_a_model_has_one_way_and_is_routine() -> None:
+    found = menu(node("n1", "counter"), node("n2", "counter"))
+    (only,) = found.options
+    assert (only.title, only.recommended, only.wanted) == ("no model is asked", True, {})
+    assert only.reasons == ("No agent of this plan asks a model.", "So it costs nothing but time.")
+    assert (found.routine, found.why) == (True, "No model is asked.")
+
+
+@pytest.mark.row("A18")
+@pytest.mark.parametrize(
+    ("nodes", "routine", "why"),
+    [
+        ((node("n1"), node("n2", "counter")), None, "It has 2 delegations."),
+        ((node("n1", said="refactor it"),), None, "Its model is medium, not small."),
+        ((node("n1"),), Thresholds(tokens=100), "It may take more than 100 tokens."),
+        ((node("n1"),), Thresholds(usd=0.0001), "It may cost more than $0.00."),
+    ],
+)
+def test_what_is_larger_is_not_routine_and_says_why(
+    nodes: tuple[Delegation, ...], routine: Thresholds | None, why: str
+) -> None:
+    found = menu(*nodes, routine=routine)
+    assert (found.routine, found.why) == (False, why)
+
+
+@pytest.mark.row("A18")
+@pytest.mark.parametrize("facts", [{"tools": ("read", "write")}, {"tools": None}, {"tools": ("Bash(git log)",)}])
+def test_who_may_do_more_than_read_is_not_routine(facts: dict[str, object]) -> None:
+    plan = Plan(goal="do it", nodes=(node("n1"),))
+    found = menu_of(plan, {"writer": agent("writer", **facts)}, around("writer"))
+    assert (found.routine, found.why) == (False, "`writer` may do more than read.")
+    reads = menu_of(plan, {"writer": agent("writer", tools=("Read", "grep"))}, around("writer"))
+    assert "more than read" not in reads.why
+
+
+@pytest.mark.row("A17")
+@pytest.mark.parametrize(("word", "letter"), [("a", "A"), (" B ", "B"), ("auto", "A"), ("Decide for me", "A"), ("", "A")])
+def test_an_option_is_picked_by_its_letter_or_left_to_the_rules(word: str, letter: str) -> None:
+    assert menu(node("n1")).pick(word).letter == letter
+
+
+def test_an_unknown_letter_lists_those_there_are() -> None:
+    with pytest.raises(UnknownName) as raised:
+        menu(node("n1")).pick("Q")
+    assert raised.value.suggestions == ("A", "B", "auto")
+
+
+@pytest.mark.row("A17", "C19")
+def test_what_it_took_stands_beside_what_was_expected() -> None:
+    plan = Plan(goal="do it", nodes=(node("n1"), node("n2", "counter")))
+    done = chosen(plan, menu(*plan.nodes).pick("B"), by="flag")
+    assert [each.model for each in done.nodes] == ["large", None]
+    again = Plan.model_validate_json(done.to_json_text())
+    cost = Cost(usd=0.001, price_id="p", price_date="2026-01-01")
+    usage = Usage(tokens_in=50, tokens_out=10, cost=cost)
+    told = actuals(again, Result(task_id="t", agent="run", outcome="success", usage=usage, duration_ns=2 * 10**9))
+    assert told is not None
+    assert (told["option"], told["by"]) == ("B", "flag")
+    figures = told["figures"]
+    assert figures["tokens"]["actual"] == 60
+    assert figures["tokens"]["within"] is True
+    assert figures["cost_usd"]["estimate"][0] <= 0.001
+    assert figures["seconds"] == {"actual": 2.0}
+
+
+def test_a_plan_that_says_nonsense_of_its_option_has_no_comparison() -> None:
+    result = Result(task_id="t", agent="run", outcome="success")
+    assert actuals(Plan(goal="x"), result) is None
+    assert actuals(Plan(goal="x", extras={"option": 3}), result) is None
+    odd = actuals(Plan(goal="x", extras={"option": {"estimate": {"tokens": ["a", 1], "cost_usd": [1]}}}), result)
+    assert odd == {"option": None, "by": None, "figures": {}}
