@@ -84,7 +84,7 @@ def test_each_way_has_two_reasons_and_a_range_of_tokens_and_money() -> None:
         assert all(reason.endswith(".") for reason in option.reasons)
     assert cheap.reasons[0].startswith("It costs less: at most $0.0020")
     assert rules.reasons[0] == (
-        "n1 gets small: 0 points of the request; n2 gets large: a simple request to a architect (0 points)."
+        "n1 gets small: 0 points of the request; n2 gets large: a simple request to the architect (0 points)."
     )
     assert rules.reasons[1].startswith("By delegations that is 50%/0%/50%")
     assert dear.reasons[1].startswith("It costs more")

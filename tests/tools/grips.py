@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from retinue.contract import schema
 from retinue.errors import RetinueError
 from retinue.tools.hands import hands
@@ -46,9 +48,7 @@ class Hands:
 
     def refused(self, name: str, **arguments: Any) -> RetinueError:
         """The error that a call raises."""
-        try:
+        with pytest.raises(RetinueError) as caught:
             self(name, **arguments)
-        except RetinueError as error:
-            assert error.hint
-            return error
-        raise AssertionError(f"`{name}` did it")
+        assert caught.value.hint
+        return caught.value

@@ -1,13 +1,11 @@
 """The hands that only read: `read`, `glob`, `grep` and `git`."""
 
 import asyncio
-import os
 from pathlib import Path
 from time import time_ns
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.contract import schema
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError, UnknownName
@@ -157,7 +155,7 @@ def test_no_path_however_spelled_leaves_the_workspace(tree: Path, parts: list[st
         assert "classified" not in output.text
         assert all((tree / one).resolve().is_relative_to(tree) for one in output.files_written)
     assert (tree.parent / "secret.txt").read_text() == "classified\n"
-    assert sorted(os.listdir(tree.parent)) == ["secret.txt", "tree"]
+    assert sorted(one.name for one in tree.parent.iterdir()) == ["secret.txt", "tree"]
 
 
 def test_files_are_listed_by_pattern(tree: Path) -> None:

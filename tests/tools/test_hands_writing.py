@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError, Unavailable
 from retinue.tools import descriptors

@@ -37,6 +37,7 @@ VERBS: Final = {
     "trust": "Allow a folder's own Python agents to be loaded.",
     "runs": "List, show, rate and resume past runs.",
     "stats": "Say what past runs came to, and what they cost.",
+    "models": "List the models at hand, what they cost, and whether they can be asked.",
     "config": "Show the settings in force and where each comes from.",
     "doctor": "Check this installation and say what is missing.",
     "completion": "Print the completion script for your shell.",

@@ -58,7 +58,7 @@ def command(*, as_json: bool, workspace: Path | None) -> int:
     from retinue.cli.exits import Exit
     from retinue.cli.output import echo, echo_json
 
-    checks = [*_programs(), *_folders(), *_history(), *_here(workspace), *_extras()]
+    checks = [*_programs(), *_folders(), *_history(), *_here(workspace), *_providers(workspace), *_extras()]
     broken = any(check.state == "broken" for check in checks)
     if as_json:
         echo_json({"version": retinue.__version__, "ok": not broken, "checks": [check.to_json() for check in checks]})
@@ -132,6 +132,30 @@ def _here(workspace: Path | None) -> Iterator[_Check]:
     yield _Check("agents", "ok", f"{count} at hand{passed}", "See `retinue agents`." if skipped else "")
     for finding in project.settings.findings:
         yield _Check("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
+
+
+def _providers(workspace: Path | None) -> Iterator[_Check]:
+    """The providers that the settings name, and those whose key is in the environment; never a key itself."""
+    from retinue.cli.project import find_root
+    from retinue.cli.providers import models_of, provider_of, state_of
+    from retinue.cli.settings import load
+    from retinue.llm.known import KEYS
+
+    models = models_of(load(find_root(workspace)))
+    named = [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
+    # Some providers are listed under several names, with the same key; the plainest comes first.
+    by_key = {key: provider for provider, keys in reversed(KEYS.items()) for key in keys}
+    there = [provider for key, provider in sorted(by_key.items()) if os.environ.get(key)]
+    if not models.configured:
+        yield _Check("models", "missing", "none is set, so none is asked", "Set `models.default`; see `retinue models`.")
+    for provider in dict.fromkeys(name for name in (*named, *there) if name):
+        state = state_of(provider, models)
+        where = f" at {state.base_url}" if state.base_url else ""
+        if state.ready:
+            key = f", {state.variable} is set" if state.variable and os.environ.get(state.variable) else ""
+            yield _Check(provider, "ok", f"can be asked{where}{key}")
+        else:
+            yield _Check(provider, "missing", f"cannot be asked{where}: {state.lacks}")
 
 
 def _repository(root: Path) -> _Check:

@@ -99,7 +99,9 @@ def open_project(folder: Path | None) -> Project:
     trusted = TrustStore(places.state_dir()).is_trusted(root)
     models = models_of(settings)
     index = places.index_dir() if settings.get("index.cache") else None
-    registry = discover(root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index))
+    registry = discover(
+        root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models)
+    )
     return Project(root, settings, registry, trusted, models)
 
 

@@ -32,6 +32,7 @@ class Child:
 
     Args:
         path: The GGUF file.
+        name: What it calls itself in its answers.
         threads: Processor threads.
         context: Tokens of a conversation; 0 for as many as the model was made for.
 
@@ -44,9 +45,9 @@ class Child:
         Unavailable: The process died, or did not get ready in time.
     """
 
-    def __init__(self, path: str, *, threads: int, context: int) -> None:
+    def __init__(self, path: str, *, name: str, threads: int, context: int) -> None:
         self.key = secrets.token_urlsafe(32)
-        asked = {"path": path, "threads": threads, "context": context, "key": self.key}
+        asked = {"path": path, "name": name, "threads": threads, "context": context, "key": self.key}
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(  # noqa: S603 - argument vector, no shell
                 [sys.executable, "-P", str(Path(__file__).with_name("_serving.py"))],

@@ -1,7 +1,7 @@
 """The process that holds a local model: llama.cpp's own server on loopback, until its standard input ends.
 
 Run as a file, not imported: it knows nothing of Retinue. One JSON object comes in on the first line of standard input
-(`path`, `threads`, `context`, `key`), one goes out on standard output (`address`, or `error`). A process of its own,
+(`path`, `name`, `threads`, `context`, `key`), one goes out on standard output (`address`, or `error`). A process of its own,
 because what a hostile or damaged file does to native code must not happen to the caller.
 """
 
@@ -19,6 +19,7 @@ def _serve(asked: dict[str, Any]) -> Any:
     xllamacpp: Any = importlib.import_module("xllamacpp")  # untyped
     parameters: Any = xllamacpp.CommonParams()
     parameters.model.path = asked["path"]
+    parameters.model_alias = {asked["name"]}
     parameters.api_keys = [asked["key"]]
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0

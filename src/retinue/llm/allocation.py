@@ -122,7 +122,7 @@ def allocate(
         return Allocation(by_points, f"{_points_of(score)} of the request", score, reasons)
     tier = _for_role(role, by_points)
     how = "simple" if by_points == "small" else "demanding"
-    return Allocation(tier, f"a {how} request to a {role} ({_points_of(score)})", score, reasons)
+    return Allocation(tier, f"a {how} request to the {role} ({_points_of(score)})", score, reasons)
 
 
 def tier_of(model: str, tiers: Mapping[Tier, str] = DEFAULT_TIERS) -> Tier | None:

@@ -10,12 +10,16 @@ import importlib.util
 import os
 import threading
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 
 from ._child import Child
-from .port import Hear, LanguageModel, Request, Response
+from .failures import too_slow
+from .port import Hear, Request, Response
+
+if TYPE_CHECKING:
+    from .provided import Provided
 
 __all__ = ["CONTEXT", "LocalModel", "open_local"]
 
@@ -65,7 +69,7 @@ class LocalModel:
         self._threads, self._context = threads, context
         self._starting = threading.Lock()
         self._child: Child | None = None
-        self._door: LanguageModel | None = None
+        self._door: Provided | None = None
 
     async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
         """Answer once. The first time, and after it died, its process is started before.
@@ -73,9 +77,10 @@ class LocalModel:
         Raises:
             InvalidInput: llama.cpp cannot load the file.
             Unavailable: The process does not come up.
+            DeadlineExceeded: `timeout_s` is over, loading included.
             RetinueError: As of any model.
         """
-        door = self._open() or await asyncio.to_thread(self._start)
+        door = self._open() or await self._started(request.timeout_s)
         return await door.respond(request, hear=hear)
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:  # noqa: ARG002 - the port names them
@@ -89,23 +94,39 @@ class LocalModel:
                 self._child.close()
             self._child = self._door = None
 
-    def _open(self) -> LanguageModel | None:
+    async def disconnect(self) -> None:
+        """Close the connections of this event loop; the process stays, and may be asked again."""
+        if self._door is not None:
+            await self._door.close()
+
+    async def _started(self, seconds: float | None) -> "Provided":
+        """The door, once the process is up; it goes on loading when nobody waits any longer."""
+        timer = asyncio.timeout(seconds)
+        try:
+            async with timer:
+                return await asyncio.to_thread(self._start)
+        except TimeoutError as error:
+            if seconds is None or not timer.expired():
+                raise
+            raise too_slow(self.name, seconds) from error
+
+    def _open(self) -> "Provided | None":
         """The door to the process, while it lives."""
         return self._door if self._child is not None and self._child.running else None
 
-    def _start(self) -> LanguageModel:
+    def _start(self) -> "Provided":
         """Start the process, unless another thread just did."""
         with self._starting:
             door = self._open()
             if door is None:
                 if self._child is not None:
                     self._child.close()
-                self._child = Child(str(self._path), threads=self._threads, context=self._context)
-                door = self._door = _door(self._child, name=self._path.stem)
+                self._child = Child(str(self._path), name=self.name, threads=self._threads, context=self._context)
+                door = self._door = _door(self._child, name=self.name)
             return door
 
 
-def _door(child: Child, *, name: str) -> LanguageModel:
+def _door(child: Child, *, name: str) -> "Provided":
     """The endpoint that `child` is, as any OpenAI-compatible one is spoken to."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
@@ -113,7 +134,7 @@ def _door(child: Child, *, name: str) -> LanguageModel:
     from .provided import Provided  # noqa: PLC0415 - as above
 
     provider = OpenAICompatibleProvider("local", base_url=child.base_url, api_key=child.key)
-    return Provided(OpenAIChatModel(name, provider=provider), name=f"local:{name}", address=child.base_url)
+    return Provided(OpenAIChatModel(name, provider=provider), name=name, address=child.base_url)
 
 
 def _see_gguf(path: Path) -> None:

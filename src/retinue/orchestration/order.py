@@ -20,6 +20,8 @@ __all__ = ["RESERVED", "RUN_PLAN", "Caller", "Order"]
 RUN_PLAN: Final = "run_plan"
 """The one workflow that walks plans. Its payload is an `Order`."""
 
+_SECOND: Final = 1_000_000_000
+
 RESERVED: Final = "~"
 """Stands between a node and its further steps (`n1~2`), so no node may have it in its id."""
 
@@ -91,6 +93,12 @@ class Order(Model):
                 detail={"findings": [finding.to_json() for finding in shared]},
             )
         return order
+
+    def deadline(self, started_ns: int) -> int | None:
+        """When a run that began then must be over, nanoseconds since 1970 UTC; None when nothing bounds it."""
+        seconds = self.budget.timeout_s
+        own = None if seconds is None else started_ns + int(seconds * _SECOND)
+        return min((bound for bound in (own, self.deadline_ns) if bound is not None), default=None)
 
     def place_of(self, node: NodeId) -> str:
         """Where a node of this run stands in the whole: `n1/n2`."""

@@ -7,7 +7,6 @@ rules for workflows in `engine.base`, so the same walk runs in memory and durabl
 
 from collections import deque
 from collections.abc import Mapping
-from functools import partial
 from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.definition import Definition
@@ -15,7 +14,6 @@ from retinue.contract.event import Decision, Started
 from retinue.contract.plan import Delegation, Plan, order
 from retinue.contract.question import Question
 from retinue.contract.result import Result
-from retinue.contract.task import Task
 from retinue.engine.base import Scope, Step
 from retinue.engine.outside import Stopped
 from retinue.errors import Canceled
@@ -23,22 +21,21 @@ from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check
 from retinue.orchestration.child import Children, parts_in, plan_in
-from retinue.orchestration.context import ASKED_INSIDE, NodeContext, Surface, asked_inside, memo_for
+from retinue.orchestration.context import ASKED_INSIDE, Surface
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
-from retinue.orchestration.expected import verified
 from retinue.orchestration.filing import Filing
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
 from retinue.orchestration.synthesise import Ended
 from retinue.orchestration.thoughts import Mind, Thoughts
+from retinue.orchestration.working import Working
 from retinue.orchestration.written import Lost
 
 __all__ = ["Walk"]
 
-_SECOND: Final = 1_000_000_000
 _MOST_ASKED: Final = 100
 """So many questions in the middle cost an agent no round; one that asks for ever is stopped."""
 
@@ -83,7 +80,7 @@ class Walk:
         composing = sum(self._requests.composes(node) for node in command.plan.nodes)
         self._children = Children(command, self._ledger, self._check, composing)
         self._unneeded: set[str] = set()
-        self._came: dict[str, Result] = {}
+        self._working = Working(command, surface, self._account, self._requests)
         self._thoughts = Thoughts(mind, command, surface, self._account, self._requests, self._check)
         self._purses = {} if purses is None else purses
 
@@ -91,7 +88,7 @@ class Walk:
         """Walk until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
-        self._surface.deadline_ns = self._deadline(started)
+        self._surface.deadline_ns = self._order.deadline(started)
         self._account.spent_before(self._order.spent)
         scope.reserve(order(self._order.plan.nodes))
         for node, decision in opening(self._order.plan):
@@ -180,7 +177,10 @@ class Walk:
                 assert_never(move)
 
     def _end(self, node: Delegation, result: Result) -> None:
-        self._requests.results[node.id] = self._noted(node, result) if result.useful else result
+        noted, lost = self._filing.noted(node, result) if result.useful else (result, ())
+        for each in lost:
+            self._lose(each)
+        self._requests.results[node.id] = noted
         self._make(self._state.end(node.id, useful=result.useful))
 
     def _make(self, moves: Moves) -> None:
@@ -235,28 +235,9 @@ class Walk:
         name = node.id if len(progress.tried) == 1 else self._fresh_name(progress)
         if name != node.id:
             self._scope.reserve((name,))
-        context = NodeContext(
-            self._surface, node.id, budget=self._ledger.left(), depth=self._order.depth, answers=progress.answers,
-            memo=memo_for(node, progress.last),
-        )  # fmt: skip
-        context.purse = self._account.open(name)
         self._opened(progress, name, "step")
-        self._scope.step(name, partial(self._work, self._requests.task(progress, name), context))
+        self._scope.step(name, self._working.step(progress, name))
         return None
-
-    async def _work(self, task: Task, context: NodeContext) -> Result:
-        """The body of a step: one call through the boundary."""
-        context.asked = task
-        result = await self._surface.call(task, context)
-        if expects := self._progress[context.node].node.expects:
-            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only runs that write files need threads
-
-            result = await in_thread(verified, result, expects, self._surface.workspace)
-        self._came[context.node] = result
-        question = context.waits_for
-        if question is None or result.useful:
-            return result
-        return asked_inside(task, context, question, result.usage)
 
     # Thoughts of a model
 
@@ -326,12 +307,6 @@ class Walk:
         self._scope.child(name, RUN_PLAN, below.to_json())
 
     # Files
-
-    def _noted(self, node: Delegation, result: Result) -> Result:
-        noted, lost = self._filing.noted(node, result)
-        for each in lost:
-            self._lose(each)
-        return noted
 
     async def _settle_files(self) -> None:
         """Measure again what was written."""
@@ -410,15 +385,9 @@ class Walk:
         """Note the nodes that have not ended, but for what had come and was not taken yet when the run was stopped."""
         for node in self._order.plan.nodes:
             if node.id not in self._requests.results:
-                came = self._came.get(node.id)
+                came = self._working.came.get(node.id)
                 stopped = self._requests.without(node, Canceled("The run was stopped."), outcome="canceled")
                 self._requests.results[node.id] = came if came is not None and came.useful else stopped
-
-    def _deadline(self, started_ns: int) -> int | None:
-        seconds = self._order.budget.timeout_s
-        own = None if seconds is None else started_ns + int(seconds * _SECOND)
-        bounds = [bound for bound in (own, self._order.deadline_ns) if bound is not None]
-        return min(bounds, default=None)
 
     def _fresh_name(self, progress: Progress) -> str:
         progress.names += 1

@@ -74,6 +74,10 @@ def route(*targets: tuple[str, str]) -> dict[str, Any]:
     return {"targets": [{"extension": name, "intent": intent} for name, intent in targets]}
 
 
+def trust(_: Path) -> bool:
+    return True
+
+
 def text_of(request: Request) -> str:
     return "\n".join(turn.text for turn in request.turns if isinstance(turn, Said))
 
@@ -261,7 +265,7 @@ def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_pa
             return use("TASKS_GET_open") if len(request.turns) == 1 else "Nothing to do."
         return use("SLOW_GET_soon") if len(request.turns) == 1 else use("SLOW_GET_never")
 
-    agent, _ = thinking(answer, tmp_path, tool_root=tmp_path, trusted=lambda _: True)
+    agent, _ = thinking(answer, tmp_path, tool_root=tmp_path, trusted=trust)
     result = ask(agent, "wait, and list", domain_timeout_secs=0.5, execution_mode=mode)
     slow, tasks = result.data["results"]
     assert (slow["output"], slow["status"]) == ("Timed out", "timed out")
@@ -273,7 +277,7 @@ def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_pa
 @pytest.mark.row("B10")
 def test_threads_run_tools_that_block_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "slow_tool.py").write_text(SLOW)
-    agent = PersonalAssistant(store=tmp_path / "store.db", tool_root=tmp_path, trusted=lambda _: True)
+    agent = PersonalAssistant(store=tmp_path / "store.db", tool_root=tmp_path, trusted=trust)
     begun = time.monotonic()
     result = ask(agent, "", tool="SLOW_GET_blocked", execution_mode="threads", domain_timeout_secs=0.3)
     assert result.data["results"][0]["output"] == "Timed out"

@@ -38,7 +38,6 @@ class Door:
 
     Attributes:
         root: What its base address ends with.
-        header: Where its key travels, and before what word.
     """
 
     provider: str
@@ -46,7 +45,6 @@ class Door:
     variable: str
     root: str
     path: str
-    header: tuple[str, str]
 
     def models(self, url: str, *, key: str = KEY) -> Models:
         """Models that know this provider at `url`; without a key when it is empty."""
@@ -66,7 +64,6 @@ DOORS: Final = (
         variable="OPENAI_API_KEY",
         root="/v1",
         path="/v1/chat/completions",
-        header=("authorization", "Bearer "),
     ),
     Door(
         provider="anthropic",
@@ -74,7 +71,6 @@ DOORS: Final = (
         variable="ANTHROPIC_API_KEY",
         root="",
         path="/v1/messages",
-        header=("x-api-key", ""),
     ),
 )
 
@@ -84,7 +80,8 @@ _T = TypeVar("_T")
 
 
 def asking(text: str = "Go.", **options: object) -> Request:
-    """A request of one turn."""
+    """A request of one turn. Its answer is bounded, for one that might be long is streamed unasked."""
+    options.setdefault("max_tokens", 1_000)
     return Request((Said(text),), **options)  # pyright: ignore[reportArgumentType] - fields of a request, by name
 
 

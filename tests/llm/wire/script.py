@@ -61,10 +61,9 @@ class Mishap:
     """A response that goes wrong on its way.
 
     Attributes:
-        kind: `silent` never answers; `cut` ends in the middle; `ended` too, but as if that were all;
-            `garbled` is not JSON, nor are its events; `empty` has
-            no choice and no content; `foreign` is JSON of another shape; `late` reports an error after the first
-            pieces; `slow` waits `pause_s` before each piece.
+        kind: `silent` never answers; `cut` ends in the middle; `ended` too, but as if that were all; `garbled` is not
+            JSON, nor are its events; `empty` has no choice and no content; `foreign` is JSON of another shape; `late`
+            reports an error after the first pieces; `slow` waits `pause_s` before each piece.
     """
 
     kind: Literal["silent", "cut", "ended", "garbled", "empty", "foreign", "late", "slow"]

@@ -38,7 +38,7 @@ def test_text_comes_back_with_what_it_took(door: Door, streamed: bool) -> None:
     assert "".join(heard) == ("Hello, you there." if streamed else "")
     assert len(heard) > 1 or not streamed
     (asked,) = server.asked
-    assert (asked.path, asked.headers[door.header[0]]) == (door.path, door.header[1] + KEY)
+    assert (asked.path, asked.headers["authorization"]) == (door.path, f"Bearer {KEY}")
     assert "Be kind." in str(asked.body)
     assert asked.body.get("stream", False) is streamed
 

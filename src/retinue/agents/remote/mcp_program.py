@@ -74,8 +74,8 @@ class Program:
 
         mark = new_mark()
         process = await self._started(mark)
-        to_us, from_it = anyio.create_memory_object_stream["SessionMessage | Exception"](16)
-        to_it, from_us = anyio.create_memory_object_stream[SessionMessage](16)
+        to_us, from_it = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+        to_it, from_us = anyio.create_memory_object_stream[SessionMessage](0)
         tasks = [
             asyncio.create_task(self._hear(process, to_us)),
             asyncio.create_task(self._tell(process, from_us)),
@@ -107,7 +107,7 @@ class Program:
                 start_new_session=True,
             )
         except FileNotFoundError as error:
-            if not os.path.isdir(self._cwd):  # noqa: PTH112 - it takes any text, and raises nothing
+            if not os.path.isdir(self._cwd):  # noqa: ASYNC240, PTH112 - it takes any text, raises nothing, and is quick
                 raise MissingFile(f"There is no folder {self._cwd!r}.", hint="Correct `cwd`.") from error
             raise NotInstalled(
                 f"The program {self._argv[0]!r} is not installed.", hint="Install it, or correct `command`."
@@ -124,7 +124,7 @@ class Program:
 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with to_us:
-                async for line in self._lines(process):
+                while line := await self._line(process):
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:  # what is no message is talk, which some servers let slip onto stdout
@@ -132,17 +132,16 @@ class Program:
                     await to_us.send(SessionMessage(message))
         self.gone.set()
 
-    async def _lines(self, process: asyncio.subprocess.Process) -> AsyncGenerator[bytes]:
+    async def _line(self, process: asyncio.subprocess.Process) -> bytes:
+        """The next line; nothing when there will be none."""
         assert process.stdout is not None  # noqa: S101 - it was asked for
-        while True:
-            try:
-                line = await process.stdout.readuntil()
-            except asyncio.IncompleteReadError:
-                return
-            except asyncio.LimitOverrunError:
-                self.flooded = True
-                return
-            yield line
+        try:
+            return await process.stdout.readuntil()
+        except asyncio.IncompleteReadError:
+            return b""
+        except asyncio.LimitOverrunError:
+            self.flooded = True
+            return b""
 
     async def _tell(
         self, process: asyncio.subprocess.Process, from_us: "MemoryObjectReceiveStream[SessionMessage]"

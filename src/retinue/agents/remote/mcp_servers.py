@@ -18,7 +18,16 @@ from retinue.errors import MissingFile, NotTrusted, ParseError, Unavailable
 if TYPE_CHECKING:
     from retinue.agents.trust import TrustStore
 
-__all__ = ["PROJECT_FILE", "HttpServer", "McpServer", "Servers", "StdioServer", "filled", "project_servers", "read_servers"]
+__all__ = [
+    "PROJECT_FILE",
+    "HttpServer",
+    "McpServer",
+    "Servers",
+    "StdioServer",
+    "filled",
+    "project_servers",
+    "read_servers",
+]
 
 PROJECT_FILE: Final = ".mcp.json"
 
@@ -150,14 +159,9 @@ def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str
     if not isinstance(entry, dict):
         return "its entry is no object"
     kind = entry.get("type", "stdio" if "command" in entry else "http")
-    if kind == "sse":
-        return "the old SSE transport is not spoken here; use its streamable HTTP endpoint (`type` `http`)"
-    if kind not in _HTTP_TYPES | {"stdio"}:
-        return f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
-    wrong = _wrong(entry, required="command" if kind == "stdio" else "url")
-    wrong += [f"it has the unknown key {key[:40]!r}" for key in entry if key not in (_STDIO_KEYS if kind == "stdio" else _HTTP_KEYS)]
+    wrong = _wrong_kind(kind) or "; ".join(_wrong(entry, stdio=kind == "stdio"))
     if wrong:
-        return "; ".join(wrong)
+        return wrong
     facts = cast("dict[str, str]", entry)
     if kind != "stdio":
         return HttpServer(name, facts["url"], _mapping(entry, "headers"))
@@ -165,8 +169,16 @@ def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str
     return StdioServer(name, facts["command"], args, _mapping(entry, "env"), str(cwd / facts.get("cwd", ".")))
 
 
-def _wrong(entry: strict.JsonObject, *, required: str) -> list[str]:
-    found: list[str] = []
+def _wrong_kind(kind: strict.JsonValue) -> str:
+    if kind == "sse":
+        return "the old SSE transport is not spoken here; use its streamable HTTP endpoint (`type` `http`)"
+    known = isinstance(kind, str) and (kind == "stdio" or kind in _HTTP_TYPES)
+    return "" if known else f"its `type` is {str(kind)[:40]!r}, not `stdio` or `http`"
+
+
+def _wrong(entry: strict.JsonObject, *, stdio: bool) -> list[str]:
+    required, known = ("command", _STDIO_KEYS) if stdio else ("url", _HTTP_KEYS)
+    found = [f"it has the unknown key {key[:40]!r}" for key in entry if key not in known]
     if not isinstance(entry.get(required), str) or not entry[required]:
         found.append(f"its `{required}` is missing or no text")
     if not isinstance(entry.get("cwd", ""), str):

@@ -160,10 +160,13 @@ async def by_rules(sight: DomainSight, desk: Desk, result: DomainResult) -> None
 
 
 def _best(ranked: Sequence[ExtensionTool], clause: str) -> tuple[ExtensionTool, Filled]:
-    """The first of two tools for which everything is said; when neither can be called, the first."""
+    """The first tool; or the second, when only that can be called from what was said, and it only reads."""
     today = date.today()  # noqa: DTZ011 - the person's own day is meant
-    tries = [(tool, fill(tool, clause, today=today)) for tool in ranked[:2]]
-    return next((each for each in tries if not each[1].missing), tries[0])
+    first = ranked[0], fill(ranked[0], clause, today=today)
+    if first[1].missing and len(ranked) > 1 and spec_of(ranked[1]).effects == ("read",):
+        second = ranked[1], fill(ranked[1], clause, today=today)
+        return first if second[1].missing else second
+    return first
 
 
 async def directly(desk: Desk, result: DomainResult, tool: str, arguments: JsonMapping) -> None:

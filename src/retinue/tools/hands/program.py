@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final
 
-from typing_extensions import override
-
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled
 
 __all__ = ["Ran", "run_program"]
@@ -142,18 +140,15 @@ class _Listener(asyncio.SubprocessProtocol):
         self.exited = asyncio.Event()
         self.silent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    @override
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
+    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - the port's form
         self.ends.add(data)
         if self.ends.said > _MOST_BYTES:
             self.over.set()
 
-    @override
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the port's form
         if not self.silent.done():
             self.silent.set_result(None)
 
-    @override
     def process_exited(self) -> None:
         self.over.set()
         self.exited.set()

@@ -56,7 +56,7 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     flow = flow_of(block.parents, block.chosen)
     if flow.refusal:
         raise _refused(flow.refusal, "Choose other lines.")
-    after = _written(text, tree, block, flow, name)
+    after = _written(text, tree, block, flow, name, first_line, last_line)
     changes = Changes.of([Change(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
     changes.check()
     return Extracted(changes, name, flow.inputs, flow.outputs)
@@ -106,29 +106,36 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _check_movable(block: _Block) -> None:
     """Refuse what means something only where it stands."""
-    if any(isinstance(node, ast.ClassDef) for node in block.parents) and block.function is None:
+    in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
+    if in_class and block.function is None:
         raise _refused("the lines stand in the body of a class", "Choose lines of a function or of the module.")
     for node, inside in _walk(block.chosen):
-        match node:
-            case ast.Return() | ast.Yield() | ast.YieldFrom() if "function" not in inside:
-                raise _refused(f"line {node.lineno} leaves or suspends the function", "Leave that line where it is.")
-            case ast.Await() | ast.AsyncFor() | ast.AsyncWith() if "function" not in inside:
-                raise _refused(f"line {node.lineno} awaits", "Choose lines without `await`.")
-            case ast.Break() | ast.Continue() if "loop" not in inside and "function" not in inside:
-                raise _refused(f"line {node.lineno} steers a loop around the lines", "Choose the whole loop.")
-            case ast.Global() | ast.Nonlocal() | ast.Delete():
-                raise _refused(f"line {node.lineno} rebinds or deletes names of the function", "Leave that line out.")
-            case ast.ImportFrom(names=names) if any(each.name == "*" for each in names):
-                raise _refused(f"line {node.lineno} imports everything", "Name what is imported.")
-            case ast.Name(id="super" | "locals" | "__class__" as name):
-                raise _refused(f"`{name}` on line {node.lineno} means something only there", "Leave that line out.")
-            case _:
-                continue
-    if any(isinstance(node, ast.ClassDef) for node in block.parents):
-        for node, _ in _walk(block.chosen):
-            for name in _names_of(node):
-                if name.startswith("__") and not name.endswith("__"):
-                    raise _refused(f"`{name}` is private to its class", "Leave that line out.")
+        if why := _bound_to_place(node, inside):
+            line = getattr(node, "lineno", _first_line(block.chosen[0]))
+            raise _refused(f"line {line} {why}", "Leave that line out, or choose more around it.")
+        private = [name for name in _names_of(node) if name.startswith("__") and not name.endswith("__")]
+        if in_class and private:
+            raise _refused(f"`{private[0]}` is private to its class", "Leave that line out.")
+
+
+def _bound_to_place(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0911 - a table
+    """Why a node cannot stand in another function; empty when it can."""
+    here = "function" not in inside
+    match node:
+        case ast.Return() | ast.Yield() | ast.YieldFrom() if here:
+            return "leaves or suspends the function"
+        case ast.Await() | ast.AsyncFor() | ast.AsyncWith() if here:
+            return "awaits"
+        case ast.Break() | ast.Continue() if here and "loop" not in inside:
+            return "steers a loop around it"
+        case ast.Global() | ast.Nonlocal() | ast.Delete():
+            return "rebinds or deletes names of the function"
+        case ast.ImportFrom(names=names) if any(each.name == "*" for each in names):
+            return "imports everything"
+        case ast.Name(id="super" | "locals" | "__class__" as name):
+            return f"uses `{name}`, which means something only there"
+        case _:
+            return ""
 
 
 def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[str]]]:
@@ -144,12 +151,24 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
         waiting.extend((child, inside) for child in reversed(list(ast.iter_child_nodes(node))))
 
 
-def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
+def _range(lines: Sequence[str], block: _Block, first: int, last: int) -> tuple[int, int]:
+    """The lines to move: the statements, and the comments that were chosen with them."""
+    begins, ends = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
+    for line in (*lines[first - 1 : begins - 1], *lines[ends:last]):
+        if line.strip() and not line.lstrip().startswith("#"):
+            raise _refused(f"{line.strip()!r} is only a part of a statement", "Choose whole statements.")
+    while first < begins and not lines[first - 1].strip():
+        first += 1
+    while last > ends and not lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str, first_line: int, last_line: int) -> str:
     lines = text.split("\n")
-    first, last = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
-    if block.chosen[-1].end_lineno != last or lines[last - 1].strip().startswith("#"):  # pragma: no cover - end_lineno
-        raise _refused("the lines end inside a statement", "Choose whole statements.")
-    indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+    first, last = _range(lines, block, first_line, last_line)
+    head_line = lines[_first_line(block.chosen[0]) - 1]
+    indent = head_line[: len(head_line) - len(head_line.lstrip())]
     # Text within strings over several lines must not move.
     held = _string_lines(block.chosen)
     body = [_moved(line, indent, number in held) for number, line in enumerate(lines[first - 1 : last], first)]
@@ -179,9 +198,11 @@ def _string_lines(statements: Iterable[ast.stmt]) -> set[int]:
     """Lines that begin inside a string."""
     held: set[int] = set()
     for node, _ in _walk(statements):
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno and node.end_lineno > node.lineno:
-            if isinstance(node, ast.JoinedStr) or isinstance(node.value, (str, bytes)):
-                held.update(range(node.lineno + 1, node.end_lineno + 1))
+        is_text = isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+        )
+        if is_text and isinstance(node, ast.expr) and (node.end_lineno or 0) > node.lineno:
+            held.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
     return held
 
 

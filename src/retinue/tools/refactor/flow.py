@@ -7,6 +7,7 @@ have scopes of their own, branches and loops may not run. No types.
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from .names import certainly_stored, needed, reads, stored
@@ -101,7 +102,7 @@ def _before(parents: Sequence[ast.AST], chosen: Sequence[ast.stmt]) -> set[str]:
     """Names that surely have a value when the chosen statements begin."""
     surely: set[str] = set()
     path: list[ast.AST] = [*parents, chosen[0]]
-    for node, inner in zip(path, path[1:], strict=False):
+    for node, inner in pairwise(path):
         if isinstance(node, _Function):
             surely = _parameters(node)
         surely |= _bound_by(node, inner)

@@ -17,6 +17,7 @@ from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .changes import Change, Changes
+from .layout import Layout, relative_module
 from .names import reads, stored
 from .source import Import, Source
 
@@ -24,6 +25,7 @@ __all__ = ["Moved", "move"]
 
 _ONLY_THERE: Final = frozenset({"__name__", "__file__", "__package__", "__path__", "globals", "locals"})
 _MOST_FILES: Final = 20_000
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(slots=True)
@@ -59,17 +61,18 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
     except MissingFile:
         existing = None
     new = Source(target, existing or "")
-    work = _Move(old, new, name)
+    work = _Move(old, new, name, Layout(workspace))
     work.moved()
     others = [each for each in _files_naming(workspace, name, check) if each.path not in (source, target)]
     for other in others:
         work.mend(other)
-    changes = [Change(source, old.text, old.written(), f"`{name}` moves to `{target}`"), Change(target, existing, new.written(), f"`{name}` comes from `{source}`")]  # fmt: skip
-    changes += [
-        Change(each.path, each.text, each.written(), f"`{name}` is imported from `{target}`") for each in others
-    ]
-    _check_circle(*changes[:2])
-    found = Changes.of(changes)
+    sides = (
+        Change(source, old.text, old.written(), f"`{name}` moves to `{target}`"),
+        Change(target, existing, new.written(), f"`{name}` comes from `{source}`"),
+    )
+    _check_circle(*sides)
+    why = f"`{name}` is imported from `{target}`"
+    found = Changes.of((*sides, *(Change(each.path, each.text, each.written(), why) for each in others)))
     found.check()
     return Moved(found, name, work.notes)
 
@@ -77,10 +80,10 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
 class _Move:
     """One move under way."""
 
-    def __init__(self, old: Source, new: Source, name: str) -> None:
+    def __init__(self, old: Source, new: Source, name: str, layout: Layout) -> None:
         definition = old.definition(name)
         if definition is None:
-            names = tuple(node.name for node in old.tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))  # fmt: skip
+            names = tuple(node.name for node in old.tree.body if isinstance(node, _DEFINITIONS))
             raise UnknownName(
                 f"{old.path!r} defines no function or class {name!r} at its top.",
                 hint=f"There is: {', '.join(names) or 'none'}.",
@@ -89,6 +92,7 @@ class _Move:
         if name in set(stored(new.tree.body)) and not any(_is_from(each, old.path, name) for each in new.imports()):
             raise _refused(f"{new.path!r} has a {name!r} already", "Rename one of them first.")
         self._old, self._new, self._name, self._definition = old, new, name, definition
+        self._layout = layout
         self.notes: list[str] = []
 
     def moved(self) -> None:
@@ -114,7 +118,9 @@ class _Move:
                 raise _refused(f"{other.path!r} imports everything from it", "Name what is imported there first.")
             if _is_from(each, self._old.path, self._name):
                 short = "" if each.bound == self._name else f" as {each.bound}"
-                other.drop(each, instead=f"from {_module(other, each, self._new.path)} import {self._name}{short}")
+                other.drop(
+                    each, instead=f"from {self._layout.of(other, each, self._new.path)} import {self._name}{short}"
+                )
             elif (is_module := _module_of(each, self._old.path)) is not None:
                 self._mend_attributes(other, each, is_module)
         dotted = f"{PurePosixPath(self._old.path).stem}.{self._name}"
@@ -131,14 +137,15 @@ class _Move:
         imported = {each.bound: each for each in self._old.imports()}
         defined = set(stored(self._old.tree.body))
         for name in sorted(needed & defined):
-            statement = _statement(self._old, imported[name], self._new) if name in imported else _own(self._old, self._new, name)  # fmt: skip
             if name in have:
                 theirs = {each.bound: each for each in self._new.imports()}.get(name)
                 same = theirs is not None and _same(theirs, imported.get(name))
                 if not same:
                     raise _refused(f"{name!r} means something else in {self._new.path!r}", "Rename one of them first.")
+            elif name in imported:
+                self._new.add_import(_statement(self._old, imported[name], self._new))
             else:
-                self._new.add_import(statement)
+                self._new.add_import(f"from {self._layout.between(self._new.path, self._old.path)} import {name}")
         for node in self._old.tree.body:
             if isinstance(node, (ast.If, ast.Try)) and (taken := needed & set(stored([node]))):
                 raise _refused(f"`{min(taken)}` is defined only under a condition", "Move it by hand.")
@@ -148,7 +155,7 @@ class _Move:
         rest = [node for node in self._old.tree.body if node is not self._definition]
         still = set(reads(rest))
         if self._name in still:
-            self._old.add_import(f"from {_module_between(self._old.path, self._new.path)} import {self._name}")
+            self._old.add_import(f"from {self._layout.between(self._old.path, self._new.path)} import {self._name}")
         needed = _needed_by(self._definition)
         texts = {node.value for each in rest for node in ast.walk(each) if isinstance(node, ast.Constant)}
         for each in list(self._old.imports()):
@@ -178,20 +185,20 @@ class _Move:
         ]
         if not used:
             return
-        if self._name in set(stored(ast.walk(other.tree))):
+        if _binds(other, self._name, self._old.path):
             raise _refused(f"{other.path!r} has a {self._name!r} of its own", "Rename one of them first.")
         for node in used:
             other.replace(node, self._name)
-        other.add_import(f"from {_module(other, each, self._new.path)} import {self._name}")
+        other.add_import(f"from {self._layout.of(other, each, self._new.path)} import {self._name}")
 
     def _check_inner(self, other: Source, node: ast.Import | ast.ImportFrom) -> None:
-        for alias in node.names:
-            if isinstance(node, ast.ImportFrom) and alias.name == self._name:
-                if _names_file(other.module_files(node.level, node.module or ""), self._old.path):
-                    raise _refused(
-                        f"{other.path!r} imports it inside a function or condition, at line {node.lineno}",
-                        "Move that import to the top first.",
-                    )
+        if not isinstance(node, ast.ImportFrom) or all(alias.name != self._name for alias in node.names):
+            return
+        if _names_file(other.module_files(node.level, node.module or ""), self._old.path):
+            raise _refused(
+                f"{other.path!r} imports it inside a function or condition, at line {node.lineno}",
+                "Move that import to the top first.",
+            )
 
 
 def _needed_by(definition: ast.stmt) -> set[str]:
@@ -233,6 +240,17 @@ def _is_from(each: Import, path: str, name: str) -> bool:
     return each.name == name and _names_file(each.files, path)
 
 
+def _binds(other: Source, name: str, path: str) -> bool:
+    """Whether a file gives `name` a meaning of its own, other than by importing it from `path`."""
+    theirs = any(each.bound == name and not _is_from(each, path, name) for each in other.imports())
+    return theirs or any(
+        (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.arg) and node.arg == name)
+        or (isinstance(node, _DEFINITIONS) and node.name == name)
+        for node in ast.walk(other.tree)
+    )
+
+
 def _module_of(each: Import, path: str) -> str | None:
     """By what expression a file speaks of the module `path` that it imports whole; None when it does not."""
     if not each.name:
@@ -243,42 +261,6 @@ def _module_of(each: Import, path: str) -> str | None:
     return each.bound if _names_file(inner, path) else None
 
 
-def _module(other: Source, each: Import, target: str) -> str:
-    """How `other` names the module `target`, in the way in which it named the one it imported."""
-    if isinstance(each.node, ast.ImportFrom) and each.node.level:
-        return _module_between(other.path, target)
-    return _absolute(other, target, each)
-
-
-def _absolute(other: Source, target: str, each: Import) -> str:
-    said = (each.node.module or "") if isinstance(each.node, ast.ImportFrom) else each.alias.name
-    bare = target.removesuffix(".py").removesuffix("/__init__")
-    for root in (
-        "",
-        *(str(folder) for folder in PurePosixPath(other.path).parents if str(folder) != "."),
-        "src",
-        "lib",
-    ):
-        prefix = f"{root}/" if root else ""
-        first = said.partition(".")[0]
-        below = bare.removeprefix(prefix)
-        if bare.startswith(prefix) and (below.partition("/")[0] == first or "." not in said and "/" not in below):
-            return below.replace("/", ".")
-    raise _refused(f"{other.path!r} cannot name {target!r}", "Move it to a module of the same package.")
-
-
-def _module_between(path: str, target: str) -> str:
-    """The relative name of the module `target` in the file `path`; a plain one where there is no package."""
-    here = PurePosixPath(path).parent.parts
-    there = PurePosixPath(target.removesuffix(".py").removesuffix("/__init__")).parts
-    shared = 0
-    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
-        shared += 1
-    if not here:
-        return ".".join(there)
-    return "." * (len(here) - shared + 1) + ".".join(there[shared:])
-
-
 def _statement(old: Source, each: Import, new: Source) -> str:
     """The import of one name, as the new file has to say it."""
     short = f" as {each.alias.asname}" if each.alias.asname else ""
@@ -287,13 +269,9 @@ def _statement(old: Source, each: Import, new: Source) -> str:
     module = each.node.module or ""
     if each.node.level and PurePosixPath(old.path).parent != PurePosixPath(new.path).parent:
         base = old.module_files(each.node.level, module)[0]
-        module = _module_between(new.path, f"{base}.py")
+        module = relative_module(new.path, f"{base}.py")
         return f"from {module} import {each.name}{short}"
     return f"from {'.' * each.node.level}{module} import {each.name}{short}"
-
-
-def _own(old: Source, new: Source, name: str) -> str:
-    return f"from {_module_between(new.path, old.path)} import {name}"
 
 
 def _same(one: Import, other: Import | None) -> bool:
@@ -304,8 +282,12 @@ def _same(one: Import, other: Import | None) -> bool:
 
 def _check_circle(old: Change, new: Change) -> None:
     """See that the two files do not import each other afterwards."""
-    sides = [(old, new.path), (new, old.path)]
-    if all(any(_names_file(each.files, path) or _module_of(each, path) for each in Source(change.path, change.after).imports()) for change, path in sides):  # fmt: skip
+
+    def imports(change: Change, path: str) -> bool:
+        found = Source(change.path, change.after).imports()
+        return any(_names_file(each.files, path) or _module_of(each, path) for each in found)
+
+    if imports(old, new.path) and imports(new, old.path):
         raise _refused(
             f"{old.path!r} and {new.path!r} would import each other", "Move what both need to a third module first."
         )

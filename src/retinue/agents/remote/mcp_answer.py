@@ -1,0 +1,48 @@
+"""What an MCP tool answered, as text for a model: its texts, and a line for whatever is no text."""
+
+from typing import TYPE_CHECKING
+
+from retinue.contract.json import dumps
+from retinue.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import mcp_types
+
+__all__ = ["answer_text"]
+
+
+def answer_text(result: "mcp_types.CallToolResult", *, limit: int) -> tuple[str, bool]:
+    """The text of an answer, and whether it was cut.
+
+    Args:
+        result: The answer.
+        limit: The most characters of it; a line that says what is missing comes on top.
+    """
+    parts = [_block_text(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [_structured(result.structured_content)]
+    text = "\n\n".join(parts)
+    if len(text) <= limit:
+        return text or "[it answered nothing]", False
+    return f"{text[:limit]}\n\n[{len(text) - limit} more characters are left out]", True
+
+
+def _block_text(block: "mcp_types.ContentBlock") -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return f"[{block.type}, {block.mime_type}, {len(block.data) * 3 // 4} bytes: not shown]"
+        case "resource_link":
+            return f"[the resource {block.name}: {block.uri}]"
+        case "resource":
+            found = block.resource
+            text = getattr(found, "text", None)
+            return text if isinstance(text, str) else f"[the resource {found.uri}: not text, not shown]"
+
+
+def _structured(value: object) -> str:
+    try:
+        return dumps(value)
+    except InvalidInput:
+        return "[its structured answer is no JSON]"

@@ -1,0 +1,214 @@
+"""One MCP server while a run lasts: started, asked, started once more when it has died, and ended with the run.
+
+The SDK wants to be entered and left in one and the same task, while tools are used from many; so each connection lives
+in a task of its own. What its answers mean is for `mcp_tools`.
+"""
+
+import asyncio
+import importlib
+import logging
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from retinue.agents.remote.mcp_endpoint import Endpoint
+from retinue.agents.remote.mcp_failures import Circumstances, failure
+from retinue.agents.remote.mcp_program import Program
+from retinue.agents.remote.mcp_servers import McpServer, StdioServer, filled
+from retinue.contract.model import JsonMapping
+from retinue.errors import NetworkError, NotInstalled, RetinueError
+
+if TYPE_CHECKING:
+    import mcp_types
+    from mcp.client import Client
+
+__all__ = ["MAX_TOOLS", "Connection"]
+
+MAX_TOOLS: Final = 200
+"""Tools of one server that are looked at."""
+
+_MOST_PAGES: Final = 50
+_LEAVE_S: Final = 8.0
+
+
+class Connection:
+    """A connection to one server.
+
+    Args:
+        server: How it is reached.
+        environ: Where the variables that it names are looked up.
+        start_timeout_s: Seconds it may take to start and say what it offers.
+
+    Attributes:
+        name: The server's.
+    """
+
+    def __init__(
+        self, server: McpServer, *, environ: Mapping[str, str] | None = None, start_timeout_s: float = 30.0
+    ) -> None:
+        self.name = server.name
+        self._server = server
+        self._environ = os.environ if environ is None else environ
+        self._start_timeout_s = start_timeout_s
+        self._way: Program | Endpoint | None = None
+        self._client: Client | None = None
+        self._living: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+        self._starting = asyncio.Lock()
+        self._starts = 0
+
+    async def start(self) -> None:
+        """Start the server, or reach it.
+
+        Raises:
+            NotInstalled: The extra `mcp`, or the program, is missing.
+            Unavailable: It did not start, or a variable it needs is not set.
+            RetinueError: As `call`.
+        """
+        _load_sdk(self.name)
+        self._way = self._make_way()
+        self._leave = asyncio.Event()
+        self._starts += 1
+        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._living = asyncio.create_task(self._live(self._way, ready, self._leave), name=f"mcp {self.name}")
+        try:
+            async with asyncio.timeout(self._start_timeout_s):
+                self._client = await asyncio.shield(ready)
+        except Exception as error:
+            await self.aclose()
+            raise self._failure(error, doing="its start", timeout_s=self._start_timeout_s) from error
+        except BaseException:
+            ready.cancel()
+            await self.aclose()
+            raise
+
+    async def tools(self) -> "list[mcp_types.Tool]":
+        """What the server offers, at most `MAX_TOOLS` and one.
+
+        Raises:
+            RetinueError: As `call`.
+        """
+        import mcp_types  # noqa: PLC0415 - optional
+
+        found: list[mcp_types.Tool] = []
+        cursor: str | None = None
+        try:
+            async with asyncio.timeout(self._start_timeout_s):
+                for _ in range(_MOST_PAGES):
+                    params = mcp_types.PaginatedRequestParams(cursor=cursor)
+                    page = await self._connected().session.list_tools(params=params)
+                    found += page.tools
+                    cursor = page.next_cursor
+                    if cursor is None or len(found) > MAX_TOOLS:
+                        break
+        except Exception as error:
+            raise self._failure(error, doing="the list of its tools", timeout_s=self._start_timeout_s) from error
+        return found[: MAX_TOOLS + 1]
+
+    async def call(self, tool: str, arguments: JsonMapping, *, timeout_s: float) -> "mcp_types.CallToolResult":
+        """Use one of its tools. A server that has died before is started once more.
+
+        Raises:
+            NetworkError: It died, or cannot be reached. It may have done what it was asked to.
+            DeadlineExceeded: `timeout_s` is over.
+            InvalidInput: It refuses the arguments, or knows no such tool.
+            OutputInvalid: What it answered is no answer.
+            Unauthenticated: It wants to know who asks.
+            TheirError: It failed.
+        """
+        import mcp_types  # noqa: PLC0415 - optional
+
+        await self._see_it_lives()
+        request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
+        try:
+            # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
+            return await self._connected().session.send_request(
+                request, mcp_types.CallToolResult, request_read_timeout_seconds=timeout_s
+            )
+        except Exception as error:
+            raise self._failure(error, doing=f"`{tool}`", timeout_s=timeout_s) from error
+
+    async def aclose(self) -> None:
+        """Take leave; a program is ended with all it started."""
+        self._client = None
+        living, self._living = self._living, None
+        if living is None:
+            return
+        self._leave.set()
+        try:
+            await asyncio.wait({living}, timeout=_LEAVE_S)
+        finally:
+            living.cancel()
+            await asyncio.gather(living, return_exceptions=True)
+
+    async def _live(self, way: Program | Endpoint, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
+        """Be connected until told to leave."""
+        from mcp.client import Client  # noqa: PLC0415 - optional
+
+        try:
+            async with Client(way.streams(), cache=None, read_timeout_seconds=self._start_timeout_s) as client:
+                ready.set_result(client)
+                await leave.wait()
+        except Exception as error:  # noqa: BLE001 - whoever waits is told; afterwards there is nobody to tell
+            if not ready.done():
+                ready.set_exception(error)
+        finally:
+            if not ready.done():
+                ready.cancel()
+
+    def _make_way(self) -> Program | Endpoint:
+        def fill(text: str) -> str:
+            return filled(text, environ=self._environ, server=self.name)
+
+        server = self._server
+        if isinstance(server, StdioServer):
+            env = {name: fill(value) for name, value in server.env.items()}
+            return Program((fill(server.command), *map(fill, server.args)), cwd=server.cwd, env=env)
+        return Endpoint(fill(server.url), headers={name: fill(value) for name, value in server.headers.items()})
+
+    async def _see_it_lives(self) -> None:
+        """Start the server once more when it has died.
+
+        Raises:
+            NetworkError: It has died twice.
+        """
+        async with self._starting:
+            died = isinstance(self._way, Program) and self._way.gone.is_set()
+            if self._client is not None and not died and self._living is not None and not self._living.done():
+                return
+            if self._starts > 1:
+                raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+            await self.aclose()
+            await self.start()
+
+    def _connected(self) -> "Client":
+        if self._client is None:
+            raise NetworkError(f"The MCP server {self.name!r} is not connected.", hint="Go on without its tools.")
+        return self._client
+
+    def _failure(self, error: Exception, *, doing: str, timeout_s: float) -> RetinueError:
+        """What `error`, met while `doing` something, means."""
+        status = self._way.status if isinstance(self._way, Endpoint) else 0
+        words = self._way.last_words if isinstance(self._way, Program) else ""
+        flooded = isinstance(self._way, Program) and self._way.flooded
+        met = Circumstances(self.name, doing, timeout_s, status=status, flooded=flooded, last_words=words)
+        return failure(error, met)
+
+
+def _load_sdk(server: str) -> None:
+    """Import the SDK, which takes half a second.
+
+    Raises:
+        NotInstalled: It is not there.
+    """
+    try:
+        importlib.import_module("mcp.client")
+    except ImportError as error:
+        raise NotInstalled(
+            f"The package `mcp` is not installed, and the MCP server {server!r} is spoken to by it.",
+            hint="install `retinue[mcp]`",
+        ) from error
+    # What it logs are a stranger's words; without a listener Python would print them on the terminal.
+    log = logging.getLogger("mcp")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())

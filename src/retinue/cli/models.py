@@ -1,0 +1,145 @@
+"""`retinue models`: which model each tier means, what it costs, and whether it can be asked."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retinue.cli.options import json_option, workspace_option
+
+if TYPE_CHECKING:
+    from retinue.cli.providers import ProviderState
+    from retinue.llm.listed import Listed
+    from retinue.llm.models import Models
+
+__all__ = ["command"]
+
+
+@click.group("models", invoke_without_command=True)
+@json_option
+@workspace_option
+@click.pass_context
+def command(context: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+    """List the tiers, the model each means, its price, and whether its key is there. Nobody is asked.
+
+    \b
+      retinue models
+      retinue models price anthropic:claude-haiku-4-5 --tokens-in 20000 --tokens-out 1000
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    if context.invoked_subcommand is not None:
+        return
+    from retinue.cli.output import echo, echo_json, tell
+    from retinue.cli.project import find_root
+    from retinue.cli.providers import models_of, provider_of, state_of
+    from retinue.cli.settings import load
+    from retinue.llm.listed import listed
+
+    models = models_of(load(find_root(workspace)))
+    rows = [
+        (use, listed(name, own=models.prices.get(name)), state_of(provider_of(name), models))
+        for use, name in _named(models)
+    ]
+    if as_json:
+        echo_json(
+            {
+                "configured": models.configured,
+                "default": models.default or None,
+                "models": [_facts(use, model, state) for use, model, state in rows],
+            }
+        )
+        return
+    for line in _table(rows):
+        echo(line)
+    if not models.configured:
+        tell("No model is set, so none is asked. Set one: RETINUE_MODELS_DEFAULT=small, or `models.default` in a file.")
+
+
+def _named(models: "Models") -> list[tuple[str, str]]:
+    """Every model that the settings name, with what it is for; the default first when it is no tier."""
+    from retinue.contract.definition import read_tier
+
+    named = [(str(tier), name) for tier, name in models.tiers.items()]
+    default = models.default
+    tier = read_tier(default) if default else None
+    if tier is not None:
+        return [(f"{use} (default)" if use == tier else use, name) for use, name in named]
+    return [("default", _full(models, default)), *named] if default else named
+
+
+def _full(models: "Models", name: str) -> str:
+    """The name with its provider; as it is when nobody knows whose it is."""
+    from retinue.errors import RetinueError
+
+    try:
+        return models.choose(model=name).name
+    except RetinueError:
+        return name
+
+
+def _facts(use: str, model: "Listed", state: "ProviderState") -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "use": use,
+        "model": model.name,
+        "usd_per_million_in": model.usd_in,
+        "usd_per_million_out": model.usd_out,
+        "price_id": model.price_id or None,
+        "price_date": model.price_date or None,
+        "window": model.window,
+        "provider": state.name,
+        "installed": state.installed,
+        "key_variable": state.variable or None,
+        "key_present": state.key,
+        "base_url": state.base_url or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
+    from retinue.cli.output import cut_to_screen, safe
+
+    uses = max(len(use) for use, _, _ in rows)
+    names = max(len(safe(model.name)) for _, model, _ in rows)
+    lines = [
+        click.style(
+            cut_to_screen(f"{'tier':<{uses}}  {'model':<{names}}  {'in/out, USD a million':>22}  {'window':>9}  ready"),
+            bold=True,
+        )
+    ]
+    for use, model, state in rows:
+        price = "" if model.usd_in is None or model.usd_out is None else f"{model.usd_in:g} / {model.usd_out:g}"
+        window = "" if model.window is None else f"{model.window:,}"
+        ready = "yes" if state.ready else f"no: {state.lacks}"
+        lines.append(cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}"))
+    seen = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
+    return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(seen))]
+
+
+@command.command("price")
+@click.argument("model")
+@click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Tokens sent.")
+@click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Tokens that come back.")
+@json_option
+@workspace_option
+def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
+    """Say what a call of MODEL costs: a name as `provider:model`, or a tier. Exits 1 when its price is not known."""
+    from retinue.cli.exits import Exit
+    from retinue.cli.output import echo, echo_json, safe, tell
+    from retinue.cli.project import find_root
+    from retinue.cli.providers import models_of
+    from retinue.cli.settings import load
+    from retinue.contract.definition import read_tier
+    from retinue.llm.prices import price
+
+    models = models_of(load(find_root(workspace)))
+    tier = read_tier(model)
+    name = models.tiers[tier] if tier else _full(models, model)
+    cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=models.prices.get(name))
+    if as_json:
+        facts: dict[str, Any] = {"model": name, "tokens_in": tokens_in, "tokens_out": tokens_out}
+        echo_json(facts | ({"cost": cost.to_json()} if cost else {}))
+    elif cost is not None:
+        echo(f"${cost.usd:.6g} for {tokens_in:,} tokens in and {tokens_out:,} out: {safe(name)}")
+        tell(f"price: {safe(cost.price_id)}, seen {cost.price_date}")
+    if cost is None and not as_json:
+        tell(f"The price of {safe(name)} is not known. Say your own: `models.prices` in the settings.")
+    return Exit.OK if cost is not None else Exit.FAILED

