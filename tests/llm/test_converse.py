@@ -467,14 +467,9 @@ def test_an_answer_is_made_shorter_before_it_is_given_up() -> None:
 
 
 def test_a_wish_of_the_request_is_kept_where_there_is_room() -> None:
-    model = ScriptedModel(["Done."])
-    talk(
-        model,
-        Request((Said("Go."),), max_tokens=77),
-        purse=Purse(tokens=10_000, usd=1.0, requests=5, name="x"),
-        use=None,
-    )
-    assert model.asked[0].max_tokens is None or model.asked[0].max_tokens == 77
+    model = ScriptedModel(["Done."], usd_per_million=1)
+    talk(model, Request((Said("Go."),), max_tokens=77), purse=Purse(tokens=10_000, usd=1.0, requests=5))
+    assert model.asked[0].max_tokens == 77
 
 
 def test_nothing_bounded_leaves_the_length_to_the_provider() -> None:

@@ -16,7 +16,7 @@ from retinue.llm.local import LocalModel, open_local
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Response, Said
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "colour": {"type": "string", "enum": ["red", "green", "blue"]},
@@ -96,7 +96,7 @@ def test_its_answer_has_the_form_of_a_schema(model: LocalModel) -> None:
     """The form, not the bounds of numbers: whoever asks validates again, as the boundary does."""
     response = ask(model, asking("Name a colour and a count.", shape=AnswerShape(SCHEMA)))
     value: Any = loads(response.turn.text)
-    unbounded = {**SCHEMA["properties"], "count": {"type": "integer"}}  # pyright: ignore[reportGeneralTypeIssues]
+    unbounded = {**SCHEMA["properties"], "count": {"type": "integer"}}
     assert compiled({**SCHEMA, "properties": unbounded}).accepts(value)
 
 
@@ -125,7 +125,7 @@ def test_loading_takes_of_its_time(weights: Path) -> None:
 
 @pytest.mark.slow
 def test_requests_at_once_take_turns(model: LocalModel) -> None:
-    async def both() -> list[Response]:
+    async def both() -> tuple[Response, Response]:
         return await asyncio.gather(model.respond(asking("Say one.")), model.respond(asking("Say two.")))
 
     assert all(response.turn.text for response in run(model, both()))
@@ -198,7 +198,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path, options: dict[str, 
 def test_without_its_optional_part_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "some.gguf"
     path.write_bytes(b"GGUF")
-    monkeypatch.setattr(local.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(local.importlib.util, "find_spec", dict[str, object]().get)
     with pytest.raises(RetinueError, match="optional part") as caught:
         open_local(path)
     assert "retinue[local]" in caught.value.hint

@@ -5,12 +5,14 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from retinue.agents.configured import with_commands
 from retinue.agents.importing import import_file
-from retinue.agents.load import Loaded
+from retinue.agents.load import Loaded, Prompted
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.places import LEADS_OUT, PLACES, Problem, files_beside, files_in, lies_inside, shown
@@ -20,12 +22,23 @@ from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding, Severity
 from retinue.errors import RetinueError
 
+if TYPE_CHECKING:
+    from retinue.agents.prompted import Toolbox
+    from retinue.llm.models import Models
+
 __all__ = ["discover", "load_file"]
 
 _NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
 
 
-def discover(root: Path, *, trusted: bool, catalogue: Iterable[Agent] = ()) -> Registry:
+def discover(
+    root: Path,
+    *,
+    trusted: bool,
+    catalogue: Iterable[Agent] = (),
+    models: "Models | None" = None,
+    toolbox: "Toolbox | None" = None,
+) -> Registry:
     """Find the agents of the project at `root` and register them after those of the catalogue.
 
     Nothing about a file is an exception: what is wrong with it stands in `Registry.skipped` and `Registry.findings`.
@@ -35,15 +48,20 @@ def discover(root: Path, *, trusted: bool, catalogue: Iterable[Agent] = ()) -> R
         root: The project's folder.
         trusted: Whether its Python files may be imported: what `TrustStore.is_trusted` said.
         catalogue: Agents that come with the installation.
+        models: Where the models come from of agents that are instructions only; without it, or when none is configured,
+            these say that they need one.
+        toolbox: What such agents may use.
 
     Raises:
         InvalidDefinition: Two agents of the catalogue have the same name.
     """
+    think = None if models is None or not models.configured else partial(_thinking, models=models, toolbox=toolbox)
     registry = Registry(catalogue)
     for place in PLACES:
         for path, problem in files_in(root, place):
             file = shown(path, root)
             loaded = _problem(problem, file) if problem else _load(path, root, file=file, trusted=trusted)
+            loaded = think(loaded, file=file) if think else loaded
             _register(registry, loaded, file=file)
     return registry
 
@@ -78,6 +96,23 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
         fix = "Look at it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
     return _load_python(path, file=file)
+
+
+def _thinking(loaded: Loaded, *, file: str, models: "Models", toolbox: "Toolbox | None") -> Loaded:
+    """`loaded`, with an agent that a model moves in place of each that is instructions only."""
+    if not any(isinstance(agent, Prompted) for agent in loaded.agents):
+        return loaded
+    from retinue.agents.prompted import EMPTY, PromptedAgent, findings_about  # noqa: PLC0415 - as most projects have none
+
+    tools = EMPTY if toolbox is None else toolbox
+    agents, findings = list[Agent](), list(loaded.findings)
+    for agent in loaded.agents:
+        if isinstance(agent, Prompted):
+            findings += findings_about(agent.definition, tools, file=file)
+            agents.append(PromptedAgent(agent.definition, models=models, toolbox=tools))
+        else:
+            agents.append(agent)
+    return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
 def _load_python(path: Path, *, file: str) -> Loaded:

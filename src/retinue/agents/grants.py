@@ -1,8 +1,8 @@
 """What an agent may use: the tools and effects it was granted, and the rules that allow a call, ask first, or deny it.
 
 A grant only ever narrows: whoever works for somebody is bound by that one's grants as well as by its own, so nobody's
-tools are wider than its parent's. The outermost grants are the user's: only their rules and their mode can allow what is
-otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
+tools are wider than its parent's. The outermost grants are the user's: only their rules and their mode can allow what
+is otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -136,7 +136,7 @@ class Grants:
     @property
     def widest_mode(self) -> Mode:
         """The mode that holds when the agent asks for none: that of the user, or what stands nearer and is narrower."""
-        said = [each.mode or "default" for each in self._chain() if each.mode or each.above is None]
+        said: list[Mode] = [each.mode or "default" for each in self._chain() if each.mode or each.above is None]
         return min(said, key=MODES.index)
 
     def _chain(self) -> "Iterator[Grants]":

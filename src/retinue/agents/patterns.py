@@ -1,6 +1,7 @@
 """What the pattern of a rule means, tool by tool: a path, a command line, a web address, or any text.
 
-Pure, and linear in what it reads: a call's argument may come from anybody. Which rule holds is the business of `grants`.
+Pure, and linear in what it reads: a call's argument may come from anybody. Which rule holds is the business of
+`grants`.
 """
 
 import posixpath
@@ -35,9 +36,10 @@ def speaks_of(rule: str, tool: str, *, widely: bool) -> bool:
 def matches(pattern: str, telling: str, *, tool: str) -> bool:
     """Whether what a call is about fits the pattern of a rule.
 
-    For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at any
-    depth, and whatever lies below what fits, fits. For commands `git log:*` is `git log` with anything after it. For web
-    addresses `domain:example.org` is that host and those below it. Everything else is a shell pattern for the whole text.
+    For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at
+    any depth, and whatever lies below what fits, fits. For commands `git log:*` is `git log` with anything after it.
+    For web addresses `domain:example.org` is that host and those below it. Everything else is a shell pattern for the
+    whole text.
     """
     if not telling:
         return False
@@ -73,7 +75,7 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 
 def _parts_fit(pattern: list[str], path: list[str]) -> bool:
-    """Whether `pattern` fits the first parts of `path`; goes once through `path`, noting where in `pattern` one can be."""
+    """Whether `pattern` fits the first parts of `path`; goes once through `path`, noting where in `pattern` that is."""
     at = _reached({0}, pattern)
     for part in path:
         if len(pattern) in at:

@@ -89,6 +89,7 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         if answers and sys.stderr.isatty():
             tell("")
         tell(summary(ended.result, run=ended.run if ended.recorded else ""))
+        _tell_option(ended.result)
         _tell_tools(result)
         tell_warnings(ended.result, engine=ended.warnings)
     if code != Exit.OK:
@@ -221,6 +222,16 @@ def _handed_on(tokens: dict[str, Any]) -> str:
     if not isinstance(full, int) or not isinstance(handed_on, int) or not full:
         return ""
     return f"{handed_on:,} of {full:,} tokens handed on ({safe(tokens.get('counter', 'counted'))})"
+
+
+def _tell_option(result: "Result") -> None:
+    """Say what was expected of the way that was chosen, beside what it took (C19)."""
+    said: object = result.extras.get("option")
+    if isinstance(said, dict):
+        from retinue.cli.choosing import beside
+
+        if told := beside(cast("dict[str, Any]", said)):
+            tell(told)
 
 
 def _tell_tools(result: "Result") -> None:

@@ -38,6 +38,7 @@ VERBS: Final = {
     "runs": "List, show, rate and resume past runs.",
     "stats": "Say what past runs came to, and what they cost.",
     "models": "List the models at hand, what they cost, and whether they can be asked.",
+    "memory": "List, search and forget what agents remember.",
     "config": "Show the settings in force and where each comes from.",
     "doctor": "Check this installation and say what is missing.",
     "completion": "Print the completion script for your shell.",

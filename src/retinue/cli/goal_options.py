@@ -4,7 +4,7 @@ import click
 
 from retinue.cli.complete import agent_names
 
-__all__ = ["agents_option", "context_option"]
+__all__ = ["agents_option", "choose_option", "context_option", "model_option"]
 
 agents_option = click.option(
     "--agent",
@@ -19,4 +19,15 @@ context_option = click.option(
     "--context",
     type=click.Choice(["full", "summary", "metadata", "none"]),
     help="How much of a result the next agent is handed.",
+)
+
+model_option = click.option(
+    "--model", metavar="NAME", help="The model of whoever names none: provider:model, or a tier (small, medium, large)."
+)
+
+choose_option = click.option(
+    "--choose",
+    "choice",
+    type=click.Choice(["A", "B", "C", "auto", "ask"], case_sensitive=False),
+    help="Which way to do it, where models are asked; auto takes the recommended one.  [default: ask]",
 )

@@ -87,8 +87,12 @@ def _here() -> Path:
         raise MissingFile("The folder you stand in is gone.", hint="Go to another, or use `--workspace`.") from None
 
 
-def open_project(folder: Path | None) -> Project:
+def open_project(folder: Path | None, *, model: str | None = None) -> Project:
     """Read the settings of a folder and find its agents.
+
+    Args:
+        folder: The folder; where we stand when absent.
+        model: The model, or the tier, of whoever names none, instead of what is set.
 
     Raises:
         MissingFile: The folder is not there.
@@ -97,7 +101,7 @@ def open_project(folder: Path | None) -> Project:
     root = find_root(folder)
     settings = load(root)
     trusted = TrustStore(places.state_dir()).is_trusted(root)
-    models = models_of(settings)
+    models = models_of(settings, default=model)
     index = places.index_dir() if settings.get("index.cache") else None
     registry = discover(
         root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models)

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
 
-def models_of(settings: "Settings") -> Models:
-    """The models at hand, as `settings` say. Where they name none, none is asked that nobody names."""
+def models_of(settings: "Settings", *, default: str | None = None) -> Models:
+    """The models at hand, as `settings` say. Where they name none, none is asked that nobody names.
+
+    Args:
+        settings: What is set.
+        default: The model or tier of whoever names none, instead of what is set.
+    """
     said = {tier: settings.get(f"models.{tier}") for tier in DEFAULT_TIERS}
     # The very same mapping tells that nobody configured the tiers.
     tiers = {tier: said[tier] or name for tier, name in DEFAULT_TIERS.items()} if any(said.values()) else DEFAULT_TIERS
@@ -33,7 +38,7 @@ def models_of(settings: "Settings") -> Models:
     prices = {name: _price(text) for name, text in _table(settings, "models.prices").items()}
     return Models(
         tiers=cast("Mapping[Tier, str]", tiers),
-        default=settings.get("models.default"),
+        default=settings.get("models.default", default),
         providers=providers,
         prices=prices,
     )

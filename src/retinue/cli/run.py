@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retinue.cli.goal_options import agents_option, context_option
+from retinue.cli.goal_options import agents_option, choose_option, context_option, model_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
+    from retinue.cli.choosing import Choosing
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Ended, Settled
     from retinue.contract.budget import Budget
@@ -31,6 +32,8 @@ __all__ = ["command"]
 @context_option
 @click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
+@model_option
+@choose_option
 @bound_options
 @form_options
 @workspace_option
@@ -43,6 +46,8 @@ def command(
     context: "ContextLevel | None",
     fail_on: "FailOn | None",
     no_journal: bool,
+    model: str | None,
+    choice: str | None,
     timeout: float | None,
     max_cost: float | None,
     max_tokens: int | None,
@@ -66,6 +71,7 @@ def command(
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.active import with_active
     from retinue.cli.answer import present
+    from retinue.cli.choosing import Choosing, compared
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import Settled, conduct
     from retinue.cli.typed import words_of
@@ -73,7 +79,8 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
-    project, module = with_active(open_project(workspace), quiet=form.quiet or form.machine)
+    opened = open_project(workspace, model=model)
+    project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not (form.quiet or form.machine):
@@ -83,8 +90,9 @@ def command(
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)
     recorded = project.settings.get("run.journal") and not no_journal
-    begin = _begin(text or "", plan, settled, level=level, budget=budget)
-    ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
+    choosing = Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine)
+    begin = _begin(text or "", plan, settled, choosing, level=level, budget=budget)
+    ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
     ended = _explained(ended) if explain else ended
     return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))
 
@@ -120,13 +128,21 @@ def _explained(ended: "Ended") -> "Ended":
     return replace(ended, result=explained(ended.result, ended.plan, ended.decisions))
 
 
-def _begin(goal: str, plan: "Plan | None", settled: "Settled", *, level: "ContextLevel", budget: "Budget") -> "Begin":
+def _begin(
+    goal: str,
+    plan: "Plan | None",
+    settled: "Settled",
+    choosing: "Choosing",
+    *,
+    level: "ContextLevel",
+    budget: "Budget",
+) -> "Begin":
     from retinue.cli.plans import handing_on
     from retinue.cli.session import Begun
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        made = settled.noted_in(plan or handing_on(orchestrator.plan(goal), level))
+        made = settled.noted_in(await choosing.way_of(plan or handing_on(orchestrator.plan(goal), level)))
         return Begun(await orchestrator.start(made, budget=budget), made)
 
     return begin

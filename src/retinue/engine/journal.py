@@ -212,13 +212,17 @@ class Journal:
             return None
         return self._read(lambda reader: reader.result(run), None)
 
-    def facts(self, *, since_ns: int | None = None) -> Facts:
-        """What all ended runs and their calls took and came to; with `since_ns` those started then or later.
+    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
+        """What all ended runs and their calls took and came to.
+
+        Args:
+            since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
+            newest: Only so many runs, child runs counted.
 
         Raises:
             RetinueError: The file itself cannot be read.
         """
-        return self._read(lambda reader: facts_in(reader.connection, since_ns=since_ns), Facts())
+        return self._read(lambda reader: facts_in(reader.connection, since_ns=since_ns, newest=newest), Facts())
 
     # Ratings
 

@@ -96,19 +96,21 @@ class Facts:
     damaged: int = 0
 
 
-def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None) -> Facts:
+def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
     """The facts of all runs.
 
     Args:
         connection: To a file with the table of events.
         since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
+        newest: Only so many runs, child runs counted.
 
     Raises:
         sqlite3.Error: The file cannot be read.
     """
+    since_ns = max(since_ns or 0, _newest(connection, newest))
     starts = {
         run: (started_ns, label if isinstance(label, str) else "")
-        for run, started_ns, label in connection.execute(_STARTS, (since_ns or 0,))
+        for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
         if isinstance(started_ns, int)
     }
     children = {run for run in starts if CHILD in run}
@@ -116,7 +118,7 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None) -> 
     ends: dict[str, RunFacts] = {}
     calls: list[CallFacts] = []
     damaged = 0
-    for run, node, at_ns, text in connection.execute(_ENDS):
+    for run, node, at_ns, text in connection.execute(_ENDS, (since_ns,)):
         start = starts.get(run)
         if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
             continue  # not asked for; or it was copied from the run that this one is a fork of
@@ -141,8 +143,20 @@ _MEMBERS: Final = ("agent", "skill", "outcome", "duration_ns", "retries", "fault
 _PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
 _ENDS: Final = (
     f"SELECT run, node, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
-    " FROM events WHERE sequence > 0 AND kind = 'finished' ORDER BY run, sequence"
+    " FROM events WHERE run IN (SELECT run FROM events WHERE sequence = 0 AND at_ns >= ?)"
+    " AND sequence > 0 AND kind = 'finished' ORDER BY run, sequence"
 )
+
+
+def _newest(connection: sqlite3.Connection, runs: int | None) -> int:
+    """When the oldest of the newest runs began; 0 when there are not so many."""
+    if runs is None:
+        return 0
+    found = connection.execute(_NTH, (max(runs - 1, 0),)).fetchone()
+    return found[0] if found and isinstance(found[0], int) else 0
+
+
+_NTH: Final = "SELECT at_ns FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1 OFFSET ?"
 
 
 def _members(text: object) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
 """The process that holds a local model: llama.cpp's own server on loopback, until its standard input ends.
 
 Run as a file, not imported: it knows nothing of Retinue. One JSON object comes in on the first line of standard input
-(`path`, `name`, `threads`, `context`, `key`), one goes out on standard output (`address`, or `error`). A process of its own,
-because what a hostile or damaged file does to native code must not happen to the caller.
+(`path`, `name`, `threads`, `context`, `key`), one goes out on standard output (`address`, or `error`). A process of its
+own, because what a hostile or damaged file does to native code must not happen to the caller.
 """
 
 import importlib

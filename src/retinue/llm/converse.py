@@ -155,7 +155,7 @@ class _Talk:
             await self._do()
         while True:
             if len(self.used) >= self._max_turns:
-                return _too_many(self._max_turns)
+                raise _too_many(self._max_turns)
             response = await self._ask()
             turn = response.turn
             if turn.uses:

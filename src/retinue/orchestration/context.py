@@ -99,8 +99,8 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_answers", "_depth", "_inner", "_made", "_place", "_surface", "asked", "attempt", "budget", "correction", "deadline_ns",
-        "grants", "memo", "node", "purse", "run", "waits_for",
+        "_answers", "_depth", "_inner", "_made", "_place", "_surface", "asked", "attempt", "budget", "correction",
+        "deadline_ns", "grants", "memo", "node", "purse", "run", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -202,8 +202,8 @@ class NodeContext:
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
         """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{key}`.
 
-        Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask is
-        kept in this agent's memo, so that it goes on from there.
+        Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask
+        is kept in this agent's memo, so that it goes on from there.
         """
         self._made += 1
         name = f"{self._place}:{key or self._made}"

@@ -36,10 +36,12 @@ class WireServer:
 
     Attributes:
         asked: Every request so far.
+        was_asked: Set by the first of them.
     """
 
     def __init__(self, script: Script) -> None:
         self.asked: list[Asked] = []
+        self.was_asked = threading.Event()
         self._next = script if callable(script) else in_order(script)
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -68,6 +70,7 @@ class WireServer:
         """Keep `asked` and give the line for it."""
         with self._lock:
             self.asked.append(asked)
+            self.was_asked.set()
             return self._next(asked.body)
 
     def pause(self, seconds: float | None = None) -> None:

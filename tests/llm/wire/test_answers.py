@@ -82,10 +82,10 @@ def test_an_answer_of_a_shape_is_json_text(door: Door, streamed: bool) -> None:
     """Whichever way the provider is held to it: by a response format, or by a tool of that schema."""
 
     def script(body: dict[str, Any]) -> Reply:
-        tools = body.get("tools") or []
+        tools: list[dict[str, Any]] = body.get("tools") or []
         if not tools:
             return Reply('{"colour": "red", "count": 3}')
-        function = tools[0].get("function", tools[0])
+        function: dict[str, Any] = tools[0].get("function", tools[0])
         return Reply("", (Call(function["name"], {"colour": "red", "count": 3}),))
 
     with WireServer(script) as server:

@@ -102,7 +102,7 @@ def test_an_empty_answer_is_no_answer(door: Door, streamed: bool) -> None:
     with WireServer([Mishap("empty")] * 4) as server:
         model = door.at(server)
         try:
-            said = talk(model, asking(), hear=[].append if streamed else None)
+            said = talk(model, asking(), hear=print if streamed else None)
         except RetinueError as error:
             stopped: RetinueError | None = error
         else:
@@ -162,7 +162,7 @@ def test_arguments_that_are_no_json_are_told_to_the_model(door: Door) -> None:
 
     script = [Reply("", (Call("add", '{"left": 1, "rig'),)), Reply("Never mind.")]
     with WireServer(script) as server:
-        said = talk(door.at(server), asking(tools=(ADD,)), use=use, hear=[].append)
+        said = talk(door.at(server), asking(tools=(ADD,)), use=use, hear=print)
     assert (said.text, seen) == ("Never mind.", [])
     assert "arguments of `add`" in str(server.asked[1].body["messages"][-1])
 
@@ -207,8 +207,7 @@ def test_an_answer_that_breaks_its_shape_comes_back_as_it_is(door: Door, text: s
 def test_cancellation_ends_the_request(door: Door) -> None:
     async def cancel() -> None:
         task = asyncio.create_task(model.respond(asking()))
-        while not server.asked:
-            await asyncio.sleep(0.005)
+        assert await asyncio.to_thread(server.was_asked.wait, 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

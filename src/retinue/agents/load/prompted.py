@@ -1,4 +1,7 @@
-"""Agents that are instructions only: a definition without code. Running one takes a model."""
+"""Agents that are instructions only: a definition without code. Running one takes a model.
+
+`agents.prompted` makes a working agent of the same definition where one is configured.
+"""
 
 from typing import Final
 

@@ -6,6 +6,7 @@ are the business of `llm`, tools that of `tools`, what is allowed that of `agent
 
 from .agent import PromptedAgent
 from .assembly import default_toolbox
+from .granted import findings_about
 from .permissions import mode_from, permitted, rules_from
 from .toolbox import EMPTY, Kit, Toolbox
 
@@ -15,6 +16,7 @@ __all__ = [
     "PromptedAgent",
     "Toolbox",
     "default_toolbox",
+    "findings_about",
     "mode_from",
     "permitted",
     "rules_from",

@@ -3,7 +3,7 @@
 Whom it may call, and how deep and how often, is decided by the run; here only what the model is told of it.
 """
 
-from typing import Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -29,15 +29,15 @@ PARENT_MODEL: Final = "parent_model"
 
 _DAY_S: Final = 86_400.0
 _ABOUT: Final = (
-    "Asks another agent to do a part of the work, and waits for its answer. Use it when the part is that agent's trade. "
-    "Say in `instruction` all that it must know: it sees nothing of this conversation. Returns its answer, or why there "
-    "is none.\n\nThe agents, each with its skills:\n\n"
+    "Asks another agent to do a part of the work, and waits for its answer. Use it when the part is that agent's "
+    "trade. Say in `instruction` all that it must know: it sees nothing of this conversation. Returns its answer, or "
+    "why there is none.\n\nThe agents, each with its skills:\n\n"
 )
 _TAKES: Final[JsonMapping] = {
     "type": "object",
     "properties": {
         "agent": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Whom to ask, by name."},
-        "skill": {"type": "string", "minLength": 1, "maxLength": 100, "description": "For what; not needed where it has one skill only."},
+        "skill": {"type": "string", "maxLength": 100, "description": "For what, if it has several skills."},
         "instruction": {"type": "string", "maxLength": 50_000, "description": "What to do, in full sentences."},
         "parameters": {"type": "object", "description": "What the skill takes, when it takes more than words."},
     },
@@ -141,10 +141,10 @@ def _why(result: Result) -> RetinueError:
 
 def _said(result: Result) -> str:
     """The answer in words, with what makes it less than whole."""
-    data: object = result.data
+    data: Any = result.data
     parts = [result.content or (dumps(data) if data is not None else "")]
     if result.content and isinstance(data, dict):
-        parts.append(dumps(data))
+        parts.append(dumps(cast("object", data)))
     if result.outcome == "partial":
         parts.append("This is only a part of what was asked for.")
     parts += [f"Warning: {warning.message}" for warning in result.warnings]

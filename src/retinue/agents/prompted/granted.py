@@ -18,6 +18,8 @@ from .toolbox import Toolbox
 
 __all__ = ["Own", "findings_about", "own_of"]
 
+_MEMORY = ("remember", "recall", "forget")
+
 
 @dataclass(frozen=True, slots=True)
 class Own:
@@ -44,10 +46,8 @@ class Own:
         widest = above.widest_mode
         if self.mode is None or MODES.index(self.mode) <= MODES.index(widest):
             return ()
-        return (
-            f"Not supported: the permission mode `{self.mode}` is wider than `{widest}`, which holds; only the user's own "
-            "settings can widen it.",
-        )
+        why = f"the permission mode `{self.mode}` is wider than `{widest}`, which holds"
+        return (f"Not supported: {why}; only the user's own settings can widen it.",)
 
 
 @dataclass(slots=True)
@@ -65,6 +65,8 @@ def own_of(definition: Definition, toolbox: Toolbox) -> Own:
     words = _read(definition.tools, toolbox)
     if definition.runner.skills:
         words.names.append(SKILL)
+    if definition.runner.memory:
+        words.names += _MEMORY
     grants = Grants(tools=frozenset(words.names), only=tuple(words.only), mode=mode)
     return Own(grants, (*words.missing, *wrong), mode, tuple(dict.fromkeys(words.names)))
 

@@ -14,7 +14,7 @@ from retinue.errors import ParseError
 from retinue.llm.port import Turn
 from retinue.llm.turns import turns_from_json, turns_to_json
 
-__all__ = ["Notes", "forget", "read_notes", "write_notes"]
+__all__ = ["Notes", "read_notes", "write_notes"]
 
 _KEY: Final = "conversation"
 
@@ -27,14 +27,12 @@ class Notes:
         turns: What was said and done.
         traces: The calls of tools in it.
         usage: What was spent and not told yet, because an attempt ended in a question.
-        requests: How often the model was asked.
         kit: Tells which tools were opened for it.
     """
 
     turns: tuple[Turn, ...] = ()
     traces: list[Trace] = field(default_factory=list[Trace])
     usage: Usage | None = None
-    requests: int = 0
     files_read: dict[str, None] = field(default_factory=dict[str, None])
     files_written: dict[str, None] = field(default_factory=dict[str, None])
     warnings: list[str] = field(default_factory=list[str])
@@ -60,7 +58,6 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
             turns=turns_from_json(data["turns"]),
             traces=[Trace.model_validate_json(dumps(each)) for each in data["traces"]],
             usage=None if usage is None else Usage.model_validate_json(dumps(usage)),
-            requests=int(data["requests"]),
             files_read=dict.fromkeys(map(str, data["files_read"])),
             files_written=dict.fromkeys(map(str, data["files_written"])),
             warnings=[str(each) for each in data["warnings"]],
@@ -76,7 +73,6 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str) -> None:
         "whose": whose,
         "turns": turns_to_json(notes.turns),
         "traces": [trace.to_json() for trace in notes.traces],
-        "requests": notes.requests,
         "files_read": list(notes.files_read),
         "files_written": list(notes.files_written),
         "warnings": list(notes.warnings),
@@ -85,8 +81,3 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str) -> None:
     if notes.usage is not None:
         data["usage"] = notes.usage.to_json()
     memo[_KEY] = data
-
-
-def forget(memo: dict[str, Any]) -> None:
-    """Keep nothing: the conversation is over."""
-    memo.pop(_KEY, None)

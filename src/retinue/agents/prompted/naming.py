@@ -74,7 +74,8 @@ class ToolWord:
         if self.elsewhere:
             return f"The tool `{self.tool}` is not supported."
         near = nearest(self.tool, [*there, *OURS])
-        meant = f" Did you mean {' or '.join(f'`{OURS.get(name, name)}`' for name in near[:2])}?" if near else ""
+        ours = list(dict.fromkeys(f"`{OURS.get(name, name)}`" for name in near))
+        meant = f" Did you mean {' or '.join(ours[:2])}?" if near else ""
         return f"There is no tool `{self.tool}`.{meant}"
 
 

@@ -5,7 +5,7 @@ something do nothing, as `agents.grants` has it for everybody who is not the use
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, cast, get_args
+from typing import Final, get_args
 
 from retinue.agents.grants import MODES, Grants, Mode, ToolRule, VerdictWord
 from retinue.contract.names import fold, nearest
@@ -52,7 +52,7 @@ def mode_from(word: str) -> Mode:
     """
     folded = fold(word)
     if folded in MODES:
-        return cast("Mode", folded)
+        return folded
     near = nearest(word, MODES)
     meant = f"Did you mean `{near[0]}`? " if near else ""
     raise InvalidInput(

@@ -21,10 +21,15 @@ from .fence import RULE, fenced, one_line
 __all__ = ["corrected", "instructions", "opening", "shape_of"]
 
 _MOST_FINDINGS: Final = 50
-_SHOWN: Final = 2_000
+_TYPED: Final = "command"
+"""The key of `Definition.extras` that says what a slash command is typed as."""
+
+_PLACEHOLDERS: Final = (
+    "In the words above, `$ARGUMENTS`, `$1`, `$2` and so on stand for what the task gives: all of it, or one part each."
+)
 _HONEST: Final = (
-    "Say only what you know from the task or from your tools, and make nothing up. If you can do only a part, give that "
-    "part and say what is missing and why; if you can do nothing, say why."
+    "Say only what you know from the task or from your tools, and make nothing up. If you can do only a part, give "
+    "that part and say what is missing and why; if you can do nothing, say why."
 )
 
 
@@ -47,6 +52,8 @@ def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, D
     own = definition.instructions or f"You are `{definition.name}`. {definition.description}"
     parts = [own.strip(), "# Your contract", f"You are asked for `{skill.name}`: {one_line(skill.description, 500)}"]
     parts.append(RULE)
+    if definition.extras.get(_TYPED):
+        parts.append(_PLACEHOLDERS)
     if skills:
         listed = "\n".join(f"- {name}: {one_line(each.description, 300)}" for name, each in sorted(skills.items()))
         parts.append(f"Skills that you can look up with the tool `skill` before you do such work:\n{listed}")
@@ -89,18 +96,22 @@ def corrected(correction: Correction) -> str:
 
 def _asked(task: Task, skill: Skill) -> Iterator[str]:
     parameters = dict(task.parameters)
-    instruction, target = task.instruction, task.target
-    if skill.instruction_field in parameters and parameters[skill.instruction_field] in {instruction, ""} | (
-        {parameters[skill.instruction_field]} if not instruction else set()
-    ):
-        instruction = str(parameters.pop(skill.instruction_field))
-    if skill.target_field in parameters and target in {None, parameters[skill.target_field]}:
-        target = str(parameters.pop(skill.target_field))
+    instruction = _said_once(parameters, skill.instruction_field, task.instruction)
+    target = _said_once(parameters, skill.target_field, task.target or "")
     yield f"# Task\n\n{instruction}" if instruction else f"# Task\n\nDo `{skill.name}`."
     if target:
         yield f"Target: {target}"
     if parameters:
         yield f"Parameters:\n{dumps(parameters)}"
+
+
+def _said_once(parameters: JsonMapping, field: str | None, said: str) -> str:
+    """What the task says, or its parameter of that meaning; where both say the same, it stands there once."""
+    value = parameters.get(field) if field is not None else None
+    if field is None or not isinstance(value, str) or said not in ("", value):
+        return said
+    del parameters[field]
+    return value
 
 
 def _around(task: Task) -> Iterator[str]:

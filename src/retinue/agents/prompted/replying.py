@@ -1,9 +1,7 @@
-"""What a conversation came to, as a reply: the answer, or as much as there is of it with the reason why it is not whole."""
+"""What a conversation came to, as a reply: the answer, or as much as there is of it, and why that is not the whole."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from retinue.agents.boundary.usage import add_usage
 from retinue.agents.port import Reply
 from retinue.contract.fault import Fault
 from retinue.contract.result import Usage, Warned
@@ -17,19 +15,16 @@ __all__ = ["reply_to", "unsupported"]
 _GO_ON: Final = "Raise the bound, or ask for less."
 
 
-def reply_to(conversation: Conversation, notes: Notes, *, read: bool, spent: Iterable[Usage | None]) -> Reply:
+def reply_to(conversation: Conversation, notes: Notes, *, read: bool, usage: Usage | None) -> Reply:
     """The reply that a conversation makes.
 
     Args:
         conversation: How it went.
         notes: What there is beside it, from earlier attempts too.
         read: Whether the text is still to be read, as a dialect's or as JSON; else it is the answer as it stands.
-        spent: What others have spent on its behalf.
+        usage: What it took.
     """
     reply = _answer(conversation, read=read) if conversation.stopped is None else _stopped(conversation, read=read)
-    usage = add_usage(notes.usage, conversation.usage if conversation.requests else None)
-    for each in spent:
-        usage = add_usage(usage, each)
     reply.usage = usage
     reply.traces = tuple(notes.traces)
     reply.files_read = tuple(notes.files_read)

@@ -4,7 +4,9 @@ The model is told each skill's name and description from the start, and its body
 """
 
 from collections.abc import Mapping
+from typing import cast
 
+from retinue.agents.load.skill import FILES
 from retinue.contract.definition import Definition
 from retinue.contract.model import JsonMapping
 from retinue.contract.tool import ToolSpec
@@ -42,7 +44,8 @@ class Skills:
         """Give a skill's instructions."""
         del grip
         definition = self._offered[str(arguments["name"])]
-        files = definition.extras.get("files")
-        beside = f"\n\nFiles beside it: {', '.join(map(str, files))}" if isinstance(files, list) else ""
+        files: object = definition.extras.get(FILES)
+        listed = cast("list[object]", files) if isinstance(files, list) else []
+        beside = f"\n\nFiles beside it: {', '.join(map(str, listed))}" if listed else ""
         text = f"{definition.instructions or 'It has no instructions.'}{beside}"
         return ToolOutput(text, f"skill {definition.name}")

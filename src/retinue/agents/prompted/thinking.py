@@ -1,4 +1,4 @@
-"""How hard a model is to think: the modes of a task and the efforts of a definition, as a request says them (H26, C43)."""
+"""How hard a model is to think: modes of a task and efforts of a definition, as a request says them (H26, C43)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

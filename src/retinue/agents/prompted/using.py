@@ -1,7 +1,7 @@
 """Uses tools for one agent: checked arguments, then permission, then the call, and what came of it as marked data.
 
-This is the guard of an agent that thinks: whatever a model read and whatever it wants, a call that `Grants` denies is not
-made. What kept a call from being made is told to the model, which may try something else.
+This is the guard of an agent that thinks: whatever a model read and whatever it wants, a call that `Grants` denies is
+not made. What kept a call from being made is told to the model, which may try something else.
 """
 
 import asyncio
@@ -54,6 +54,7 @@ class Using:
         grants: What it may do with them.
         run: Asks people, records events, knows the time.
         turns: The conversation so far.
+        traces: The calls in it.
         output_limit: Characters of output for the model.
 
     Attributes:
@@ -71,6 +72,7 @@ class Using:
         grants: Grants,
         run: RunContext,
         turns: Sequence[Turn],
+        traces: Sequence[Trace] = (),
         output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         self._agent, self._key, self._tools = agent, key, tools
@@ -82,7 +84,7 @@ class Using:
         self._idle = asyncio.Event()
         self._workspace = _workspace_of(run)
         self._root = None if self._workspace is None else self._workspace.root
-        self.traces: list[Trace] = []
+        self.traces = list(traces)
         self.files_read: dict[str, None] = {}
         self.files_written: dict[str, None] = {}
 
@@ -241,8 +243,9 @@ class Using:
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
         grip = Grip(self._workspace, now + int(seconds * _SECOND), self._limit)
+        timer = asyncio.timeout(seconds)
         try:
-            async with asyncio.timeout(seconds) as timer:
+            async with timer:
                 if isinstance(tool, Delegating):
                     return await tool.called(arguments, key=self._place(use))
                 return await tool.use(arguments, grip)

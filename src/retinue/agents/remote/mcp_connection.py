@@ -126,7 +126,7 @@ class Connection:
                 request, mcp_types.CallToolResult, request_read_timeout_seconds=timeout_s
             )
         except Exception as error:
-            raise self._failure(error, doing=f"`{tool}`", timeout_s=timeout_s) from error
+            raise self._failure(error, doing=f"`{tool}`", timeout_s=timeout_s, called=True) from error
 
     async def aclose(self) -> None:
         """Take leave; a program is ended with all it started."""
@@ -186,12 +186,14 @@ class Connection:
             raise NetworkError(f"The MCP server {self.name!r} is not connected.", hint="Go on without its tools.")
         return self._client
 
-    def _failure(self, error: Exception, *, doing: str, timeout_s: float) -> RetinueError:
+    def _failure(self, error: Exception, *, doing: str, timeout_s: float, called: bool = False) -> RetinueError:
         """What `error`, met while `doing` something, means."""
         status = self._way.status if isinstance(self._way, Endpoint) else 0
         words = self._way.last_words if isinstance(self._way, Program) else ""
         flooded = isinstance(self._way, Program) and self._way.flooded
-        met = Circumstances(self.name, doing, timeout_s, status=status, flooded=flooded, last_words=words)
+        met = Circumstances(
+            self.name, doing, timeout_s, status=status, flooded=flooded, last_words=words, called=called
+        )
         return failure(error, met)
 
 

@@ -32,6 +32,7 @@ class Circumstances:
         status: The last HTTP status that was no success; 0 when there was none.
         flooded: It sent a message that is too long.
         last_words: The end of what it said on stderr.
+        called: A tool was being used, so something may have been done.
     """
 
     server: str
@@ -40,6 +41,7 @@ class Circumstances:
     status: int = 0
     flooded: bool = False
     last_words: str = ""
+    called: bool = False
 
     @property
     def who(self) -> str:
@@ -105,10 +107,8 @@ def _by_code(refusal: "MCPError", met: Circumstances) -> RetinueError:
         case mcp_types.REQUEST_TIMEOUT:
             return _too_slow(met)
         case mcp_types.CONNECTION_CLOSED:
-            return NetworkError(
-                f"{met.who} ended during {met.doing}.{met.epilogue}",
-                hint="It may have done it all the same: look before you ask again.",
-            )
+            hint = "It may have done it all the same: look before you ask again." if met.called else "See that it runs."
+            return NetworkError(f"{met.who} ended during {met.doing}.{met.epilogue}", hint=hint)
         case mcp_types.INVALID_PARAMS | mcp_types.METHOD_NOT_FOUND:
             return InvalidInput(f"{met.who} refuses {met.doing}: {said}", hint="Ask in another way.")
         case _:

@@ -87,10 +87,7 @@ class Program:
             self.gone.set()
             for stream in (from_it, to_it):
                 stream.close()
-            await _in_peace(_ended(process, mark))
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _in_peace(_ended(process, mark, tasks))
 
     async def _started(self, mark: str) -> asyncio.subprocess.Process:
         if os.name != "posix":  # pragma: no cover - sessions and signals are not there
@@ -131,6 +128,7 @@ class Program:
                         continue
                     await to_us.send(SessionMessage(message))
         self.gone.set()
+        await _drained(process)
 
     async def _line(self, process: asyncio.subprocess.Process) -> bytes:
         """The next line; nothing when there will be none."""
@@ -161,7 +159,14 @@ class Program:
             del self._stderr[:-_STDERR_KEPT]
 
 
-async def _ended(process: asyncio.subprocess.Process, mark: str) -> None:
+async def _drained(process: asyncio.subprocess.Process) -> None:
+    """Throw away what it still says: it could not end while nobody takes it, nor could its pipe be closed."""
+    assert process.stdout is not None  # noqa: S101 - it was asked for
+    while await process.stdout.read(65_536):
+        pass
+
+
+async def _ended(process: asyncio.subprocess.Process, mark: str, tasks: "list[asyncio.Task[None]]") -> None:
     """End it: by closing its stdin, then by asking, then by force, and whatever it has started in any case."""
     assert process.stdin is not None  # noqa: S101 - it was asked for
     process.stdin.close()
@@ -176,6 +181,10 @@ async def _ended(process: asyncio.subprocess.Process, mark: str) -> None:
     await process.wait()
     with suppress(OSError):
         await process.stdin.wait_closed()
+    await asyncio.wait(tasks, timeout=_TERM_S)  # until its pipes have run dry
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _signal(group: int, number: signal.Signals) -> None:

@@ -32,6 +32,8 @@ __all__ = ["STEPS", "Desk", "DomainResult", "by_model", "by_rules", "directly", 
 STEPS: Final = 8
 """Requests that a domain's model may make."""
 
+_NEARLY: Final = 0.6
+"""A tool that fits so well beside the best is used when the best cannot be called and this one only reads."""
 _READS: Final = re.compile(r"(?:^|_)(?:GET|LIST|FIND|SEARCH)(?:_|$)", re.IGNORECASE)
 _RULES: Final = """
 
@@ -145,7 +147,8 @@ async def by_rules(sight: DomainSight, desk: Desk, result: DomainResult) -> None
         plan = planner.plan(line, around=around())
         for node in plan.nodes:
             ranked = planner.router.route(node.instruction).candidates
-            tool, filled = _best([tools[each.skill] for each in ranked], node.instruction)
+            near = [each for each in ranked if each.share >= _NEARLY * ranked[0].share]
+            tool, filled = _best([tools[each.skill] for each in near], node.instruction)
             if filled.missing:
                 result.status, result.missing = "asks", filled.missing
                 outputs.append(f"For `{tool.name}` I must know: {', '.join(filled.missing)}.")
@@ -160,13 +163,11 @@ async def by_rules(sight: DomainSight, desk: Desk, result: DomainResult) -> None
 
 
 def _best(ranked: Sequence[ExtensionTool], clause: str) -> tuple[ExtensionTool, Filled]:
-    """The first tool; or the second, when only that can be called from what was said, and it only reads."""
+    """The first tool; or the next that only reads, when it can be called from what was said and the first cannot."""
     today = date.today()  # noqa: DTZ011 - the person's own day is meant
-    first = ranked[0], fill(ranked[0], clause, today=today)
-    if first[1].missing and len(ranked) > 1 and spec_of(ranked[1]).effects == ("read",):
-        second = ranked[1], fill(ranked[1], clause, today=today)
-        return first if second[1].missing else second
-    return first
+    tries = [(tool, fill(tool, clause, today=today)) for tool in ranked]
+    callable_ones = (each for each in tries[1:] if not each[1].missing and spec_of(each[0]).effects == ("read",))
+    return next(callable_ones, tries[0]) if tries[0][1].missing else tries[0]
 
 
 async def directly(desk: Desk, result: DomainResult, tool: str, arguments: JsonMapping) -> None:

@@ -28,12 +28,6 @@ CREATE TABLE IF NOT EXISTS memories (
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     text, content='memories', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2'
 );
-CREATE TRIGGER IF NOT EXISTS added AFTER INSERT ON memories BEGIN
-    INSERT INTO words(rowid, text) VALUES (new.number, new.text);
-END;
-CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON memories BEGIN
-    INSERT INTO words(words, rowid, text) VALUES ('delete', old.number, old.text);
-END;
 PRAGMA user_version = 1;
 COMMIT;
 """
@@ -79,7 +73,7 @@ def open_file(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA trusted_schema = OFF")  # a file that somebody else made can run nothing
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])

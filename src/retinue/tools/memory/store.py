@@ -24,6 +24,8 @@ INSERT INTO memories (digest, text, at_ns, said_by, run, origin) VALUES (?, ?, ?
 RETURNING number, text, at_ns, said_by, run, origin
 """
 _FORGET: Final = "DELETE FROM memories WHERE number = ? RETURNING number, text, at_ns, said_by, run, origin"
+_INDEX: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+_UNINDEX: Final = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)"
 _SEARCH: Final = """
 SELECT number, memories.text, at_ns, said_by, run, origin, bm25(words) FROM words
 JOIN memories ON number = words.rowid WHERE words MATCH ? ORDER BY bm25(words), number LIMIT ?
@@ -89,6 +91,7 @@ class Memory:
                 return self._entry(known), False
             self._see_room(connection)
             row = connection.execute(_ADD, (digest, kept, self._clock(), *facts)).fetchall()[0]
+            connection.execute(_INDEX, row[:2])
             return self._entry(row), True
 
     def search(self, words: str, *, limit: int = 10) -> tuple[Recalled, ...]:
@@ -126,6 +129,7 @@ class Memory:
                     f"There is no memory {name[:40]!r} in the scope `{self.scope}`.",
                     hint="Ids are what `recall` and `retinue memory list` show.",
                 )
+            connection.execute(_UNINDEX, row[0][:2])
             # The index keeps deleted words until it is written anew.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
         with self._reading() as connection:

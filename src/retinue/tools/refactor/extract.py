@@ -56,7 +56,7 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     flow = flow_of(block.parents, block.chosen)
     if flow.refusal:
         raise _refused(flow.refusal, "Choose other lines.")
-    after = _written(text, tree, block, flow, name, first_line, last_line)
+    after = _written(text, tree, block, flow, name)
     changes = Changes.of([Change(path, text, after, f"lines {first_line} to {last_line} are a function `{name}`")])
     changes.check()
     return Extracted(changes, name, flow.inputs, flow.outputs)
@@ -64,10 +64,12 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The chosen statements and what they stand in, from the outside in."""
+    """The chosen statements, what they stand in from the outside in, and the lines that were asked for."""
 
     chosen: Sequence[ast.stmt]
     parents: Sequence[ast.AST]
+    first: int
+    last: int
 
     @property
     def function(self) -> _Function | None:
@@ -83,7 +85,7 @@ def _block(tree: ast.Module, first: int, last: int) -> _Block:
             chosen = [each for each in body if first <= _first_line(each) and _last_line(each) <= last]
             touched = [each for each in body if _first_line(each) <= last and _last_line(each) >= first]
             if chosen and len(chosen) == len(touched):
-                return _Block(chosen, parents)
+                return _Block(chosen, parents, first, last)
             if len(touched) == 1 and not chosen:
                 inner = touched[0]
         if inner is None:
@@ -151,8 +153,9 @@ def _walk(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.AST, frozenset[s
         waiting.extend((child, inside) for child in reversed(list(ast.iter_child_nodes(node))))
 
 
-def _range(lines: Sequence[str], block: _Block, first: int, last: int) -> tuple[int, int]:
+def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
     """The lines to move: the statements, and the comments that were chosen with them."""
+    first, last = block.first, block.last
     begins, ends = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
     for line in (*lines[first - 1 : begins - 1], *lines[ends:last]):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -164,9 +167,9 @@ def _range(lines: Sequence[str], block: _Block, first: int, last: int) -> tuple[
     return first, last
 
 
-def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str, first_line: int, last_line: int) -> str:
+def _written(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) -> str:
     lines = text.split("\n")
-    first, last = _range(lines, block, first_line, last_line)
+    first, last = _range(lines, block)
     head_line = lines[_first_line(block.chosen[0]) - 1]
     indent = head_line[: len(head_line) - len(head_line.lstrip())]
     # Text within strings over several lines must not move.

@@ -1,0 +1,163 @@
+"""A goal becomes a plan: by rules, or with a model where there is one and somebody wants it.
+
+Here it is decided who plans, within which budget, and what the plan says of that. How it is done is the business of
+`planner` and `model_planner`; nothing is run here.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from retinue.agents.grants import ALL, Grants
+from retinue.agents.registry import Registry
+from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
+from retinue.contract.plan import Plan
+from retinue.contract.question import Answer, Question
+from retinue.contract.result import Usage
+from retinue.contract.task import Thinking
+from retinue.engine.outside import REAL
+from retinue.errors import RetinueError, Unavailable
+from retinue.llm.purse import Purse
+from retinue.orchestration.check import Check
+from retinue.orchestration.ledger import total_of
+from retinue.orchestration.modes import harder, thinking_in, with_thinking
+from retinue.orchestration.planning import Planning, planning_of, with_planning
+from retinue.orchestration.synthesise import RUN_AGENT
+
+if TYPE_CHECKING:
+    from retinue.llm.models import Models
+    from retinue.orchestration.allotment import Allocate
+    from retinue.orchestration.model_planner import ModelPlanner
+    from retinue.orchestration.planner import Planner
+    from retinue.orchestration.reading import Surroundings
+    from retinue.orchestration.thinker import Thinker
+
+__all__ = ["Answerer", "Goals", "PlannedBy", "by_name", "thinks_along"]
+
+PlannedBy: TypeAlias = Literal["auto", "model", "rules"]
+"""Who plans: a model when one is configured, a model whatever may be, or the rules."""
+
+Answerer: TypeAlias = Callable[[Question], Awaitable[Answer | None]]
+"""Puts a question to the person; None when nobody is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goals:
+    """Plans goals for the agents of one registry. Attributes as those of `Orchestrator`.
+
+    Attributes:
+        around: What may be known beside the words of a goal.
+    """
+
+    registry: Registry
+    around: "Surroundings"
+    planner: "Planner | None" = None
+    models: "Models | None" = None
+    model: str | None = None
+    thinking: Thinking | None = None
+    grants: Grants = ALL
+    allocate: "Allocate | None" = None
+
+    def by_rules(self, goal: str) -> Plan:
+        """The rules' plan.
+
+        Raises:
+            InvalidInput: The goal is empty, too long, or holds control characters.
+        """
+        mode, words = thinking_in(goal)
+        plan = self._finished(self._rules().plan(words, around=self.around))
+        return _whole(plan, goal, words, harder(self.thinking, mode))
+
+    async def planned(self, goal: str, *, budget: Budget, by: PlannedBy, ask: Answerer | None) -> Plan:
+        """As `Orchestrator.plan_goal`."""
+        mode, words = thinking_in(goal)
+        thinking = harder(self.thinking, mode)
+        thinker = None if by == "rules" else self._thinker(budget, thinking, insist=by == "model")
+        if thinker is None:
+            return self.by_rules(goal)
+        if isinstance(thinker, str):
+            name = self.model or (self.models.default if self.models else "")
+            reason = f"The rules made the plan, since `{name}` cannot be asked: {thinker}"
+            return with_planning(self.by_rules(goal), Planning(model=name, reason=reason))
+        planner = self._model_planner()
+        said: list[tuple[str, str]] = []
+        usage: list[Usage] = []
+        while True:
+            plan = await planner.plan(words, thinker, around=self.around, said=said)
+            planning = planning_of(plan) or Planning()
+            usage += [planning.usage] if planning.usage else []
+            if planning.move != "clarify" or ask is None or said:
+                break
+            answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
+            if answer is None or not str(answer.value or "").strip():
+                break
+            said.append((planning.text, str(answer.value)))
+        plan = with_planning(plan, planning.model_copy(update={"usage": total_of(usage)}))
+        return _whole(plan, goal, words, thinking)
+
+    def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":
+        """Who plans, within the budget; None when nobody is configured, or why the one who is cannot.
+
+        Raises:
+            RetinueError: Somebody insists, and there is none.
+        """
+        from retinue.orchestration.thinker import Thinker  # noqa: PLC0415 - the rules need none
+
+        models = self.models
+        if models is None or not (insist or self.model or models.configured):
+            if insist:
+                raise Unavailable("No model is configured to plan with.", hint="Name one, or plan by rules.")
+            return None
+        try:
+            model = models.get(models.choose(model=self.model).name)
+        except RetinueError as error:
+            if insist:
+                raise
+            return f"{error.message} {error.hint}"
+        purse = Purse(tokens=budget.tokens, usd=budget.cost_usd)
+        deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
+        return Thinker(model, purse, deadline_ns, thinking)
+
+    def _rules(self) -> "Planner":
+        from retinue.orchestration.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
+
+        return self.planner or Planner(self.registry.definitions())
+
+    def _model_planner(self) -> "ModelPlanner":
+        from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - only with a model
+
+        definitions = self.registry.definitions()
+        return ModelPlanner(definitions, self._rules(), Check(definitions), self.grants, self._finished)
+
+    def _finished(self, plan: Plan) -> Plan:
+        """`plan` with the model that each node gets."""
+        if self.models is None and self.allocate is None:
+            return plan
+        from retinue.orchestration.allotment import allotted, usual  # noqa: PLC0415 - only with models
+
+        return allotted(plan, by_name(self.registry.definitions()), self.allocate or usual(self.models))
+
+
+def thinks_along(models: "Models | None", model: str | None) -> str | None:
+    """The name of the model that thinks along in a run; None when none is configured, or none of that name."""
+    if models is None or not (model or models.configured):
+        return None
+    try:
+        return models.choose(model=model).name
+    except RetinueError:
+        return None
+
+
+def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
+    """Of two majors the oldest: it answers to the bare name."""
+    found: dict[str, Definition] = {}
+    for definition in definitions:
+        found.setdefault(definition.name, definition)
+    return found
+
+
+def _whole(plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
+    """`plan` for the goal as it was said, with how hard its agents are to think."""
+    said = plan if words == goal else plan.model_copy(update={"goal": goal.strip()})
+    return with_thinking(said, thinking)

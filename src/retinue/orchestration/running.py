@@ -1,0 +1,122 @@
+"""What an engine must know to run plans: the one workflow there is, put together from an order and the agents at hand.
+
+A workflow is made anew for every run and holds nothing between runs, but for the purses of child runs on their way down.
+What it does is the business of `walk`; what it is told, of `order`.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from retinue.agents.boundary import Boundary
+from retinue.agents.grants import ALL, Grants
+from retinue.agents.light_schema import light_schema_of
+from retinue.agents.registry import Registry
+from retinue.contract.event import Body
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.engine.base import Scope, Workflow
+from retinue.engine.offload import Pool
+from retinue.engine.outside import REAL, Outside
+from retinue.errors import Unavailable
+from retinue.llm.purse import Purse
+from retinue.orchestration.check import Check
+from retinue.orchestration.context import Surface
+from retinue.orchestration.goals import by_name
+from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.thoughts import Mind
+from retinue.orchestration.walk import Walk
+from retinue.orchestration.whereabouts import exists_in
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.llm.models import Models
+    from retinue.llm.port import LanguageModel
+    from retinue.orchestration.model_planner import ModelPlanner
+
+__all__ = ["workflows"]
+
+
+def workflows(
+    registry: Registry,
+    *,
+    boundary: Boundary | None = None,
+    workspace: Workspace | None = None,
+    offload: Pool | None = None,
+    outside: Outside = REAL,
+    models: "Models | None" = None,
+    grants: Grants = ALL,
+) -> Mapping[str, Workflow]:
+    """What an engine must know to run plans for the agents of `registry`: give it to the engine when it is made.
+
+    Args:
+        registry: Who there is.
+        boundary: Calls them.
+        workspace: The fenced directory.
+        offload: Where CPU-heavy work goes.
+        outside: Time and chance for the bodies of steps.
+        models: Where the model that thinks along in a run comes from, for runs that have one.
+        grants: What the agents may use at most.
+    """
+    call = (boundary or Boundary(registry)).call
+    definitions = by_name(registry.definitions())
+    check, light = Check(registry.definitions()), partial(light_schema_of, registry)
+    exists = exists_in(workspace)
+    purses: dict[str, Purse] = {}
+    planners = _Planners(registry, check, grants)
+
+    async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
+        order = Order.read(payload)
+
+        def emit(body: Body, node: str, attempt: int) -> None:
+            scope.emit(body, node=node, attempt=attempt)
+
+        surface = Surface(
+            run=scope.run,
+            call=call,
+            emit=emit,
+            budget=order.budget,
+            workspace=workspace,
+            offload=offload,
+            outside=outside,
+            exists=exists,
+            check=check,
+            light_schema=light,
+            above=order.above,
+            grants=grants,
+        )
+        if (above := purses.pop(scope.run, None)) is not None:
+            surface.purse = Purse(tokens=order.budget.tokens, usd=order.budget.cost_usd, above=above)
+        mind = None
+        if order.model is not None:
+            mind = Mind(
+                order.model, partial(_opened, models, order.model), planners.model, order.thinking, outside.clock
+            )
+        return await Walk(scope, order, surface, definitions, mind=mind, purses=purses).run()
+
+    return {RUN_PLAN: run_plan}
+
+
+def _opened(models: "Models | None", name: str) -> "LanguageModel":
+    if models is None:
+        raise Unavailable(f"No models are configured here, and the run thinks with `{name}`.", hint="Configure one.")
+    return models.get(name)
+
+
+class _Planners:
+    """The planners for one registry, made when first asked and then kept."""
+
+    def __init__(self, registry: Registry, check: Check, grants: Grants) -> None:
+        self._registry, self._check, self._grants = registry, check, grants
+        self._made: tuple[int, ModelPlanner] | None = None
+
+    def model(self) -> "ModelPlanner":
+        """Plans with a model's judgement."""
+        from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - most runs ask no model
+        from retinue.orchestration.planner import Planner  # noqa: PLC0415 - as above
+
+        if self._made is None or self._made[0] != len(self._registry):
+            definitions = self._registry.definitions()
+            made = ModelPlanner(definitions, Planner(definitions), self._check, self._grants)
+            self._made = len(self._registry), made
+        return self._made[1]
