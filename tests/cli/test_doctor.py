@@ -27,7 +27,8 @@ def test_a_sound_installation_is_ok(retinue: Give, folder: Path) -> None:
 
 def test_every_extra_is_looked_at() -> None:
     assert set(LOOKED_AT) == set(EXTRAS)
-    assert all(package in EXTRAS[extra] for extra, package in LOOKED_AT.items())
+    clients = {"bedrock": "boto3", "google": "google.genai"}  # ours reach them through pydantic-ai alone
+    assert all(package in (*EXTRAS[extra], clients.get(extra)) for extra, package in LOOKED_AT.items())
 
 
 def test_what_is_not_installed_says_how_to_get_it(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,3 +100,25 @@ def test_what_is_wrong_with_the_project_is_said(retinue: Give, folder: Path) -> 
     assert found["settings"]["state"] == "broken"
     assert found["agents"]["what"].endswith("1 file gave none")
     assert found["history"]["what"].startswith("readable, ")
+
+
+def test_a_provider_is_told_with_its_variable_and_never_its_key(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    unset = checks(retinue)
+    assert unset["models"]["what"] == "none is set, so none is asked"
+    assert unset["openai"]["what"] == "can be asked, OPENAI_API_KEY is set"
+    assert "openai-chat" not in unset
+    monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "haiku")
+    named = checks(retinue)
+    assert named["anthropic"] == {
+        "name": "anthropic",
+        "state": "missing",
+        "what": "cannot be asked: set ANTHROPIC_API_KEY",
+    }
+    assert "models" not in named
+    monkeypatch.setenv("RETINUE_MODELS_BASE_URL", "anthropic=http://127.0.0.1:9")
+    assert checks(retinue)["anthropic"]["what"] == "can be asked at http://127.0.0.1:9"
+    assert "very-secret" not in retinue("doctor", "--json").out + retinue("doctor").out

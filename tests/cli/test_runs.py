@@ -170,3 +170,25 @@ def test_hostile_goals_in_the_history_are_shown_harmless(retinue: Give, team: Pa
     connection.close()
     said = [retinue("runs", "list"), retinue("runs", "show"), retinue("runs", "list", "--json")]
     assert not {"\x1b", "\u202e"}.intersection("".join(each.out + each.err for each in said))
+
+
+@pytest.mark.row("P21")
+def test_a_run_is_rated_and_shown_with_it(retinue: Give, team: Path) -> None:
+    retinue("run", "sing a loud song")
+    run = run_id(retinue)
+    said = retinue("runs", "rate", run[-5:], "bad", "--comment", "too \x1b[31mloud")
+    assert (said.code, said.out, said.err) == (0, "", f"Run {run} is rated bad.\n")
+    shown = retinue("runs", "show", run).err
+    assert "rated bad on" in shown
+    assert "\x1b[31mloud" not in shown
+    assert retinue("runs", "show", run, "--json").data["rating"]["verdict"] == "bad"
+    assert retinue("runs", "rate", run, "good").code == 0
+    assert "comment" not in retinue("runs", "show", run, "--json").data["rating"]
+
+
+@pytest.mark.row("P21")
+def test_what_cannot_be_rated_says_so(retinue: Give, team: Path) -> None:
+    assert retinue("runs", "rate", "zzzz", "good").code == 2
+    retinue("run", "sing a loud song")
+    assert retinue("runs", "rate", run_id(retinue), "great").code == 2
+    assert "2,000 are kept" in retinue("runs", "rate", run_id(retinue), "good", "--comment", "x" * 2_001).err

@@ -1,6 +1,7 @@
 """Settings: who wins, what is refused, and how they are shown."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -159,18 +160,80 @@ def test_any_environment_gives_settings_that_fit(said: dict[str, str]) -> None:
         assert setting.value is None or setting.value == KEYS[name].default or setting.origin.startswith("$")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[models.base_url]\nanthropic = "https://evil.example"\n',
+        '[models.key_variable]\nanthropic = "OTHER_KEY"\n',
+        '[models.prices]\n"a:b" = "0/0 2026-01-01"\n',
+        '[models]\nrecord = "kept"\n',
+        '[permissions]\nallow = ["shell"]\n',
+        '[permissions]\nmode = "bypass_permissions"\n',
+        '[run]\nplanner = "model"\n',
+        '[run]\nchoose = "C"\n',
+        '[search]\nprovider = "x"\n',
+        '[lsp]\ncommand = ["evil"]\n',
+        '[shell]\nallow = ["rm"]\n',
+        '[models]\ndefault = "local:/home/ada/private.gguf"\n',
+        '[models]\nsmall = "replay:/home/ada/kept"\n',
+    ],
+)
+def test_a_project_cannot_point_models_elsewhere_nor_widen_permissions(folder: Path, text: str) -> None:
+    write(folder / "retinue.toml", text)
+    settings = load(folder, environment={})
+    assert rules(settings) == ["settings/not-for-projects"]
+    assert all(setting.origin == "default" for setting in settings.values.values())
+
+
+def test_a_project_may_name_a_model_and_forbid_more(folder: Path) -> None:
+    write(user_config_file(), '[permissions]\ndeny = ["shell(rm *)"]\nallow = ["web_fetch"]\n')
+    write(folder / "retinue.toml", '[models]\nsmall = "openai:gpt-5-mini"\n[permissions]\ndeny = ["write"]\n')
+    settings = load(folder, environment={"RETINUE_PERMISSIONS_DENY": "edit, write"})
+    assert settings.findings == ()
+    assert settings.get("permissions.deny") == ("shell(rm *)", "write", "edit")
+    assert settings.values["permissions.deny"].origin.endswith("$RETINUE_PERMISSIONS_DENY")
+    assert settings.get("models.small") == "openai:gpt-5-mini"
+
+
+def test_tables_are_read_from_files_and_from_the_environment(folder: Path) -> None:
+    write(user_config_file(), '[models.base_url]\nopenai = "http://127.0.0.1:8080/v1"\n')
+    settings = load(folder, environment={"RETINUE_MODELS_KEY_VARIABLE": "openai=MY_KEY, x=Y"})
+    assert settings.get("models.base_url") == {"openai": "http://127.0.0.1:8080/v1"}
+    assert settings.get("models.key_variable") == {"openai": "MY_KEY", "x": "Y"}
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("KEY_VARIABLE", "openai=sk-ant-very-secret"),
+        ("KEY_VARIABLE", "sk-ant-very-secret"),
+        ("BASE_URL", "openai=https://ada:very-secret@example.com"),
+        ("BASE_URL", "openai=file:///very-secret"),
+        ("PRICES", "a:b=very-secret"),
+        ("PRICES", "a:b=1/2"),
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_refused_and_not_shown(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch, key: str, said: str
+) -> None:
+    monkeypatch.setenv(f"RETINUE_MODELS_{key}", said)
+    shown = retinue("config", "show")
+    assert "settings/wrong-value" in shown.err
+    assert "very-secret" not in shown.err + shown.out + retinue("config", "show", "--json").out
+
+
 # `retinue config`
 
 
 def test_settings_are_shown_with_what_they_mean_or_where_they_come_from(retinue: Give, folder: Path) -> None:
     write(folder / "retinue.toml", '[run]\ncontext = "full"\n')
     told = retinue("config")
-    assert 'run.context      = "full"' in told.out
+    assert re.search(r'^run\.context += "full" ', told.out, re.MULTILINE)
     assert "# how much of a result the next agent is handed" in told.out
     assert told.out == retinue("config", "show").out
     shown = retinue("config", "show", "--origin").out.splitlines()
-    assert f'run.context      = "full"      # {folder / "retinue.toml"}' in shown
-    assert "run.timeout_s    = -           # default" in shown
+    assert any(re.fullmatch(rf'run\.context += "full" +# {re.escape(str(folder / "retinue.toml"))}', line) for line in shown)
+    assert any(re.fullmatch(r"run\.timeout_s += - +# default", line) for line in shown)
 
 
 def test_settings_as_json_leave_out_what_is_not_set(retinue: Give, folder: Path) -> None:

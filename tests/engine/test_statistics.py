@@ -60,7 +60,9 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
 def test_of_a_child_run_its_own_calls_count_and_not_their_sum(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("chief")), ("n1~2", finished("run", usage=SPENT)), ("", finished("run")))
-        record(journal, "r1:n1~2", ("a", finished("writer", usage=SPENT)), ("", finished("run", usage=SPENT)), parent="r1")
+        record(
+            journal, "r1:n1~2", ("a", finished("writer", usage=SPENT)), ("", finished("run", usage=SPENT)), parent="r1"
+        )
         found = journal.facts()
     assert [run.run for run in found.runs] == ["r1"]
     assert sorted(call.agent for call in found.calls) == ["chief", "writer"]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 
 import pytest
 from hypothesis import given, strategies as st
@@ -85,8 +86,8 @@ def bound(error: RetinueError) -> object:
 
 def ever(name: str = "read") -> ScriptedModel:
     """A model that uses a tool for ever, never twice alike."""
-    model = ScriptedModel(lambda _: use(name, number=len(model.asked)), usd_per_million=10)
-    return model
+    asked = count()
+    return ScriptedModel(lambda _: use(name, number=next(asked)), usd_per_million=10)
 
 
 # How it goes on.

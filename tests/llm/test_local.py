@@ -38,41 +38,52 @@ def weights() -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(weights: Path) -> Iterator[LocalModel]:
+def runner() -> Iterator[asyncio.Runner]:
+    """One event loop for all of these tests: connections belong to a loop."""
+    with asyncio.Runner() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def model(weights: Path, runner: asyncio.Runner) -> Iterator[LocalModel]:
     """The model, loaded once for all of these tests."""
     opened = open_local(weights, context=2_048)
     yield opened
-    opened.close()
+    runner.run(opened.close())
 
 
 def asking(text: str = "Say hello.", **options: Any) -> Request:
     return Request((Said(text),), max_tokens=24, temperature=0.0, **options)
 
 
-def ask(model: LocalModel, request: Request | None = None, **options: Any) -> Response:
-    return run(model, model.respond(request or asking(), **options))
+async def in_time(work: Awaitable[_T]) -> _T:
+    async with asyncio.timeout(60):
+        return await work
 
 
-def run(model: LocalModel, work: Awaitable[_T]) -> _T:
-    async def within() -> _T:
+def once(model: LocalModel, request: Request | None = None) -> Response:
+    """A response in an event loop of its own, after which the model is closed."""
+
+    async def asked() -> Response:
         try:
-            async with asyncio.timeout(60):
-                return await work
+            return await in_time(model.respond(request or asking()))
         finally:
-            await model.disconnect()
+            await model.close()
 
-    return asyncio.run(within())
+    return asyncio.run(asked())
 
 
 def refusal(path: Path) -> RetinueError:
     with pytest.raises(RetinueError) as caught:
-        ask(open_local(path))
+        once(open_local(path))
     return caught.value
 
 
 @pytest.mark.slow
-def test_it_answers_and_counts_and_costs_nothing_known(model: LocalModel, weights: Path) -> None:
-    response = ask(model)
+def test_it_answers_and_counts_and_costs_nothing_known(
+    model: LocalModel, runner: asyncio.Runner, weights: Path
+) -> None:
+    response = runner.run(in_time(model.respond(asking())))
     usage = response.usage
     assert response.turn.text
     assert (usage.requests, usage.cost, usage.model) == (1, None, f"local:{weights}")
@@ -84,70 +95,61 @@ def test_it_answers_and_counts_and_costs_nothing_known(model: LocalModel, weight
 
 
 @pytest.mark.slow
-def test_it_is_heard_as_it_speaks(model: LocalModel) -> None:
+def test_it_is_heard_as_it_speaks(model: LocalModel, runner: asyncio.Runner) -> None:
     heard: list[str] = []
-    response = ask(model, hear=heard.append)
+    response = runner.run(in_time(model.respond(asking(), hear=heard.append)))
     assert len(heard) > 1
     assert "".join(heard) == response.turn.text
 
 
 @pytest.mark.slow
-def test_its_answer_has_the_form_of_a_schema(model: LocalModel) -> None:
+def test_its_answer_has_the_form_of_a_schema(model: LocalModel, runner: asyncio.Runner) -> None:
     """The form, not the bounds of numbers: whoever asks validates again, as the boundary does."""
-    response = ask(model, asking("Name a colour and a count.", shape=AnswerShape(SCHEMA)))
+    response = runner.run(in_time(model.respond(asking("Name a colour and a count.", shape=AnswerShape(SCHEMA)))))
     value: Any = loads(response.turn.text)
     unbounded = {**SCHEMA["properties"], "count": {"type": "integer"}}
     assert compiled({**SCHEMA, "properties": unbounded}).accepts(value)
 
 
 @pytest.mark.slow
-def test_it_stops_where_it_is_told(model: LocalModel) -> None:
-    response = ask(model, Request((Said("Count from one to a hundred."),), max_tokens=5))
+def test_it_stops_where_it_is_told(model: LocalModel, runner: asyncio.Runner) -> None:
+    response = runner.run(in_time(model.respond(Request((Said("Count from one to a hundred."),), max_tokens=5))))
     assert (response.stop, response.usage.tokens_out) == ("length", 5)
 
 
 @pytest.mark.slow
-def test_its_time_ends(model: LocalModel) -> None:
+def test_its_time_ends(model: LocalModel, runner: asyncio.Runner) -> None:
     with pytest.raises(DeadlineExceeded):
-        ask(model, Request((Said("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))
+        runner.run(in_time(model.respond(Request((Said("Tell a long story."),), max_tokens=1_500, timeout_s=0.05))))
 
 
 @pytest.mark.slow
 def test_loading_takes_of_its_time(weights: Path) -> None:
     model = open_local(weights, context=512)
-    try:
-        with pytest.raises(DeadlineExceeded):
-            ask(model, asking(timeout_s=0.001))
-        assert ask(model).turn.text
-    finally:
-        model.close()
+    with pytest.raises(DeadlineExceeded):
+        once(model, asking(timeout_s=0.001))
+    assert once(model).turn.text
 
 
 @pytest.mark.slow
-def test_requests_at_once_take_turns(model: LocalModel) -> None:
+def test_requests_at_once_take_turns(model: LocalModel, runner: asyncio.Runner) -> None:
     async def both() -> tuple[Response, Response]:
         return await asyncio.gather(model.respond(asking("Say one.")), model.respond(asking("Say two.")))
 
-    assert all(response.turn.text for response in run(model, both()))
+    assert all(response.turn.text for response in runner.run(in_time(both())))
 
 
 @pytest.mark.slow
 def test_it_is_started_again_after_it_was_closed(weights: Path) -> None:
     model = open_local(weights, context=512)
-    try:
-        first = ask(model)
-        model.close()
-        assert ask(model).turn.text == first.turn.text
-    finally:
-        model.close()
+    assert once(model).turn.text == once(model).turn.text
 
 
 @pytest.mark.slow
 def test_it_is_opened_by_its_name(weights: Path) -> None:
     model = Models().get(f"local:{weights}")
     assert isinstance(model, LocalModel)
-    assert ask(model).turn.text
-    model.close()
+    assert once(model).turn.text
 
 
 @pytest.mark.slow

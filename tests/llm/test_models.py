@@ -1,11 +1,20 @@
 """Names and tiers turned into models, and what is said when that does not work."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from retinue.contract.definition import Tier
-from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, Unavailable, UnknownName
+from retinue.errors import (
+    AccessDenied,
+    InvalidInput,
+    NotInstalled,
+    RetinueError,
+    Unauthenticated,
+    Unavailable,
+    UnknownName,
+)
 from retinue.llm.known import KEYS, PROVIDERS, nearest_models
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
@@ -96,6 +105,14 @@ def test_a_tier_that_leads_nowhere_says_so() -> None:
         configured(default="small", small="a:b").choose(tier="large")
 
 
+def test_a_definition_names_no_file_as_its_model_that_nobody_configured() -> None:
+    for name in ("local:/tmp/x.gguf", "replay:/tmp/x.jsonl"):
+        with pytest.raises(AccessDenied):
+            configured().choose(own=name)
+        assert configured().choose(model=name).name == name
+        assert configured(default=name).choose(own=name).name == name
+
+
 def test_one_model_for_everything() -> None:
     model = ScriptedModel([])
     models = Models.only(model)
@@ -172,11 +189,20 @@ def test_a_model_is_opened_once_and_asks_nobody() -> None:
 def test_an_opened_model_has_the_price_of_the_book_or_ones_own() -> None:
     name = "anthropic:claude-haiku-4-5"
     by_book = Models(environment={"ANTHROPIC_API_KEY": KEY}).get(name)
-    assert by_book.price(tokens_in=1_000_000, tokens_out=0) == pytest.approx(1.0)
+    assert by_book.price(tokens_in=0, tokens_out=1_000_000) == pytest.approx(5.0)
+    # At most: all of it might go into the provider's cache, which costs a quarter more.
+    assert by_book.price(tokens_in=1_000_000, tokens_out=0) == pytest.approx(1.25)
     own = {name: Price(2.0, 4.0, date="2026-01-01", source="contract")}
     assert Models(environment={"ANTHROPIC_API_KEY": KEY}, prices=own).get(name).price(
         tokens_in=1_000_000, tokens_out=1_000_000
     ) == pytest.approx(6.0)
+
+
+def test_opened_models_are_closed_together_and_may_be_asked_again() -> None:
+    models = Models(environment={"ANTHROPIC_API_KEY": KEY}, ready={"mine": ScriptedModel([])})
+    model = models.get("anthropic:claude-haiku-4-5")
+    asyncio.run(models.close())
+    assert models.get("anthropic:claude-haiku-4-5") is model
 
 
 def test_any_endpoint_is_reached_by_an_address() -> None:
@@ -231,6 +257,7 @@ def test_a_foreign_address_gets_no_key_that_was_not_named_for_it() -> None:
 def test_no_key_is_shown_anywhere() -> None:
     models = Models(environment={"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY})
     model = models.get("anthropic:claude-haiku-4-5")
+    assert isinstance(model, Provided)
     assert KEY not in f"{model!r} {models!r} {model.model!r}"
 
 
@@ -261,6 +288,17 @@ def test_a_recording_and_a_local_model_are_named_by_their_file(tmp_path: Path) -
         with pytest.raises(RetinueError) as raised:
             Models(environment={}).get(f"{kind}:{tmp_path / 'absent'}")
         assert "absent" in f"{raised.value.message} {raised.value.hint} {raised.value.path}"
+
+
+def test_what_cannot_be_opened_for_another_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SNOWFLAKE_ACCOUNT", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InvalidInput) as raised:
+        Models(environment={}).get("snowflake:some-model")
+    assert raised.value.suggestions == ("SNOWFLAKE_ACCOUNT",)
+    with pytest.raises(InvalidInput) as raised:
+        Models(environment={"AZURE_OPENAI_API_KEY": KEY}).get("azure:some-model")
+    assert "AZURE_OPENAI_ENDPOINT" in raised.value.hint
 
 
 def test_the_table_of_providers_is_sorted_and_whole() -> None:

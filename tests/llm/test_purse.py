@@ -166,3 +166,10 @@ def test_no_bound_is_ever_passed_whatever_overlaps(plan: list[tuple[Call, int]],
     assert not any(purse.is_held for purse in purses)
     assert run.spent_tokens <= tokens
     assert run.spent_usd <= usd + 1e-9
+
+
+def test_what_was_spent_elsewhere_is_booked_here_and_above() -> None:
+    run = Purse(tokens=100, usd=1.0)
+    own = Purse(above=run)
+    own.book(tokens=60, usd=0.25, requests=2)
+    assert (run.tokens_left, run.usd_left, own.spent_requests) == (40, 0.75, 2)

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from retinue.contract.result import Cost, Usage
 from retinue.contract.tool import ToolSpec
@@ -21,8 +22,9 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.credentials import REMOVED, Cleaner
-from retinue.llm.port import Answered, AnswerShape, Request, Response, Said, ToolAnswer, ToolAnswers
-from retinue.llm.recording import Recorder, Replay
+from retinue.llm.models import Models
+from retinue.llm.port import Answered, AnswerShape, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse
+from retinue.llm.recording import Recorder, Replay, record_into
 from retinue.llm.scripted import Line, ScriptedModel, use
 
 SECRET = "plain-looking words"
@@ -197,11 +199,76 @@ def test_what_cannot_be_reached_is_named(tmp_path: Path) -> None:
         Recorder(ScriptedModel([]), tmp_path)
 
 
+def test_a_process_records_into_one_file_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "recordings"
+    for name, line in (("scripted:small", "one"), ("scripted:large", "two")):
+        recorder = record_into(folder, ScriptedModel([line], name=name))
+        asyncio.run(recorder.respond(asking(line)))
+    assert len(list(folder.iterdir())) == 1
+    assert [each.turn.text for each in replay(folder, asking("two"), asking("one"))] == ["two", "one"]
+
+
+def test_models_record_what_they_open(tmp_path: Path) -> None:
+    record(tmp_path / "first.jsonl", ["said"], asking("a"))
+    models = Models(record=str(tmp_path / "kept"))
+    replayed = models.get(f"replay:{tmp_path / 'first.jsonl'}")
+    assert isinstance(replayed, Replay)
+    opened = models.get("ollama:some-model")
+    assert isinstance(opened, Recorder)
+    assert models.get("ollama:some-model") is opened
+    assert Replay(tmp_path / "kept").left == 0
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(AccessDenied):
+        record_into(tmp_path / "file" / "folder", ScriptedModel([]))
+
+
 def test_a_folder_of_recordings_is_one(tmp_path: Path) -> None:
     record(tmp_path / "one.jsonl", ["first"], asking("a"))
     record(tmp_path / "two.jsonl", ["second", "other"], asking("a"), asking("b"))
     answers = replay(tmp_path, asking("b"), asking("a"), asking("a"))
     assert [each.turn.text for each in answers] == ["other", "first", "second"]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+USES = st.builds(
+    ToolUse,
+    id=st.text(max_size=8),
+    name=st.text(max_size=8),
+    arguments=st.none() | st.dictionaries(st.text(max_size=8), JSON, max_size=3),
+    raw=st.text(max_size=8),
+)
+TURNS = st.builds(Answered, text=st.text(max_size=30), uses=st.lists(USES, max_size=3).map(tuple))
+
+
+@settings(max_examples=60)
+@given(turn=TURNS, said=st.text(max_size=30))
+def test_whatever_a_model_says_is_replayed(tmp_path_factory: pytest.TempPathFactory, turn: Answered, said: str) -> None:
+    path = tmp_path_factory.mktemp("recording") / "recording.jsonl"
+    request = Request((Said(said), turn, ToolAnswers((ToolAnswer("one", "find", said),)), Said("Go on.")))
+    response = Response(turn, Usage(requests=1), "tools" if turn.uses else "end")
+    assert record(path, [response], request) == [response]
+    assert replay(path, request) == [response]
+
+
+def test_arguments_as_deep_as_json_may_be_are_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    deep: object = "x"
+    for _ in range(127):
+        deep = [deep]
+    wanted = use("find", id="one", what=deep)
+    said = record(path, [wanted], asking("a"))
+    assert replay(path, asking("a")) == said
 
 
 HEADER = '{"retinue_recording":1}\n'

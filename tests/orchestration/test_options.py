@@ -145,7 +145,9 @@ def test_who_may_do_more_than_read_is_not_routine(facts: dict[str, object]) -> N
 
 
 @pytest.mark.row("A17")
-@pytest.mark.parametrize(("word", "letter"), [("a", "A"), (" B ", "B"), ("auto", "A"), ("Decide for me", "A"), ("", "A")])
+@pytest.mark.parametrize(
+    ("word", "letter"), [("a", "A"), (" B ", "B"), ("auto", "A"), ("Decide for me", "A"), ("", "A")]
+)
 def test_an_option_is_picked_by_its_letter_or_left_to_the_rules(word: str, letter: str) -> None:
     assert menu(node("n1")).pick(word).letter == letter
 

@@ -71,7 +71,8 @@ def _path_fits(pattern: str, path: str) -> bool:
         parts = ["**"]
     if anywhere and parts != ["**"]:
         parts = ["**", *parts]
-    return _parts_fit(parts, path.split("/"))
+    there = path.split("/")
+    return (there[0] == "..") == (parts[0] == "..") and _parts_fit(parts, there)
 
 
 def _parts_fit(pattern: list[str], path: list[str]) -> bool:
@@ -80,7 +81,7 @@ def _parts_fit(pattern: list[str], path: list[str]) -> bool:
     for part in path:
         if len(pattern) in at:
             return True
-        stays = {place for place in at if pattern[place] == "**" and part != ".."}
+        stays = {place for place in at if pattern[place] == "**"}
         on = {place + 1 for place in at if pattern[place] != "**" and fnmatchcase(part, pattern[place])}
         at = _reached(stays | on, pattern)
     return len(pattern) in at

@@ -37,6 +37,7 @@ def agents(
     from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
     from retinue.catalogue.research_supervisor import ResearchSupervisor  # noqa: PLC0415
     from retinue.catalogue.researcher_analyst import ResearcherAnalyst  # noqa: PLC0415
+    from retinue.catalogue.system_architect import SystemArchitect  # noqa: PLC0415
 
     return (
         DataAnalyst(),
@@ -45,4 +46,5 @@ def agents(
         PersonalAssistant(store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3", models=models),
         ResearcherAnalyst(cache_dir=cache_dir),
         ResearchSupervisor(),
+        SystemArchitect(cache_dir=cache_dir),
     )

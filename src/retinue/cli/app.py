@@ -34,6 +34,7 @@ VERBS: Final = {
     "explain": "Say what a rule asks for, why, and what it looks like.",
     "check": "Judge an agent by what its dialect asks of it.",
     "assistant": "Show and test what the personal assistant can do.",
+    "bench": "Compare agents or models by what they make of the same tasks.",
     "trust": "Allow a folder's own Python agents to be loaded.",
     "runs": "List, show, rate and resume past runs.",
     "stats": "Say what past runs came to, and what they cost.",

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     from retinue.cli.project import Project
     from retinue.cli.session import Ended
+    from retinue.contract.budget import Budget
     from retinue.contract.model import JsonMapping
     from retinue.contract.plan import Plan
     from retinue.llm.estimate import Estimate, Past, PriceOf, Range
     from retinue.llm.models import Models
     from retinue.orchestration.options import By, Menu, Option, Surroundings
+    from retinue.orchestration.orchestrator import Orchestrator
 
 __all__ = ["Choosing", "beside", "compared", "surroundings"]
 
@@ -46,6 +48,22 @@ class Choosing:
     project: "Project"
     word: str
     silent: bool = False
+
+    async def planned(self, goal: str, orchestrator: "Orchestrator", budget: "Budget") -> "Plan":
+        """The plan for `goal`, made by the rules or by a model, as the settings say.
+
+        Raises:
+            InvalidInput: The goal is empty, too long, or holds control characters.
+            RetinueError: A model is insisted on, and none can be asked.
+        """
+        from retinue.cli.questions import Person
+        from retinue.cli.screen import somebody_is_there
+
+        by = self.project.settings.get("run.planner")
+        if by == "rules" or (by == "auto" and not self.project.models.configured):
+            return orchestrator.plan(goal)
+        ask = None if self.silent or not somebody_is_there() else Person(nullcontext)
+        return await orchestrator.plan_goal(goal, budget=budget, by=by, ask=ask)
 
     async def way_of(self, plan: "Plan") -> "Plan":
         """`plan`, done the way that is chosen; as it is where no agent of it asks a model.
@@ -88,10 +106,9 @@ def compared(ended: "Ended") -> "Ended":
 
 
 def _thinks(project: "Project", name: str) -> bool:
-    from retinue.agents.prompted.agent import PromptedAgent
-
+    """Whether an agent follows instructions, and so asks a model."""
     try:
-        return isinstance(project.registry.get(name), PromptedAgent)
+        return project.registry.get(name).definition.instructions is not None
     except RetinueError:
         return False
 
@@ -208,7 +225,11 @@ def _range(found: "Range", form: str) -> str:
     return low if low == high else f"{low}-{high}"
 
 
-_UNITS: Final = {"tokens": ("{:,.0f} tokens", "{:,.0f}"), "cost_usd": ("${:.4f}", "{:.4f}"), "seconds": ("{:.1f} s", "{:.1f}")}
+_UNITS: Final = {
+    "tokens": ("{:,.0f} tokens", "{:,.0f}"),
+    "cost_usd": ("${:.4f}", "{:.4f}"),
+    "seconds": ("{:.1f} s", "{:.1f}"),
+}
 
 
 def beside(compared: "JsonMapping") -> str:

@@ -20,10 +20,13 @@ _State: TypeAlias = Literal["ok", "missing", "broken"]
 
 EXTRAS: Final = {
     "a2a": "a2a",
+    "bedrock": "boto3",
     "code": "tree_sitter",
     "data": "duckdb",
     "durable": "dbos",
+    "google": "google.genai",
     "llm": "pydantic_ai",
+    "local": "xllamacpp",
     "mcp": "mcp",
     "otel": "opentelemetry",
     "postgres": "psycopg",
@@ -144,10 +147,12 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
     models = models_of(load(find_root(workspace)))
     named = [provider_of(name) for name in (models.default, *models.tiers.values())] if models.configured else []
     # Some providers are listed under several names, with the same key; the plainest comes first.
-    by_key = {key: provider for provider, keys in reversed(KEYS.items()) for key in keys}
+    by_key = {key: provider for provider, keys in reversed([*KEYS.items()]) for key in keys}
     there = [provider for key, provider in sorted(by_key.items()) if os.environ.get(key)]
     if not models.configured:
-        yield _Check("models", "missing", "none is set, so none is asked", "Set `models.default`; see `retinue models`.")
+        yield _Check(
+            "models", "missing", "none is set, so none is asked", "Set `models.default`; see `retinue models`."
+        )
     for provider in dict.fromkeys(name for name in (*named, *there) if name):
         state = state_of(provider, models)
         where = f" at {state.base_url}" if state.base_url else ""
@@ -178,7 +183,14 @@ def _repository(root: Path) -> _Check:
 
 def _extras() -> Iterator[_Check]:
     for extra, package in EXTRAS.items():
-        if importlib.util.find_spec(package):
+        if _is_there(package):
             yield _Check(extra, "ok", "installed")
         else:
             yield _Check(extra, "missing", f"unavailable: pip install 'retinue[{extra}]'")
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False

@@ -109,7 +109,9 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
         price = "" if model.usd_in is None or model.usd_out is None else f"{model.usd_in:g} / {model.usd_out:g}"
         window = "" if model.window is None else f"{model.window:,}"
         ready = "yes" if state.ready else f"no: {state.lacks}"
-        lines.append(cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}"))
+        lines.append(
+            cut_to_screen(f"{use:<{uses}}  {safe(model.name):<{names}}  {price:>22}  {window:>9}  {safe(ready)}")
+        )
     seen = {f"{model.price_id.partition(' ')[0]}, seen {model.price_date}" for _, model, _ in rows if model.price_id}
     return [*lines, *(click.style(f"prices: {safe(each)}", dim=True) for each in sorted(seen))]
 

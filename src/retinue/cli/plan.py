@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from retinue.cli.exits import Exit
-from retinue.cli.goal_options import agents_option, context_option
+from retinue.cli.goal_options import agents_option, context_option, model_option
 from retinue.cli.options import json_option, workspace_option
+from retinue.cli.planned import planner_option
 
 __all__ = ["command"]
 
@@ -15,6 +16,8 @@ __all__ = ["command"]
 @click.argument("goal", nargs=-1, required=True)
 @agents_option
 @context_option
+@model_option
+@planner_option
 @click.option(
     "--output",
     "-o",
@@ -29,11 +32,13 @@ def command(
     goal: tuple[str, ...],
     agents: tuple[str, ...],
     context: str | None,
+    model: str | None,
+    planner: str | None,
     output: Path | None,
     as_json: bool,
     workspace: Path | None,
 ) -> int:
-    """Say who would be asked what for GOAL, and why, without asking anybody.
+    """Say who would be asked what for GOAL, and why, without asking any agent.
 
     Write the plan into a file, edit it, and run it. Exits 1 when nobody here does any part of the goal. With - the goal
     is read from stdin.
@@ -46,6 +51,7 @@ def command(
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import echo, echo_json, json_text, safe, tell
     from retinue.cli.plan_tree import plan_text
+    from retinue.cli.planned import tell_planning, with_planner
     from retinue.cli.plans import plan_of
     from retinue.cli.project import open_project, tell_notes
     from retinue.cli.typed import words_of
@@ -53,12 +59,14 @@ def command(
     text = words_of(goal)
     if output is not None:
         check_output(output)
-    project, _ = with_active(open_project(workspace), quiet=as_json)
+    project, _ = with_active(with_planner(open_project(workspace, model=model), planner), quiet=as_json)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not as_json:
         tell_notes(project)
     plan = plan_of(text, project, level=project.settings.get("run.context", context))
+    if not as_json:
+        tell_planning(plan)
     if output is not None:
         deliver(f"{json_text(plan.to_json())}\n", output)
     if as_json:

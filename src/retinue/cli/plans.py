@@ -20,14 +20,31 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
 
     Raises:
         InvalidInput: The goal is empty, too long, or holds control characters.
+        RetinueError: A model is insisted on, and cannot be asked.
     """
+    import asyncio
+    from dataclasses import replace
+
+    from retinue.cli.options import Bounds
+    from retinue.cli.planned import thinks_along
+    from retinue.cli.project import budget_of
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
     from retinue.tools.workspace import Workspace
 
     # An engine that is never entered starts nothing.
-    orchestrator = Orchestrator(project.registry, InProcessEngine({}), Workspace(project.root))
-    return handing_on(orchestrator.plan(goal), level)
+    engine = InProcessEngine({})
+    models = project.models if project.models.configured else None
+    orchestrator = Orchestrator(
+        project.registry, engine, Workspace(project.root), models=models, model=thinks_along(project)
+    )
+    by = project.settings.get("run.planner")
+    if by == "rules" or (by == "auto" and models is None):
+        return handing_on(orchestrator.plan(goal), level)
+
+    grants, budget = project.grants, budget_of(project.settings, Bounds())
+    planned = replace(orchestrator, grants=grants).plan_goal(goal, budget=budget, by=by)
+    return handing_on(asyncio.run(planned), level)
 
 
 def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":

@@ -1,6 +1,8 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ from retinue.llm.models import Models
 
 if TYPE_CHECKING:
     from retinue.agents.grants import Grants
+    from retinue.agents.prompted.toolbox import Toolbox
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
@@ -33,6 +36,7 @@ class Project:
         registry: The agents at hand, the catalogue's and the folder's own.
         trusted: Whether the folder's Python agents were loaded.
         models: The models that the settings give.
+        toolbox: What agents that follow instructions may use; None where no model is configured.
     """
 
     root: Path
@@ -40,6 +44,7 @@ class Project:
     registry: Registry
     trusted: bool
     models: Models = field(default_factory=Models)
+    toolbox: "Toolbox | None" = None
 
     @property
     def grants(self) -> "Grants":
@@ -51,6 +56,16 @@ class Project:
         from retinue.cli.permissions import grants_of
 
         return grants_of(self.settings)
+
+    @asynccontextmanager
+    async def tools_closed(self) -> AsyncGenerator[None]:
+        """Afterwards no program that a tool started goes on, and no connection of a model is open."""
+        try:
+            yield
+        finally:
+            if self.toolbox is not None:
+                await self.toolbox.aclose()
+            await self.models.close()
 
     def with_only(self, names: Iterable[str]) -> "Project":
         """The same folder with these agents and no others.
@@ -103,10 +118,25 @@ def open_project(folder: Path | None, *, model: str | None = None) -> Project:
     trusted = TrustStore(places.state_dir()).is_trusted(root)
     models = models_of(settings, default=model)
     index = places.index_dir() if settings.get("index.cache") else None
-    registry = discover(
-        root, trusted=trusted, catalogue=catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models)
+    ready_made = catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models)
+    toolbox = _toolbox(root, settings) if models.configured else None
+    registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox)
+    return Project(root, settings, registry, trusted, models, toolbox)
+
+
+def _toolbox(root: Path, settings: Settings) -> "Toolbox":
+    """The tools of agents that follow instructions, as the settings say."""
+    from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
+
+    command = settings.get("lsp.command")
+    return default_toolbox(
+        state=places.state_dir(),
+        project=root,
+        programs=settings.get("shell.allow") or ANY_PROGRAM,
+        search=settings.get("search.provider") or None,
+        environment=os.environ,
+        language_servers={"python": command} if command else None,
     )
-    return Project(root, settings, registry, trusted, models)
 
 
 def budget_of(settings: Settings, bounds: Bounds) -> Budget:

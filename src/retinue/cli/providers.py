@@ -16,6 +16,7 @@ from retinue.llm.prices import Price
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings
     from retinue.contract.definition import Tier
+    from retinue.llm.port import LanguageModel
 
 __all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
@@ -36,12 +37,30 @@ def models_of(settings: "Settings", *, default: str | None = None) -> Models:
         for name in dict.fromkeys((*addresses, *variables))
     }
     prices = {name: _price(text) for name, text in _table(settings, "models.prices").items()}
-    return Models(
+    models = _Recorded(
         tiers=cast("Mapping[Tier, str]", tiers),
         default=settings.get("models.default", default),
         providers=providers,
         prices=prices,
     )
+    models.folder = settings.get("models.record")
+    return models
+
+
+@dataclass(slots=True)
+class _Recorded(Models):
+    """Models whose exchanges are written down, where a folder is named for that."""
+
+    folder: str = ""
+
+    def get(self, name: str) -> "LanguageModel":
+        """See `Models.get`."""
+        model = Models.get(self, name)
+        if not self.folder or provider_of(name) == "replay":
+            return model
+        from retinue.llm.recording import record_into
+
+        return record_into(self.folder, model)
 
 
 def _table(settings: "Settings", key: str) -> Mapping[str, str]:

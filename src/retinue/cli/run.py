@@ -7,6 +7,7 @@ import click
 
 from retinue.cli.goal_options import agents_option, choose_option, context_option, model_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
+from retinue.cli.planned import planner_option
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
@@ -33,6 +34,7 @@ __all__ = ["command"]
 @click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @model_option
+@planner_option
 @choose_option
 @bound_options
 @form_options
@@ -47,6 +49,7 @@ def command(
     fail_on: "FailOn | None",
     no_journal: bool,
     model: str | None,
+    planner: str | None,
     choice: str | None,
     timeout: float | None,
     max_cost: float | None,
@@ -72,6 +75,7 @@ def command(
     from retinue.cli.active import with_active
     from retinue.cli.answer import present
     from retinue.cli.choosing import Choosing, compared
+    from retinue.cli.planned import with_planner
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import Settled, conduct
     from retinue.cli.typed import words_of
@@ -79,7 +83,7 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
-    opened = open_project(workspace, model=model)
+    opened = with_planner(open_project(workspace, model=model), planner)
     project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
@@ -115,8 +119,10 @@ def _read(
     """The plan in a file, with the goal and the level of context that were said beside it."""
     from retinue.cli.plans import handing_on, plan_in
     from retinue.orchestration.planner import check_goal
+    from retinue.orchestration.planning import without_planning
 
-    plan = handing_on(plan_in(source, project, budget, quiet=quiet), level)
+    read = without_planning(plan_in(source, project, budget, quiet=quiet), only_usage=True)  # it was paid then
+    plan = handing_on(read, level)
     return plan if goal is None else plan.model_copy(update={"goal": check_goal(goal)})
 
 
@@ -137,12 +143,17 @@ def _begin(
     level: "ContextLevel",
     budget: "Budget",
 ) -> "Begin":
+    from retinue.cli.planned import tell_planning, thinking_as_set
     from retinue.cli.plans import handing_on
     from retinue.cli.session import Begun
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        made = settled.noted_in(await choosing.way_of(plan or handing_on(orchestrator.plan(goal), level)))
+        orchestrator = thinking_as_set(choosing.project, orchestrator)
+        made = plan or handing_on(await choosing.planned(goal, orchestrator, budget), level)
+        if not choosing.silent:
+            tell_planning(made)
+        made = settled.noted_in(await choosing.way_of(made))
         return Begun(await orchestrator.start(made, budget=budget), made)
 
     return begin

@@ -15,6 +15,7 @@ from retinue.cli import places
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
 from retinue.cli.output import json_line, stdout_set_aside
+from retinue.cli.planned import thinks_along
 from retinue.cli.project import Project
 from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
@@ -178,9 +179,17 @@ async def _conduct(
     workspace = Workspace(project.root)
     person = Person(screen.aside) if somebody_is_there() else None
     async with Pool() as pool:
-        known = workflows(project.registry, workspace=workspace, offload=pool)
-        async with InProcessEngine(known, journal=journal, answerer=person) as engine, watchdog:
-            begun = await begin(Orchestrator(project.registry, engine, workspace), engine)
+        models, grants = project.models if project.models.configured else None, project.grants
+        known = workflows(project.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        async with (
+            project.tools_closed(),
+            InProcessEngine(known, journal=journal, answerer=person) as engine,
+            watchdog,
+        ):
+            orchestrator = Orchestrator(
+                project.registry, engine, workspace, models=models, model=thinks_along(project), grants=grants
+            )
+            begun = await begin(orchestrator, engine)
             watchdog.run = begun.run if journal is not None else ""
             audience = _Audience(engine, begun, screen, lines)
             watching = asyncio.create_task(audience.follow())

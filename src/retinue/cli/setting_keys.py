@@ -1,4 +1,4 @@
-"""What can be set, of what kind, and who may say it. Reading and merging what was said is the business of `settings`."""
+"""What can be set, of what kind, and who may say it. Reading and merging what was said is for `settings`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,7 +66,13 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
     "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
-    "run.planner": Key("text", "rules", "who makes the plan", choices=("rules", "model"), for_projects=False),
+    "run.planner": Key(
+        "text",
+        "auto",
+        "who makes the plan: a model where one is configured, a model whatever may be, or the rules",
+        choices=("auto", "model", "rules"),
+        for_projects=False,
+    ),
     "run.choose": Key(
         "text",
         "ask",
@@ -80,7 +86,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "models.large": _model("the model of the tier large; Claude Opus when empty"),
     "models.base_url": _table("by provider, the address to use instead of its own", _ADDRESS),
     "models.key_variable": _table("by provider, the variable that holds its key", _VARIABLE),
-    "models.record": Key("text", "", "a folder that keeps every exchange with a model", for_projects=False),
+    "models.record": Key(
+        "text", "", "a folder that keeps every exchange with a model, for `replay:FOLDER`", for_projects=False
+    ),
     "models.prices": _table("by model, your own price, `in/out date`: USD per million tokens", _PRICE),
     "permissions.mode": Key("text", "", "what happens to uses of tools that no rule speaks of", for_projects=False),
     "permissions.allow": Key("words", (), "uses of tools that need no question", for_projects=False),

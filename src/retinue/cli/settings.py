@@ -152,7 +152,7 @@ _WANTED: Final[Mapping[Kind, str]] = {
     "count": "a whole number of 0 or more",
     "switch": "true or false",
     "words": "a list of names",
-    "table": "a table of texts (`openai = \"…\"`) as the reference of settings says",
+    "table": 'a table of texts (`openai = "…"`) as the reference of settings says',
 }
 
 
@@ -170,13 +170,18 @@ def _checked(key: Key, value: Any) -> object:
             return float(value) if fits else None
         case "text":
             return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
-        case "words":
-            words = cast("list[object]", value) if isinstance(value, list) else [None]
-            return tuple(words) if all(isinstance(word, str) for word in words) else None
-        case "table":
-            members = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
-            fits = all(isinstance(text, str) and re.fullmatch(key.members, text) for text in members.values())
-            return members if fits else None
+        case "words" | "table":
+            return _checked_texts(key, value)
+
+
+def _checked_texts(key: Key, value: Any) -> object:
+    """`value` if it is a list of texts, or a table of those that the key takes; else None."""
+    if key.kind == "words":
+        words = cast("list[object]", value) if isinstance(value, list) else [None]
+        return tuple(words) if all(isinstance(word, str) for word in words) else None
+    members = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
+    fits = all(isinstance(text, str) and re.fullmatch(key.members, text) for text in members.values())
+    return members if fits else None
 
 
 def _from_text(kind: Kind, text: str) -> object:
@@ -189,11 +194,10 @@ def _from_text(kind: Kind, text: str) -> object:
                 return int(text)
             case "number" | "seconds":
                 return float(text)
-            case "words":
-                return [word.strip() for word in text.split(",") if word.strip()]
-            case "table":
-                pairs = [pair.split("=", 1) for pair in text.split(",") if pair.strip()]
-                return {name.strip(): member.strip() for name, member in pairs}
+            case "words" | "table":
+                parts = [part.strip() for part in text.split(",") if part.strip()]
+                pairs = [part.split("=", 1) for part in parts] if kind == "table" else []
+                return parts if kind == "words" else {name.strip(): member.strip() for name, member in pairs}
             case "text":
                 return text
     except (KeyError, ValueError):

@@ -137,7 +137,9 @@ def _summary(found: "Statistics") -> Iterator[str]:
     from retinue.cli.output import counted, duration
 
     runs = found.runs
-    ends = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(found.outcomes.items(), key=lambda end: -end[1]))
+    ends = ", ".join(
+        f"{count:,} {outcome}" for outcome, count in sorted(found.outcomes.items(), key=lambda end: -end[1])
+    )
     yield f"{click.style(counted(runs.calls, 'run'), bold=True)}: {ends}"
     if found.unfinished:
         yield f"  {counted(found.unfinished, 'run')} not ended, not counted"

@@ -139,7 +139,17 @@ _STARTS: Final = (
     "SELECT run, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
     " FROM events WHERE sequence = 0 AND at_ns >= ? ORDER BY at_ns, run"
 )
-_MEMBERS: Final = ("agent", "skill", "outcome", "duration_ns", "retries", "fault.code", "attempts", "usage", "data.tokens")
+_MEMBERS: Final[tuple[str, ...]] = (
+    "agent",
+    "skill",
+    "outcome",
+    "duration_ns",
+    "retries",
+    "fault.code",
+    "attempts",
+    "usage",
+    "data.tokens",
+)
 _PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
 _ENDS: Final = (
     f"SELECT run, node, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
@@ -163,7 +173,7 @@ def _members(text: object) -> dict[str, Any] | None:
     """The members of a result; None when it is none."""
     if not isinstance(text, str):
         return None
-    said = dict(zip(_MEMBERS, cast("list[Any]", json.loads(text)), strict=True))
+    said: dict[str, Any] = dict(zip(_MEMBERS, cast("list[Any]", json.loads(text)), strict=True))
     return said if isinstance(said["agent"], str) else None
 
 

@@ -108,8 +108,8 @@ def allocate(
         (definition.tier, f"`{definition.name}` asks for this tier"),
         (default, "it is the default of the settings"),
     )
-    for wanted, why in said:
-        word, why = (parent, f"{why}: `inherit`") if wanted == "inherit" else (wanted, why)
+    for wanted, reason in said:
+        word, why = (parent, f"{reason}: `inherit`") if wanted == "inherit" else (wanted, reason)
         if not word or word == "inherit":
             continue
         tier = read_tier(word)
@@ -131,9 +131,9 @@ def tier_of(model: str, tiers: Mapping[Tier, str] = DEFAULT_TIERS) -> Tier | Non
     A provider may answer with a name of its own, without the provider and with a date behind it.
     """
     name = _bare(model)
-    by_size = {tier: _bare(each) for tier, each in tiers.items() if each}
-    exact = [tier for tier, each in by_size.items() if each == name]
-    begun = [tier for tier, each in by_size.items() if name.startswith(f"{each}-")]
+    by_size: dict[Tier, str] = {tier: _bare(each) for tier, each in tiers.items() if each}
+    exact: list[Tier] = [tier for tier, each in by_size.items() if each == name]
+    begun: list[Tier] = [tier for tier, each in by_size.items() if name.startswith(f"{each}-")]
     if exact or begun:
         return (exact or begun)[0]
     return next((tier for word in re.split(r"[^a-z]+", name) if (tier := read_tier(word)) and word not in _SIZES), None)
@@ -233,4 +233,5 @@ def _mix(unit: Unit, amounts: list[tuple[Tier | None, float]]) -> Mix | None:
     known = sum(by_tier.values())
     if not known:
         return None
-    return Mix(unit, total, {tier: amount / known for tier, amount in by_tier.items()}, unknown)
+    shares: dict[Tier, float] = {tier: by_tier[tier] / known for tier in TARGET}
+    return Mix(unit, total, shares, unknown)

@@ -13,10 +13,13 @@ from .port import LanguageModel, Request, Turn
 from .purse import Hold, Purse
 from .sizes import Sizes
 
-__all__ = ["ANSWER", "SENSIBLE", "Allowance"]
+__all__ = ["ANSWER", "SENSIBLE", "THOUGHT", "Allowance"]
 
 ANSWER: Final = 4_096
 """Tokens that an answer may have when neither the request nor the model says."""
+
+THOUGHT: Final = 16_384
+"""The same where the model is asked to think: thinking counts as answer, and models that think have the room."""
 
 SENSIBLE: Final = 1_024
 """Tokens that an answer should have at least, where the purse has them."""
@@ -34,6 +37,7 @@ class Allowance:
 
     def __init__(self, model: LanguageModel, request: Request, purse: Purse) -> None:
         self._model, self._purse, self._wanted = model, purse, request.max_tokens
+        self._usual = model.max_output or (THOUGHT if request.effort else ANSWER)
         self._sizes = Sizes(request)
         self.bound: str | None = None
 
@@ -76,7 +80,7 @@ class Allowance:
 
     def _affordable(self, tokens_in: int, tokens: int | None, usd: float | None) -> int:
         """How long the answer may be: as wanted, else a share of what is left, so that others have some too."""
-        wanted = self._wanted or self._model.max_output or ANSWER
+        wanted = self._wanted or self._usual
         left = [] if tokens is None else [("tokens", tokens - tokens_in)]
         if usd is not None:
             left.append(("cost_usd", self._bought(tokens_in, usd, wanted)))

@@ -1,4 +1,4 @@
-"""What a request will take, as ranges with the assumptions behind them (A17, C19). Which model it gets is settled before.
+"""What a request will take, as ranges with the assumptions behind them (A17, C19). Its model is settled before.
 
 What comes in is counted; what goes out is taken from past runs of the same agent with the same model once there are
 enough of them, else from the schema of the answer. Nothing here is a constant of anybody's document: where neither a
@@ -27,9 +27,11 @@ _CHARACTERS: Final = 3
 
 
 class PriceOf(Protocol):
-    """US dollars for a call of this size; None when the price is not known."""
+    """Says what a call costs."""
 
-    def __call__(self, *, tokens_in: int, tokens_out: int) -> float | None: ...
+    def __call__(self, *, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars for a call of this size; None when the price is not known."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ def answer_tokens(schema: JsonMapping) -> tuple[int, int | None]:
     return least, None if most is None else max(least, -(-most // _CHARACTERS))
 
 
-def _least(schema: object, depth: int) -> object:
+def _least(schema: object, depth: int) -> object:  # noqa: PLR0911 - one for each type of JSON
     """A small value that the schema asks for, near enough to count it."""
     said = _object(schema)
     if "const" in said:
@@ -239,7 +241,7 @@ def _least(schema: object, depth: int) -> object:
             return None
 
 
-def _most(schema: object, depth: int) -> int | None:
+def _most(schema: object, depth: int) -> int | None:  # noqa: PLR0911 - as above
     """Characters of the longest value; None when nothing bounds it."""
     said = _object(schema)
     if "const" in said:
@@ -286,5 +288,3 @@ def _list(value: object) -> list[object]:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**9 else None
-
-

@@ -30,6 +30,9 @@ _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
 _SDKS: Final = frozenset({"anthropic", "botocore", "google", "grpc", "groq", "httpx", "httpx2", "openai", "urllib3"})
 _LATER_STATUSES: Final = frozenset({408, 409, 425})
 _NOT_NOW: Final = "The provider of `{model}` cannot answer now"
+_REFUSED: Final = "The provider of `{model}` refuses the request"
+_CHANGE: Final = "Change the request, or use another model."
+_SERVER: Final = 500
 _LATER: Final = "Try again later, or use another model."
 
 
@@ -46,6 +49,10 @@ def as_ours(
     """
     from pydantic_ai import exceptions as theirs  # noqa: PLC0415 - optional
 
+    if isinstance(error, ExceptionGroup):
+        # Several were asked, one after the other: the last word counts.
+        last = cast("ExceptionGroup[Exception]", error).exceptions[-1]
+        return as_ours(last, model=model, variables=variables, cleaner=cleaner)
     if isinstance(error, theirs.ModelAPIError):
         return _api(error, model, variables, cleaner)
     if isinstance(error, theirs.ContentFilterError):
@@ -69,7 +76,7 @@ def as_ours(
 def key_missing(provider: str, variables: Sequence[str]) -> Unauthenticated:
     """Nobody can be asked at `provider`: none of `variables` holds a key."""
     named = " or ".join(f"`{name}`" for name in variables)
-    setting = f"models.providers.{provider}.key_variable"
+    setting = f"models.key_variable.{provider}"
     return Unauthenticated(
         f"There is no key for the provider `{provider}`: {named} is not set.",
         hint=f"Set the environment variable {named}, or name another one as `{setting}`.",
@@ -108,12 +115,7 @@ _PLAIN: Final[tuple[tuple[str, type[RetinueError], str, str], ...]] = (
     ("ModelRateLimitError", Unavailable, _NOT_NOW, _LATER),
     ("ModelUnavailableError", Unavailable, _NOT_NOW, _LATER),
     ("ModelServerError", Unavailable, _NOT_NOW, _LATER),
-    (
-        "ModelRequestRejectedError",
-        InvalidInput,
-        "The provider of `{model}` refuses the request",
-        "Change the request, or use another model.",
-    ),
+    ("ModelRequestRejectedError", InvalidInput, _REFUSED, _CHANGE),
 )
 """What the classes of pydantic-ai mean, the narrower before the wider: ours, what is said, and what to do next."""
 
@@ -130,6 +132,12 @@ def _api(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | No
         return _refused_key(model, said, variables, detail)
     if "ModelNotFoundError" in classes:
         return _unknown(model, said, error, detail)
+    return _plain(error, model, said, detail)
+
+
+def _plain(error: Any, model: str, said: str, detail: JsonMapping) -> RetinueError:
+    classes = {each.__name__ for each in type(error).__mro__}
+    status: int | None = detail.get("status")
     if "ModelQuotaExceededError" in classes:
         detail["retryable"] = False
     for name, ours, what, hint in _PLAIN:
@@ -141,6 +149,8 @@ def _api(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | No
         return Unavailable(
             f"{_NOT_NOW.format(model=model)}: {said}", hint=_LATER, detail=detail, retry_after_s=error.retry_after
         )
+    if status is not None and status < _SERVER:
+        return InvalidInput(f"{_REFUSED.format(model=model)}: {said}", hint=_CHANGE, detail=detail)
     hint = "Try again, or use another model."
     return OutputInvalid(f"What `{model}` sent cannot be read: {said}", hint=hint, detail=detail)
 

@@ -97,7 +97,7 @@ def nearest_models(name: str) -> tuple[str, ...]:
 
     provider, _, model = name[:_LONGEST].partition(":")
     known = [each for each in known_model_names() if ":" in each and not each.startswith("gateway/")]
-    own = {each.partition(":")[2]: each for each in known if each.startswith(f"{provider}:")}
-    if own:
-        return tuple(own[each] for each in nearest(model, own))
-    return nearest(name[:_LONGEST], known)
+    own = [each for each in known if each.startswith(f"{provider}:")] or known
+    by_model = {each.partition(":")[2]: each for each in reversed(own)}
+    same = (by_model[model],) if model in by_model and own is known else ()
+    return (*same, *(by_model[each] for each in nearest(model, by_model)))

@@ -87,17 +87,17 @@ class LocalModel:
         """None: nobody charges for it, and nobody measured what it costs."""
         return None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End its process. Asking again starts it anew."""
+        if self._door is not None:
+            await self._door.close()
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
         with self._starting:
             if self._child is not None:
                 self._child.close()
             self._child = self._door = None
-
-    async def disconnect(self) -> None:
-        """Close the connections of this event loop; the process stays, and may be asked again."""
-        if self._door is not None:
-            await self._door.close()
 
     async def _started(self, seconds: float | None) -> "Provided":
         """The door, once the process is up; it goes on loading when nobody waits any longer."""
@@ -154,7 +154,7 @@ def _see_gguf(path: Path) -> None:
         ) from error
     if start != _MAGIC:
         raise InvalidInput(
-            f"{str(path)!r} is no GGUF file: it begins with {start!r}.",
+            f"{str(path)!r} is no GGUF file: it begins with {start.decode('latin-1')!r}.",
             hint="Use a model in the GGUF format.",
             path=str(path),
         )

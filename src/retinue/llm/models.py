@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
-from retinue.errors import InvalidInput, Unavailable, UnknownName
+from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
 from .port import LanguageModel
 from .prices import Price
@@ -30,6 +30,7 @@ DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
 )
 
 _INHERIT: Final = "inherit"
+_FILES: Final = ("local:", "replay:")
 _FAMILIES: Final = (
     ("claude", "anthropic"),
     ("gpt-", "openai"),
@@ -63,14 +64,16 @@ class Models:
         ready: Models that need no opening, by name: scripted ones, recordings, a model of one's own.
         environment: Where keys are looked up; the process's own when None.
         prices: Prices of one's own, by the model's name; they hold instead of the book's.
+        record: A folder in which every exchange with a model that is opened here is kept; none when empty.
     """
 
     tiers: Mapping[Tier, str] = field(default_factory=lambda: DEFAULT_TIERS)
     default: str = ""
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
     ready: Mapping[str, LanguageModel] = field(default_factory=dict[str, LanguageModel])
-    environment: Mapping[str, str] | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    record: str = ""
     _open: dict[str, LanguageModel] = field(default_factory=dict[str, LanguageModel], repr=False)
 
     @classmethod
@@ -100,15 +103,18 @@ class Models:
 
         Raises:
             Unavailable: No model is configured; the hint says how to.
-            InvalidInput: What is asked for is no name of a model.
+            UnknownName: Nobody knows whose model that is.
+            AccessDenied: The definition names a file of this machine that nobody configured.
         """
-        asked = ((model, "it was asked for"), (own, "the definition names it"))
-        for name, why in asked:
+        for name, why, is_own in ((model, "it was asked for", False), (own, "the definition names it", True)):
             word = (name or "").strip()
             if not word:
                 continue
             if word.lower() != _INHERIT:
-                return self._named(word, why)
+                chosen = self._named(word, why)
+                if is_own:
+                    self._see_allowed(chosen.name)
+                return chosen
             if parent:
                 return Chosen(parent, "it is inherited from whoever asks")
         if tier is not None:
@@ -127,8 +133,15 @@ class Models:
         """
         found = self.ready.get(name) or self._open.get(name)
         if found is None:
-            found = self._open[name] = self._opened(self._full(name))
+            found = self._open[name] = self._kept(self._opened(self._full(name)))
         return found
+
+    async def close(self) -> None:
+        """Close the connections of all models that were opened. They may still be asked; they open new ones."""
+        for model in self._open.values():
+            close = getattr(model, "close", None)
+            if close is not None:
+                await close()
 
     def _named(self, word: str, why: str) -> Chosen:
         tier = read_tier(word)
@@ -137,6 +150,15 @@ class Models:
         name = self._full(word)
         known: Tier | None = next((size for size, model in self.tiers.items() if model == name), None)
         return Chosen(name, why, known)
+
+    def _see_allowed(self, name: str) -> None:
+        """A definition may come with somebody else's project: it names no file that is opened as a model."""
+        configured = (self.default, *self.tiers.values(), *self.ready)
+        if name.startswith(_FILES) and name not in configured:
+            raise AccessDenied(
+                f"An agent's definition may not name the file {name[:_LONGEST]!r} as its model.",
+                hint="Set it as `models.default` in the user's configuration, or pass it as `--model`.",
+            )
 
     def _sized(self, tier: Tier, why: str) -> Chosen:
         if not self.configured:
@@ -147,7 +169,7 @@ class Models:
         if read_tier(self.default) is not None or not self.default:
             raise Unavailable(
                 f"No model is configured for the tier {tier!r}.",
-                hint=f"Set `models.tiers.{tier}` or `models.default` in `retinue.toml`.",
+                hint=f"Set `models.{tier}` or `models.default` in `retinue.toml`.",
                 detail={"retryable": False},
             )
         return Chosen(self._full(self.default), f"{why}, and no model is configured for it but the default", tier)
@@ -173,6 +195,14 @@ class Models:
                 suggestions=near,
             )
         return f"{provider}:{name}"
+
+    def _kept(self, model: LanguageModel) -> LanguageModel:
+        """`model`, recorded if that is wanted."""
+        if not self.record:
+            return model
+        from .recording import Replay, record_into  # noqa: PLC0415 - seldom needed
+
+        return model if isinstance(model, Replay) else record_into(self.record, model)
 
     def _opened(self, name: str) -> LanguageModel:
         provider, _, rest = name.partition(":")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retinue.contract.result import Cost, Usage
-from retinue.errors import InvalidInput, NetworkError
+from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
 from .credentials import Cleaner
 from .failures import as_ours, too_slow
@@ -20,6 +20,7 @@ from .prices import Price, PriceList
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.profiles import ModelProfile
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
@@ -77,7 +78,7 @@ class Provided:
 
         self.model = model
         self.name = name or f"{model.system}:{model.model_name}"
-        self._profile = model.profile
+        self._profile = _profile_of(model)
         limit: object = self._profile.get("anthropic_max_output_tokens")
         self.max_output: int | None = limit if isinstance(limit, int) else None
         self._messages = Messages(f"{model.system} {address}".strip())
@@ -109,7 +110,7 @@ class Provided:
             if seconds is not None and timer.expired():
                 raise too_slow(self.name, seconds) from error
             raise NetworkError(f"`{self.name}` did not answer in time.", hint="Try again.") from error
-        except NetworkError:
+        except RetinueError:
             raise
         except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
             # What the client says may hold the key, so its own words are not chained to ours.
@@ -119,14 +120,18 @@ class Provided:
         return Response(turn, self._usage(said), stop)
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
-        """US dollars that a call of this size would cost; None when the price is not known."""
-        cost = self._prices.cost(tokens_in=tokens_in, tokens_out=tokens_out)
+        """US dollars that a call of this size would cost at most; None when the price is not known.
+
+        Where a provider takes more for what it puts into its cache, all of it is thought to go there.
+        """
+        written = tokens_in if self._profile.get("supports_cache") else 0
+        cost = self._prices.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_written=written)
         return None if cost is None else cost.usd
 
     def unsupported(self, request: Request) -> tuple[str, ...]:
         """What `request` asks for that this model is known to ignore: `effort`, `temperature`, `max_tokens`."""
         ignored: list[str] = []
-        if request.effort is not None and not self._thinks:
+        if request.effort is not None and not (self._thinks and self._has_room(request)):
             ignored.append("effort")
         settings = self.model.unsupported_settings
         if request.temperature is not None and "temperature" in settings:
@@ -206,6 +211,9 @@ class Provided:
             settings["timeout"] = request.timeout_s
         if request.effort is not None and self._thinks and self._has_room(request):
             settings["thinking"] = request.effort
+        if request.tools and self._profile.get("supports_cache"):
+            # Tools mean more requests to come, and each repeats what the one before it said.
+            settings["cache"] = True
         for name in self.model.unsupported_settings:
             settings.pop(name, None)
         return settings
@@ -246,11 +254,25 @@ class Provided:
                 if heard > _MAX_STREAM:
                     return stream.get()
             said = stream.get()
-        if said.state == "incomplete" or (said.finish_reason is None and self.model.provider is not None):
-            raise NetworkError(
-                f"The answer of `{self.name}` was cut off on the way.", hint="Try again.", detail={"reached": True}
-            )
-        return said
+        if self._is_whole(said):
+            return said
+        if not said.parts:
+            raise OutputInvalid(f"What `{self.name}` sent is no answer.", hint="Try again, or use another model.")
+        raise NetworkError(
+            f"The answer of `{self.name}` was cut off on the way.", hint="Try again.", detail={"reached": True}
+        )
+
+    def _is_whole(self, said: "ModelResponse") -> bool:
+        """Whether a stream came to its end: some servers never say why they stop, but then they say what it took."""
+        if said.state == "incomplete":
+            return False
+        if self.model.provider is None:
+            return True
+        if said.finish_reason is None:
+            return False
+        # For servers that never say why, `stop` is assumed of every stream, a cut one too.
+        told = said.finish_reason != "stop" or (said.provider_details or {}).get("finish_reason")
+        return bool(told) or (said.usage.has_values() and not said.usage.unmeasured_requests)
 
     def _usage(self, said: "ModelResponse") -> Usage:
         used = said.usage
@@ -285,3 +307,11 @@ class Provided:
         provider, _, model = self.name.partition(":")
         told = said.model_name or model
         return self.name if told.startswith(model) or model in told else f"{provider}:{told}"
+
+
+def _profile_of(model: "Model") -> "ModelProfile":
+    """What the model can do; nothing is known of one that only hands on to others."""
+    try:
+        return model.profile
+    except NotImplementedError:
+        return {}

@@ -103,7 +103,7 @@ def _provider(name: str, base_url: str, key: str | None) -> Any:
         if "base_url" not in takes:
             raise InvalidInput(
                 f"The provider `{name}` has one address, and no `base_url` can be set for it.",
-                hint=f"Leave `models.providers.{name}.base_url` out, or use `{_COMPATIBLE}`.",
+                hint=f"Leave `models.base_url.{name}` out, or use `{_COMPATIBLE}`.",
             )
         options["base_url"] = base_url
     if "api_key" in takes and (key or base_url):
@@ -127,12 +127,12 @@ def _see_address(provider: str, base_url: str) -> None:
     if provider == _COMPATIBLE and not base_url:
         raise InvalidInput(
             f"`{_COMPATIBLE}` needs an address.",
-            hint=f"Set `models.providers.{_COMPATIBLE}.base_url`, for example `http://localhost:8080/v1`.",
+            hint=f"Set `models.base_url.{_COMPATIBLE}`, for example `http://localhost:8080/v1`.",
         )
     if base_url and not re.match(r"https?://[^/\s]+", base_url):
         raise InvalidInput(
             f"{base_url[:200]!r} is no address of a provider.",
-            hint=f"Give `models.providers.{provider}.base_url` as `https://host/path`.",
+            hint=f"Give `models.base_url.{provider}` as `https://host/path`.",
         )
 
 
@@ -142,7 +142,7 @@ def _unknown_provider(name: str, provider: str) -> UnknownName:
     return UnknownName(
         f"No provider of models is called {provider[:200]!r}.",
         hint=f"Did you mean `{near[0]}:{printable(model[:200])}`? "
-        f"For another endpoint set `models.providers.{printable(provider[:80])}.base_url`."
+        f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
         if near
         else f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}.",
         suggestions=tuple(f"{each}:{model}" for each in near) or PROVIDERS,

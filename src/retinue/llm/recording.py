@@ -8,75 +8,32 @@ provider's own form of a turn is not kept: only that provider could use it.
 
 import dataclasses
 import hashlib
+import json
 import os
+import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, NoReturn, TypeVar, cast
-
-from pydantic import Field, ValidationError
+from typing import Final, NoReturn, TypeVar, cast
 
 from retinue.contract.fault import Fault
-from retinue.contract.json import JsonValue, dumps, loads
-from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.refused import as_detail, findings_of, in_short
-from retinue.contract.result import Usage
-from retinue.errors import (
-    AccessDenied,
-    InvalidInput,
-    MissingFile,
-    NotInstalled,
-    ParseError,
-    RetinueError,
-    Unauthenticated,
-    UnknownName,
-)
+from retinue.contract.json import JsonValue
+from retinue.contract.model import JsonMapping
+from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._difference import difference, nearest
+from ._recorded import VERSION, Answer, Exchange, Known, append, begin, files, reaching, read
 from .credentials import Cleaner
-from .port import Answered, Hear, LanguageModel, Request, Response, StopReason, Turn
+from .port import Answered, Hear, LanguageModel, Request, Response, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 
-__all__ = ["VERSION", "Recorder", "Replay"]
+__all__ = ["VERSION", "Recorder", "Replay", "record_into"]
 
-VERSION: Final = 1
-"""Of the format. A recording of another version is refused."""
-
-_MAX_LINE: Final = 64 * 2**20
 _PRICED: Final = 1_000
 """Tokens of the call whose price is recorded."""
 
 _NOT_SAID: Final = (NotInstalled, Unauthenticated)
 """What goes wrong before a provider says anything worth keeping."""
-
-
-class _Header(Model):
-    retinue_recording: Literal[1]
-
-
-class _Known(Model):
-    """A model that took part. The prices are US dollars for a million tokens, where they are known."""
-
-    model: str
-    max_output: Count | None = None
-    usd_in: Annotated[float, Field(ge=0)] | None = None
-    usd_out: Annotated[float, Field(ge=0)] | None = None
-
-
-class _Answer(Model):
-    turn: JsonMapping
-    usage: Usage = Usage()
-    stop: StopReason = "end"
-
-
-class _Exchange(Model):
-    """What `model` was asked, and its answer, or else the fault."""
-
-    model: str
-    request: JsonMapping
-    answer: _Answer | None = None
-    fault: Fault | None = None
 
 
 class Recorder:
@@ -97,15 +54,15 @@ class Recorder:
         self.name = model.name
         self.max_output = model.max_output
         self._model = model
-        self._path = Path(path)
+        self._path = Path(path).expanduser().absolute()
         self._cleaner = Cleaner() if cleaner is None else cleaner
-        _begin(self._path)
+        begin(self._path)
         priced = {
             "usd_in": model.price(tokens_in=_PRICED, tokens_out=0),
             "usd_out": model.price(tokens_in=0, tokens_out=_PRICED),
         }
         prices = {name: None if usd is None else usd * 1e6 / _PRICED for name, usd in priced.items()}
-        self._write(_Known(model=self.name, max_output=self.max_output, **prices))
+        self._write(Known(model=self.name, max_output=self.max_output, **prices))
 
     async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
         """What the model says, written down before it is handed on. A canceled request leaves nothing.
@@ -122,25 +79,42 @@ class Recorder:
             self._write_exchange(request, fault=Fault.from_error(error))
             raise
         turn = turn_to_json(_plain(response.turn))
-        self._write_exchange(request, answer=_Answer(turn=turn, usage=response.usage, stop=response.stop))
+        self._write_exchange(request, answer=Answer(turn=turn, usage=response.usage, stop=response.stop))
         return response
 
     def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
         """The model's own."""
         return self._model.price(tokens_in=tokens_in, tokens_out=tokens_out)
 
-    def _write_exchange(self, request: Request, *, answer: _Answer | None = None, fault: Fault | None = None) -> None:
-        self._write(_Exchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
+    async def close(self) -> None:
+        """Close the model's connections, if it has any."""
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            await close()
 
-    def _write(self, line: Model) -> None:
-        """Append `line` in one write, so that lines of several recorders never mix."""
-        text = dumps(self._cleaner.data(line.to_json()), max_bytes=_MAX_LINE)
-        with _reaching(self._path, "written"):
-            handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
-            with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor that only appends
-                data = memoryview(f"{text}\n".encode())
-                while data:
-                    data = data[file.write(data) :]
+    def _write_exchange(self, request: Request, *, answer: Answer | None = None, fault: Fault | None = None) -> None:
+        self._write(Exchange(model=self.name, request=_request_to_json(request), answer=answer, fault=fault))
+
+    def _write(self, line: Known | Exchange) -> None:
+        append(self._path, self._cleaner.data(line.to_json()))
+
+
+def record_into(folder: str | os.PathLike[str], model: LanguageModel) -> Recorder:
+    """`model`, recorded into the one file of this process in `folder`, which is made when it is not there.
+
+    Raises:
+        AccessDenied: The folder or the file cannot be made.
+    """
+    place = Path(folder).expanduser().absolute()
+    with reaching(place, "written"):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Recorder(model, place / _file_name(place))
+
+
+@cache
+def _file_name(folder: Path) -> str:  # noqa: ARG001 - one name for each folder
+    """A name of its own for this process; in the order of names, folders of recordings are read."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.jsonl"
 
 
 class Replay:
@@ -159,15 +133,14 @@ class Replay:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, cleaner: Cleaner | None = None) -> None:
-        self._path = Path(path)
         self._cleaner = Cleaner() if cleaner is None else cleaner
         self.name = f"replay:{os.fspath(path)}"
-        models: list[_Known] = []
+        models: list[Known] = []
         self._recorded: list[tuple[str, JsonMapping]] = []
-        self._waiting: defaultdict[str, list[_Exchange]] = defaultdict(list)
+        self._waiting: defaultdict[str, list[Exchange]] = defaultdict(list)
         self._counts: defaultdict[str, int] = defaultdict(int)
-        for place, line in (each for file in _files(self._path) for each in _read(file)):
-            if isinstance(line, _Known):
+        for place, line in (each for file in files(Path(path).expanduser()) for each in read(file)):
+            if isinstance(line, Known):
                 models.append(line)
                 continue
             request = _content(self._cleaner.data(line.request))
@@ -197,7 +170,7 @@ class Replay:
         exchange = waiting.pop(0)
         if exchange.fault is not None:
             raise exchange.fault.to_error()
-        answer = cast("_Answer", exchange.answer)  # one of the two is there: `_read` saw to it
+        answer = cast("Answer", exchange.answer)  # one of the two is there: `_read` saw to it
         turn = cast("Answered", turn_from_json(answer.turn))
         if hear is not None and turn.text:
             hear(turn.text)
@@ -265,109 +238,4 @@ def _content(request: JsonValue) -> JsonMapping:
 
 
 def _digest(request: JsonMapping) -> str:
-    ordered = cast("JsonMapping", _ordered(request))
-    return hashlib.sha256(dumps(ordered, max_bytes=_MAX_LINE).encode()).hexdigest()
-
-
-def _ordered(value: JsonValue) -> JsonValue:
-    """`value` with the keys of its objects in order."""
-    if isinstance(value, dict):
-        return {name: _ordered(value[name]) for name in sorted(value)}
-    return [_ordered(each) for each in value] if isinstance(value, list) else value
-
-
-def _begin(path: Path) -> None:
-    """Make the recording with its first line, or see that what is there is one."""
-    with _reaching(path, "written"):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with open(handle, "a+b") as file:  # noqa: PTH123 - a descriptor made with its mode
-            file.seek(0)
-            first = file.readline(_MAX_LINE)
-            if not first:
-                file.write(_Header(retinue_recording=VERSION).to_json_text().encode() + b"\n")
-                return
-    if not _is_header(first):
-        raise InvalidInput(
-            f"{str(path)!r} is there, and is no recording of version {VERSION} that could be continued.",
-            hint="Record into another file.",
-            path=str(path),
-        )
-
-
-def _is_header(line: bytes) -> bool:
-    try:
-        _Header.model_validate(loads(line))
-    except (ParseError, ValidationError):
-        return False
-    return True
-
-
-def _files(path: Path) -> list[Path]:
-    """The recordings that `path` stands for."""
-    if not path.is_dir():
-        return [path]
-    if found := sorted(path.glob("*.jsonl")):
-        return found
-    raise MissingFile(
-        f"There are no recordings in {str(path)!r}.", hint="Name a recording, or a folder of them.", path=str(path)
-    )
-
-
-def _read(path: Path) -> Iterator[tuple[str, _Known | _Exchange]]:
-    """Each line after the first with its place; blank lines are passed over."""
-    with _reaching(path, "read"), path.open("rb") as file:
-        if not _is_header(file.readline(_MAX_LINE)):
-            raise ParseError(
-                f"{str(path)!r} is no recording of version {VERSION}.",
-                hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
-                path=f"{path}:1",
-                detail={"line": 1, "column": 1},
-            )
-        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), 2):
-            if line.strip():
-                place = f"{path}:{number}"
-                yield place, _line(line, place=place, number=number)
-
-
-def _line(line: bytes, *, place: str, number: int) -> _Known | _Exchange:
-    """One line, all of it looked at: also the turn that will be answered."""
-
-    def refused(why: str, *, hint: str = "", detail: JsonMapping | None = None) -> ParseError:
-        message = f"Line {number} of the recording cannot be read: {why.rstrip('.')}."
-        detail = {**(detail or {}), "line": number}
-        return ParseError(message, hint=hint or "Use what a recorder wrote, unchanged.", path=place, detail=detail)
-
-    try:
-        data = loads(line, max_bytes=_MAX_LINE)
-        read = (_Exchange if isinstance(data, dict) and "request" in data else _Known).model_validate_json(line)
-        turn = turn_from_json(read.answer.turn) if isinstance(read, _Exchange) and read.answer else None
-    except ParseError as error:
-        raise refused(error.message, hint=error.hint, detail=error.detail) from None
-    except ValidationError as error:
-        findings = findings_of(error, rule="recording/line")
-        raise refused(in_short(findings), detail=cast("JsonMapping", as_detail(findings))) from None
-    if isinstance(read, _Exchange) and (read.answer is None) == (read.fault is None):
-        raise refused("an exchange has either an `answer` or a `fault`")
-    if turn is not None and not isinstance(turn, Answered):
-        raise refused("the answer is no turn of a model")
-    return read
-
-
-@contextmanager
-def _reaching(path: Path, what: str) -> Generator[None]:
-    """What the system says against the file, in our words."""
-    try:
-        yield
-    except FileNotFoundError:
-        missing = path if path.parent.is_dir() else path.parent
-        raise MissingFile(
-            f"{str(missing)!r} is not there, so the recording cannot be {what}.",
-            hint="Name a recording that is there." if what == "read" else "Make the folder first.",
-            path=str(missing),
-        ) from None
-    except OSError as error:
-        raise AccessDenied(
-            f"The recording {str(path)!r} cannot be {what}: {error.strerror or error}.",
-            hint="Name another file, or change its permissions.",
-            path=str(path),
-        ) from error
+    return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()

@@ -107,15 +107,25 @@ class Repetition:
 async def _side_by_side(
     uses: Sequence[ToolUse], specs: dict[str, ToolSpec], use: Use | None, counts: Sequence[int]
 ) -> tuple[ToolAnswer, ...]:
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(_answer(each, specs, use, count)) for each, count in zip(uses, counts, strict=True)
-            ]
-    except BaseExceptionGroup as raised:
-        # Only what no answer can be made of comes here: somebody wants the whole conversation to end.
-        raise raised.exceptions[0] from None
-    return tuple(task.result() for task in tasks)
+    # What ends the whole conversation comes out as a value: the others are done to their end, so that they need not be
+    # done again, and a group of Python 3.11 whose task fails leaves whoever waits for it marked as cancelled.
+    async def answered(wanted: ToolUse, count: int) -> ToolAnswer | BaseException:
+        try:
+            return await _answer(wanted, specs, use, count)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(answered(each, count)) for each, count in zip(uses, counts, strict=True)]
+    answers: list[ToolAnswer] = []
+    for task in tasks:
+        came = task.result()
+        if isinstance(came, BaseException):
+            raise came
+        answers.append(came)
+    return tuple(answers)
 
 
 async def _answer(use: ToolUse, specs: dict[str, ToolSpec], do: Use | None, count: int) -> ToolAnswer:

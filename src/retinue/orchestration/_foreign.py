@@ -1,7 +1,7 @@
 """Text from outside as a model is shown it: one block, its origin named, that it cannot close by itself.
 
-The mark helps a model to tell data from its task. It is no guard: whatever the model makes of it is judged afterwards by
-enums, schemas and rules that no text can change.
+The mark helps a model to tell data from its task. It is no guard: whatever the model makes of it is judged afterwards
+by enums, schemas and rules that no text can change.
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
 """What a run has spent, on both books: the ledger that sums what results say, and the purse that models ask first (C6).
 
 A purse learns of a call of a model when it is made. Of what a program spent, and of what was spent before a run was
-resumed, only the result tells; here the one is reconciled with the other, so that nothing is counted twice or not at all.
+resumed, only the result tells; here the one is reconciled with the other, so that nothing is counted twice or not at
+all.
 """
 
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ class Account:
             tokens: What it may spend at most, beside the bounds of the run.
         """
         purse = self._open[name] = Purse(
-            tokens=tokens, above=self.purse, name=f"step {name}" if tokens else "run.budget"
+            tokens=tokens, above=self.purse, name="run.budget" if tokens is None else "orchestrator"
         )
         return purse
 

@@ -1,7 +1,7 @@
 """Which model each delegation of a plan gets, and why, noted in the plan (A16, A31).
 
-The rules stand in `llm.allocation`; here they are applied to the nodes whose agents think with a model. What a node says
-already is kept, and an agent that needs no model gets none.
+The rules stand in `llm.allocation`; here they are applied to the nodes whose agents think with a model. What a node
+says already is kept, and an agent that needs no model gets none.
 """
 
 from collections.abc import Callable, Mapping

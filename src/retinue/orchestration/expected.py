@@ -16,6 +16,7 @@ from retinue.contract.plan import Delegation, Expected, Plan, order
 from retinue.contract.result import Artifact, Result, Warned
 from retinue.contract.sanitize import workspace_path
 from retinue.errors import AccessDenied, MissingFile, OutputInvalid, RetinueError
+from retinue.orchestration.report_rules import LEAST_BYTES, objections
 from retinue.tools.workspace import ArtifactFacts, Workspace
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def verified(result: Result, expects: tuple[Expected, ...], workspace: Workspace
             errors.append(error)
             continue
         artifacts[facts.path] = _artifact(artifacts.get(facts.path), expected, facts)
-        warnings += _sections_missing(expected, workspace)
+        warnings += _lacking(expected, workspace)
     checked = result.model_copy(
         update={"artifacts": tuple(artifacts.values()), "warnings": (*result.warnings, *warnings)}
     )
@@ -119,9 +120,10 @@ def _measured(expected: Expected, workspace: Workspace | None) -> ArtifactFacts:
         raise MissingFile(
             f"The expected file {expected.path!r} was not written: {error.message.rstrip('.')}.", path=expected.path
         ) from error
-    if facts.size < expected.min_bytes:
+    least = max(expected.min_bytes, LEAST_BYTES if expected.rules == "research" else 1)
+    if facts.size < least:
         raise OutputInvalid(
-            f"The expected file {expected.path!r} has {facts.size:,} bytes, and not the {expected.min_bytes:,} asked.",
+            f"The expected file {expected.path!r} has {facts.size:,} bytes, and not the {least:,} asked.",
             path=expected.path,
         )
     return facts
@@ -135,11 +137,28 @@ def _artifact(said: Artifact | None, expected: Expected, facts: ArtifactFacts) -
     return Artifact(**measured, title=expected.title or None)  # pyright: ignore[reportArgumentType] - by their names
 
 
-def _sections_missing(expected: Expected, workspace: Workspace | None) -> list[Warned]:
-    if not expected.sections or workspace is None:
+def _lacking(expected: Expected, workspace: Workspace | None) -> list[Warned]:
+    """What a file that is there does not have: headings, or what its rules ask (H29)."""
+    if workspace is None or not (expected.sections or expected.rules):
         return []
     with workspace.open(workspace_path(expected.path)) as file:
         text = file.read(_READ).decode("utf-8", "replace")
+    wanting = objections(text) if expected.rules == "research" else []
+    return [*_sections_missing(expected, text), *(_below_the_rules(expected, said) for said in wanting)]
+
+
+def _below_the_rules(expected: Expected, said: str) -> Warned:
+    return Warned(
+        type="degraded_analysis",
+        message=f"The report {expected.path!r} is not as it should be. {said}",
+        impact="What it says can be relied on less.",
+        recovery="Ask for it again, and say what is missing.",
+    )
+
+
+def _sections_missing(expected: Expected, text: str) -> list[Warned]:
+    if not expected.sections:
+        return []
     there = set(_headings(text))
     missing = [section for section in expected.sections if _plain(section) not in there]
     if not missing:

@@ -12,6 +12,8 @@ from retinue.contract.confidence import label_of
 from retinue.contract.event import Decision
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Plan
+from retinue.orchestration.allotment import allotments_of
+from retinue.orchestration.planning import Planning, planning_of
 
 __all__ = ["Decided", "explain"]
 
@@ -49,9 +51,12 @@ def explain(plan: Plan, decisions: Iterable[Decided] = (), *, confidence: float 
     facts: JsonMapping = {}
     if confidence is not None:  # a number that nobody computed has no label either
         facts["confidence"] = {"value": confidence, "label": label_of(confidence)}
-    said = [one for one in decisions if one.move not in {"choose", "drop"}]
+    if (planning := planning_of(plan)) is not None:
+        facts["planning"] = _planning(planning)
+    said = [one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")]
+    allotments = allotments_of(plan)
     return facts | {
-        "clauses": [_clause(node) for node in plan.nodes],
+        "clauses": [_clause(node) | _thinks(node, allotments.get(node.id)) for node in plan.nodes],
         "dropped": [
             {"clause": one.clause, "reason": one.reason, "nearest": [_candidate(near) for near in one.nearest]}
             for one in plan.dropped
@@ -83,6 +88,24 @@ def _clause(node: Delegation) -> JsonMapping:
         "parameters": [_binding(one) for one in node.bindings] or _given(node),
         "questions": [question.text for question in node.questions],
     }
+
+
+def _planning(planning: Planning) -> JsonMapping:
+    """Who made the plan, and why; what it cost stands in the usage of the run."""
+    facts = planning.to_json()
+    return {name: value for name, value in facts.items() if value not in ("", 0, []) and name not in {"usage", "text"}}
+
+
+def _thinks(node: Delegation, allotment: JsonMapping | None) -> JsonMapping:
+    """With which model the agent thinks, by what score, and how hard."""
+    facts: JsonMapping = {}
+    if allotment is not None:
+        facts["model"] = allotment
+    elif node.model is not None:
+        facts["model"] = {"model": node.model}
+    if node.thinking is not None:
+        facts["thinking"] = node.thinking
+    return facts
 
 
 def _candidate(candidate: Candidate) -> JsonMapping:

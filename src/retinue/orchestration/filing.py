@@ -1,7 +1,7 @@
 """The files of one walk: who wrote what is noted as branches end, and when all have, what is left of it is measured.
 
-The rules stand in `written` and `expected`; here they meet the results they change. Nothing is started here: that is for
-`walk`.
+The rules stand in `written` and `expected`; here they meet the results they change. Nothing is started here: that is
+for `walk`.
 """
 
 from collections.abc import Iterator

@@ -14,7 +14,6 @@ from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
-from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import RetinueError, Unavailable
@@ -23,9 +22,11 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.ledger import total_of
 from retinue.orchestration.modes import harder, thinking_in, with_thinking
 from retinue.orchestration.planning import Planning, planning_of, with_planning
+from retinue.orchestration.shares import USUAL
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
+    from retinue.contract.result import Usage
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.model_planner import ModelPlanner
@@ -115,7 +116,8 @@ class Goals:
             if insist:
                 raise
             return f"{error.message} {error.hint}"
-        purse = Purse(tokens=budget.tokens, usd=budget.cost_usd)
+        tokens = None if budget.tokens is None else USUAL.of_orchestrator(budget.tokens)
+        purse = Purse(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
         deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
         return Thinker(model, purse, deadline_ns, thinking)
 

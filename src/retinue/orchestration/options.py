@@ -18,6 +18,7 @@ from retinue.contract.tokens import counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
 from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together
+from retinue.orchestration.allotment import allotments_of
 
 __all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "Surroundings", "Thresholds", "actuals", "chosen", "menu_of"]
 
@@ -25,7 +26,7 @@ AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""
 
 By: TypeAlias = Literal["person", "flag", "routine", "nobody"]
-"""Who chose: a person at the terminal, an option of the command, or nobody, because it is routine or nobody was there."""
+"""Who chose: a person, an option of the command, or nobody, since it is routine or nobody was there."""
 
 _DECIDE: Final = frozenset({AUTO, "decide for me", "decide", ""})
 _KEY: Final = "option"
@@ -144,7 +145,12 @@ def menu_of(
         routine: Up to where nobody need be asked.
     """
     thinking = [node for node in plan.nodes if node.agent in around.thinks and node.agent in definitions]
-    given = {node.id: _allocated(node, definitions[node.agent], around) for node in thinking}
+    allotted = allotments_of(plan)
+    by_rules = {name for name, facts in allotted.items() if "score" in facts}
+    given = {
+        node.id: _allocated(node, definitions[node.agent], around, asked=None if node.id in by_rules else node.model)
+        for node in thinking
+    }
     wanted = {name: each.model or each.tier or "small" for name, each in given.items()}
     ways: list[tuple[str, Mapping[str, str], bool]] = [
         ("the smallest models", dict.fromkeys(wanted, "small"), False),
@@ -171,16 +177,19 @@ def menu_of(
         )
         for place, (names, (title, words, _)) in enumerate(found.items())
     )
-    why_not = _not_routine(plan, definitions, thinking, given, options[best].estimate, routine)
+    why_not = ""
+    if thinking:
+        first = thinking[0]
+        why_not = _not_routine(plan, definitions[first.agent], given[first.id], options[best].estimate, routine)
     return Menu(options, not why_not, why_not or _why_routine(thinking))
 
 
-def _allocated(node: Delegation, definition: Definition, around: Surroundings) -> Allocation:
+def _allocated(node: Delegation, definition: Definition, around: Surroundings, *, asked: str | None) -> Allocation:
     return allocate(
         definition,
         instruction=node.instruction,
         context_tokens=_request_tokens(node, definition),
-        asked=node.model,
+        asked=asked,
         default=around.default,
         tiers=around.tiers,
     )
@@ -248,30 +257,25 @@ def _compared(one: Estimate, other: Estimate) -> str:
     return f"It costs {less}: at most ${one.usd.high:.4f}, and the recommended way ${other.usd.high:.4f}."
 
 
-def _not_routine(
-    plan: Plan,
-    definitions: Mapping[str, Definition],
-    thinking: Sequence[Delegation],
-    given: Mapping[str, Allocation],
-    expected: Estimate,
-    routine: Thresholds,
-) -> str:
-    """Why somebody should be asked, in one sentence; empty when it is routine (A18)."""
-    if not thinking:
-        return ""
-    if len(plan.nodes) > 1:
-        return f"It has {len(plan.nodes)} delegations."
-    tier = given[thinking[0].id].tier
-    if tier != "small":
-        return f"Its model is {tier or 'of no known tier'}, not small."
-    definition = definitions[thinking[0].agent]
-    if not _reads_only(definition, thinking[0].skill):
-        return f"`{definition.name}` may do more than read."
-    if expected.tokens is None or expected.tokens.high > routine.tokens:
-        return f"It may take more than {routine.tokens:,} tokens."
-    if expected.usd is not None and expected.usd.high > routine.usd:
-        return f"It may cost more than ${routine.usd:.2f}."
-    return ""
+def _not_routine(plan: Plan, definition: Definition, given: Allocation, expected: Estimate, routine: Thresholds) -> str:
+    """Why somebody should be asked, in one sentence; empty when it is routine (A18).
+
+    Args:
+        plan: What is to be done.
+        definition: The first agent of it that asks a model.
+        given: What that one gets.
+        expected: What the whole will take.
+        routine: Up to where it is routine.
+    """
+    tokens, usd = expected.tokens, expected.usd
+    reasons = (
+        (len(plan.nodes) > 1, f"It has {len(plan.nodes)} delegations."),
+        (given.tier != "small", f"Its model is {given.tier or 'of no known tier'}, not small."),
+        (not _reads_only(definition, plan.nodes[0].skill), f"`{definition.name}` may do more than read."),
+        (tokens is None or tokens.high > routine.tokens, f"It may take more than {routine.tokens:,} tokens."),
+        (usd is not None and usd.high > routine.usd, f"It may cost more than ${routine.usd:.2f}."),
+    )
+    return next((why for holds, why in reasons if holds), "")
 
 
 def _why_routine(thinking: Sequence[Delegation]) -> str:

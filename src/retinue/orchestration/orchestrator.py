@@ -1,7 +1,7 @@
 """The one entry to orchestration: a goal, a plan or a single task in, one result out (A2, A3, G17).
 
-It has the goal planned (`goals`), hands the plan to an engine as the payload of the one workflow there is (`running`), and
-waits. Which engine, and what becomes of its history, is its caller's choice.
+It has the goal planned (`goals`), hands the plan to an engine as the payload of the one workflow there is (`running`),
+and waits. Which engine, and what becomes of its history, is its caller's choice.
 """
 
 from collections.abc import Iterable
@@ -19,10 +19,11 @@ from retinue.contract.task import Limits, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import Engine
 from retinue.engine.outside import REAL
-from retinue.orchestration.goals import Answerer, Goals, PlannedBy, thinks_along
+from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
 from retinue.orchestration.order import RUN_PLAN, Order
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.running import workflows
+from retinue.orchestration.shares import shared
 from retinue.orchestration.whereabouts import exists_in, find_in
 from retinue.tools.workspace import Workspace
 
@@ -105,6 +106,8 @@ class Orchestrator:
         What it cost to make the plan is charged to the run.
         """
         planning = planning_of(plan)
+        if self.models is not None and budget is not None and budget.tokens is not None:
+            plan = shared(plan, budget.tokens, by_name(self.registry.definitions()))
         order = Order(
             plan=plan,
             budget=budget or Budget(),
@@ -213,7 +216,7 @@ class Orchestrator:
 
     def _goals(self) -> Goals:
         return Goals(
-            self.registry,
+            registry=self.registry,
             around=self._around(),
             planner=self.planner,
             models=self.models,

@@ -1,4 +1,4 @@
-"""Who made a plan, by which move and why (P20): facts that ride in the plan, so that a run and its record can tell them.
+"""Who made a plan, by which move and why (P20): facts that ride in the plan, for the run and its record to tell.
 
 What the planner decided is read here and nowhere else. A plan that an agent answered with cannot speak for the
 orchestrator: `without_planning` takes such facts out before it is walked.

@@ -264,8 +264,8 @@ def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[Mix, ..
 
 def _tier(model: str, tiers: Mapping[Tier, str]) -> Tier | None:
     """The tier of a model, or of several when they have the same."""
-    found = {tier_of(each, tiers) for each in model.split(", ")}
-    return found.pop() if len(found) == 1 else None
+    found: list[Tier | None] = [tier_of(each, tiers) for each in model.split(", ")]
+    return found[0] if len(set(found)) == 1 else None
 
 
 # Over time.

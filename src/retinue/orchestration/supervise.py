@@ -5,7 +5,7 @@ counts what came against what was asked, and asks for at least the quorum (H24, 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from retinue.contract.names import fold
 from retinue.contract.plan import Delegation, Expected, Plan
@@ -35,6 +35,7 @@ def supervise(
     folder: str | None = None,
     sections: Sequence[str] = SECTIONS,
     min_bytes: int = 1,
+    rules: Literal["research"] | None = None,
     quorum: float = 0.5,
     limits: Limits | None = None,
     then: Delegation | None = None,
@@ -56,6 +57,7 @@ def supervise(
         folder: Where each leaves a report, relative to the workspace: `NNN_topic.md`, no two alike. None expects none.
         sections: Headings that a report must have; a missing one is a warning.
         min_bytes: The least size of a report.
+        rules: What else is asked of it: sources, recommendations, no placeholders for `research` (H29).
         quorum: The share of workers that must bring something: fewer fail the plan, fewer than all are a warning.
         limits: The bounds of each worker.
         then: A delegation that needs them all; it is handed their metadata, unless its `context` says otherwise.
@@ -74,7 +76,7 @@ def supervise(
     width = max(3, len(str(len(topics))))
 
     def report(path: str, topic: str) -> Expected:
-        return Expected(path=path, title=topic, sections=tuple(sections), min_bytes=min_bytes)
+        return Expected(path=path, title=topic, sections=tuple(sections), min_bytes=min_bytes, rules=rules)
 
     workers: list[Delegation] = []
     for number, topic in enumerate(topics, start=1):

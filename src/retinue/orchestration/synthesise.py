@@ -19,11 +19,13 @@ from retinue.contract.tokens import TokenCounter
 from retinue.errors import InvalidInput
 from retinue.orchestration.condense import Savings, full_text
 from retinue.orchestration.ledger import total_usage
+from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.blocks import blocks_of
 from retinue.orchestration.present.figures import figures_in
 from retinue.orchestration.present.markdown import as_markdown
 from retinue.orchestration.present.sources import place_of, sources_in
 from retinue.orchestration.present.tamed import tame
+from retinue.orchestration.targets import against_targets
 
 __all__ = ["RUN_AGENT", "Ended", "collect", "synthesise"]
 
@@ -68,7 +70,11 @@ class Ended:
     def questions(self) -> tuple[Question, ...]:
         """What somebody would have to say for the rest."""
         waiting = (result.questions for result in self.results.values() if result.lifecycle == "input_required")
-        return tuple(question for questions in waiting for question in questions)
+        asked = tuple(question for questions in waiting for question in questions)
+        planning = planning_of(self.plan)
+        if planning is None or planning.move != "clarify" or self.plan.nodes:
+            return asked
+        return (Question(id="clarify", text=planning.text, agent=RUN_AGENT), *asked)
 
 
 def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Result:
@@ -87,6 +93,7 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
         "questions": [question.to_json() for question in ended.questions],
         "not_needed": sorted(ended.unneeded),
         "tokens": savings.to_json(),
+        "targets": against_targets(ended.plan, ended.results, savings=savings, duration_ns=ended.duration_ns),
         "plan": ended.plan.to_json(),
     }
     return _result(ended, data, as_markdown(blocks_of(data)))
@@ -134,10 +141,10 @@ def _ending(ended: Ended) -> tuple[Lifecycle, Outcome | None]:
     required = [node for node, _ in ended.failures if not node.optional]
     missing = _unplanned(ended.plan)
     if not useful:
-        if not ended.plan.nodes and not missing:  # nothing was asked, and that is what it got
-            return "ended", "success"
         if ended.questions:
             return "input_required", None
+        if not ended.plan.nodes and not missing:  # nothing was asked, and that is what it got
+            return "ended", "success"
         if all(result.outcome == "rejected" for result in ended.results.values()):  # nobody was asked, or nobody knew
             return "ended", "rejected"
         stopped = all(result.outcome == "canceled" for result in ended.results.values())
@@ -155,13 +162,23 @@ def _unplanned(plan: Plan) -> list[Dropped]:
 
 
 def _for_nothing(ended: Ended) -> list[JsonMapping]:
-    """The answer to a goal that asks for nothing."""
-    if ended.plan.nodes or _unplanned(ended.plan):
+    """The answer to a goal for which no agent is needed."""
+    if ended.plan.nodes or _unplanned(ended.plan) or ended.questions:
         return []
-    text = "That asks for nothing, so no agent was called. Say what you want to know or have found out."
-    return [
-        {"node": "", "title": "", "agent": RUN_AGENT, "skill": "", "outcome": "success", "text": text, "sources": []}
-    ]
+    section: JsonMapping = {
+        "node": "",
+        "title": "",
+        "agent": RUN_AGENT,
+        "skill": "",
+        "outcome": "success",
+        "text": "That asks for nothing, so no agent was called. Say what you want to know or have found out.",
+        "sources": [],
+    }
+    planning = planning_of(ended.plan)
+    if planning is not None and planning.move == "respond_directly":
+        note = f"`{planning.model}` says this by itself: no agent was called, and nothing was looked up."
+        section |= {"text": tame(planning.text), "left_out": [note]}
+    return [section]
 
 
 def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:

@@ -1,8 +1,8 @@
 """One question to a model, answered by one JSON object that has been judged, or not answered: never an exception.
 
-Orchestration asks a model for judgement only, always in this form. Whatever comes back that is not what was asked for is
-sent back with the findings, at most twice; then, and when there is no budget, no time or no model, whoever asked decides
-by its own rules and says so.
+Orchestration asks a model for judgement only, always in this form. Whatever comes back that is not what was asked for
+is sent back with the findings, at most twice; then, and when there is no budget, no time or no model, whoever asked
+decides by its own rules and says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -134,10 +134,10 @@ def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMappi
     """The answer, and what is wrong with it."""
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)
-    except ParseError as error:
+    except ParseError:
         try:
             data, _ = json.repair(text, max_bytes=_MAX_BYTES)
-        except ParseError:
+        except ParseError as error:
             return None, (one_line(error.message, limit=_FINDING),)
     if not isinstance(data, dict):
         return None, ("It is no JSON object.",)

@@ -1,7 +1,7 @@
-"""What one walk asks its model, each as the body of a step: so that a replay reads the answer and asks nobody (A25, B25).
+"""What one walk asks its model, each as the body of a step: a replay reads the answer and asks nobody (A25, B25).
 
 Three occasions: a request too large for one agent, a failure with several ways out, and the answer of a run of several
-parts. Without a model there is no `Thoughts`, and the walk does as the rules say. What is made of an answer is decided
+parts. Without a model nothing is asked, and the walk does as the rules say. What is made of an answer is decided
 by pure functions elsewhere: `reconsider`, `citing`.
 """
 
@@ -21,6 +21,7 @@ from retinue.orchestration.context import Surface
 from retinue.orchestration.order import RESERVED, Order
 from retinue.orchestration.reconsider import Options
 from retinue.orchestration.requests import Progress, Requests
+from retinue.orchestration.shares import USUAL
 from retinue.orchestration.synthesise import RUN_AGENT, Ended
 from retinue.orchestration.thinker import Thinker
 
@@ -155,7 +156,7 @@ class Thoughts:
             or sum(one.useful for one in ended.results.values()) < _SEVERAL
         ):
             return None
-        from retinue.orchestration.citing import evidence_of, written  # noqa: PLC0415 - once a run, and only with a model
+        from retinue.orchestration.citing import evidence_of, written  # noqa: PLC0415 - only with a model
 
         evidence = evidence_of(ended)
         if not evidence.pieces:
@@ -172,7 +173,13 @@ class Thoughts:
         return name, body
 
     def _purse(self, name: str) -> Purse:
-        return self.account.open(name)
+        """What one thought may take: what the orchestrator's share of the budget has left (H26)."""
+        tokens = self.order.budget.tokens
+        if tokens is None:
+            return self.account.open(name)
+        taken = self.account.overhead_usage
+        left = USUAL.of_orchestrator(tokens) - ((taken.tokens if taken else None) or 0)
+        return self.account.open(name, tokens=max(left, 0))
 
     def _task(self, name: str) -> str:
         return f"{self.surface.run}:{name}"

@@ -21,10 +21,18 @@ ask again; or nothing."""
 
 
 class Rule(NamedTuple):
-    """One line of the table. `retries` is the most for this code; None means the policy's `max_retries`."""
+    """One line of the table.
+
+    Attributes:
+        retries: The most for this code; None means the policy's `max_retries`.
+        first_wait_s: The first wait of a backoff for this code; None means the policy's.
+        insists: It is tried again even if the fault says that this is of no use.
+    """
 
     action: Action
     retries: int | None = None
+    first_wait_s: float | None = None
+    insists: bool = False
 
 
 RULES: Final[Mapping[FaultCode, Rule]] = MappingProxyType(
@@ -102,7 +110,7 @@ class Policy:
             chance: A number in [0, 1) that spreads the waits of many callers.
         """
         rule = self.rules[fault.code]
-        if rule.action in {"none", "hand_back"} or _says_no(fault):
+        if rule.action in {"none", "hand_back"} or (_says_no(fault) and not rule.insists):
             return Stop(f"`{fault.code}` is not tried again")
         most = self.max_retries if limit is None else limit
         if rule.retries is not None:
@@ -121,7 +129,7 @@ class Policy:
     def differences(self) -> JsonMapping:
         """Where this policy departs from the usual one, to be shown (K33)."""
         rules = {
-            code: {"action": rule.action, **({} if rule.retries is None else {"retries": rule.retries})}
+            code: {name: said for name, said in rule._asdict().items() if said not in (None, False)}
             for code, rule in self.rules.items()
             if rule != RULES[code]
         }
@@ -131,7 +139,9 @@ class Policy:
 
     def _wait(self, fault: Fault, *, retries: int, chance: float) -> float:
         """Twice as long each time, spread by a half both ways; never shorter than the peer asks for."""
-        wait_s = min(self.first_wait_s * 2**retries * (0.5 + chance), self.longest_wait_s)
+        first_s = self.rules[fault.code].first_wait_s
+        first_s = self.first_wait_s if first_s is None else first_s
+        wait_s = min(first_s * 2**retries * (0.5 + chance), self.longest_wait_s)
         return max(wait_s, fault.retry_after_s or 0.0)
 
 

@@ -45,7 +45,8 @@ def tellings(tool: str, arguments: JsonMapping, *, root: PurePath | None = None)
 
 def shown_call(tool: str, arguments: JsonMapping) -> str:
     """A call as one short line for a person."""
-    about = ", ".join(dict.fromkeys(tellings(tool, arguments)))
+    searched = [str(arguments[key]) for key in ("pattern", "operation") if key in arguments]
+    about = ", ".join(dict.fromkeys((*searched, *(each for each in tellings(tool, arguments) if each != "."))))
     return cut(" ".join(printable(about[: 4 * _SHOWN]).split()), _SHOWN)
 
 

@@ -12,7 +12,7 @@ from retinue.contract.event import Decision
 from retinue.contract.names import fold
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
-from retinue.errors import Canceled
+from retinue.errors import Canceled, RetinueError
 from retinue.llm.converse import MAX_TURNS, Conversation, converse
 from retinue.llm.models import Chosen
 from retinue.llm.port import Answered, AnswerShape, LanguageModel, Request, Said, Turn
@@ -99,6 +99,11 @@ class Call:
         request = self._request(skills, turns)
         try:
             conversation = await self._conversation(using, request)
+        except RetinueError as error:
+            conversation = _broken_off(using.turns, error)
+            if conversation is None:
+                self._keep(using)
+                raise
         except BaseException:
             self._keep(using)
             raise
@@ -106,7 +111,7 @@ class Call:
         if isinstance(conversation.stopped, Canceled):
             self._notes.usage = usage
             self._keep(using)
-            raise conversation.stopped
+            raise conversation.stopped from None
         self._notes.usage = None
         self._keep(using, conversation.turns)
         read = self._definition.dialect is not None or self._shape is not None
@@ -224,3 +229,12 @@ class Call:
         notes.files_written.update(using.files_written)
         notes.warnings = list(dict.fromkeys((*notes.warnings, *self._unsupported)))
         write_notes(self._run.memo, notes, whose=self._whose)
+
+
+def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | None:
+    """What there is of a conversation that an earlier attempt began and this one could not go on with."""
+    answers = [turn for turn in turns if isinstance(turn, Answered)]
+    if not answers:
+        return None
+    text = next((turn.text for turn in reversed(answers) if turn.text), "")
+    return Conversation(text=text, turns=turns, usage=Usage(), requests=0, stopped=error)

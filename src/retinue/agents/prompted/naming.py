@@ -70,13 +70,13 @@ class ToolWord:
     elsewhere: bool = False
 
     def missing(self, there: Iterable[str]) -> str:
-        """What to say when there is no such tool among `there`: the nearest, or that it is another program's."""
+        """How a sentence ends that says there is no such tool among `there`: with the nearest, or whose it is."""
         if self.elsewhere:
-            return f"The tool `{self.tool}` is not supported."
+            return f"the tool `{self.tool}` of another program."
         near = nearest(self.tool, [*there, *OURS])
         ours = list(dict.fromkeys(f"`{OURS.get(name, name)}`" for name in near))
         meant = f" Did you mean {' or '.join(ours[:2])}?" if near else ""
-        return f"There is no tool `{self.tool}`.{meant}"
+        return f"there is no tool `{self.tool}`.{meant}"
 
 
 def read_word(word: str) -> ToolWord:

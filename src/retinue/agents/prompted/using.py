@@ -80,8 +80,7 @@ class Using:
         self._validators: dict[str, Validator] = {}
         self._turns: tuple[Turn, ...] = tuple(turns)
         self._done: dict[str, ToolAnswer] = {}
-        self._working = 0
-        self._idle = asyncio.Event()
+        self._began: dict[str, int] = {}
         self._workspace = _workspace_of(run)
         self._root = None if self._workspace is None else self._workspace.root
         self.traces = list(traces)
@@ -111,38 +110,26 @@ class Using:
         """Do what the model wants done, if it may.
 
         Raises:
-            Canceled: A person must be asked first, and the run waits for the answer. Whatever else is being done is
-                done to its end before.
+            Canceled: A person must be asked first, and the run waits for the answer.
         """
-        self._working += 1
-        self._idle.clear()
-        try:
-            answer = await self._use(use)
-            self._done[use.id] = answer
-        finally:
-            self._working -= 1
-            if not self._working:
-                self._idle.set()
-        return answer
-
-    async def _use(self, use: ToolUse) -> ToolAnswer:
         tool, arguments = self._tools[use.name], use.arguments or {}
         spec = tool.spec
-        began = self._run.now()
         try:
             output = await self._called(tool, spec, use, arguments)
         except Canceled:
-            await self._others_done()
             raise
         except RetinueError as error:
             text, failed = _told(error), True
             origin = f"tool {use.name}" if use.name.startswith((DELEGATE, "mcp__")) else ""
         else:
             text, failed, origin = self._text(output, spec), False, output.origin
-        took = max(0, self._run.now() - began)
+        began = self._began.pop(use.id, None)
+        took = None if began is None else max(0, self._run.now() - began)
         self.traces.append(Trace(tool=use.name, output=text, args=arguments, duration_ns=took))
         self._run.emit(ToolCall(use.name, took, failed=failed, about=shown_call(use.name, arguments)))
-        return ToolAnswer(use.id, use.name, fenced(text, origin) if origin else text, failed=failed)
+        answer = ToolAnswer(use.id, use.name, fenced(text, origin) if origin else text, failed=failed)
+        self._done[use.id] = answer
+        return answer
 
     async def _called(self, tool: Tool, spec: ToolSpec, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
         self._see_fitting(spec, arguments)
@@ -226,22 +213,12 @@ class Using:
         at = next((at for at, each in enumerate(uses) if each.id == use.id), len(uses))
         return f"{len(answered)}.{at + 1}"
 
-    async def _others_done(self) -> None:
-        """Wait for the calls beside this one: what they did must not be done again."""
-        self._working -= 1
-        try:
-            if self._working:
-                await self._idle.wait()
-            else:
-                self._idle.set()
-        finally:
-            self._working += 1
-
     # The call, and after it
 
     async def _in_time(self, tool: Tool, spec: ToolSpec, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
+        self._began[use.id] = now
         grip = Grip(self._workspace, now + int(seconds * _SECOND), self._limit)
         timer = asyncio.timeout(seconds)
         try:

@@ -130,13 +130,14 @@ class Connection:
 
     async def aclose(self) -> None:
         """Take leave; a program is ended with all it started."""
-        self._client = None
         living, self._living = self._living, None
+        connected, self._client = self._client is not None, None
         if living is None:
             return
         self._leave.set()
         try:
-            await asyncio.wait({living}, timeout=_LEAVE_S)
+            if connected:
+                await asyncio.wait({living}, timeout=_LEAVE_S)
         finally:
             living.cancel()
             await asyncio.gather(living, return_exceptions=True)

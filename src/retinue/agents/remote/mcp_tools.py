@@ -164,7 +164,7 @@ def _take(
     """Put `tool` where it belongs."""
     name = f"mcp__{connection.name}__{_UNFIT.sub('_', tool.name)}"
     told = printable(name)[:100]
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+    if not tool.name or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         absent[told] = f"its name is no name, or longer than {_LONGEST_NAME} characters"
     elif name in tools:
         absent[told] = "the server offers two tools of that name; the first is used"

@@ -32,6 +32,9 @@ def all_blocks(data: object) -> tuple[Block, ...]:
 
 def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     """What `explain` gives, in reading order."""
+    planning: object = explanation.get("planning")
+    if isinstance(planning, dict):
+        yield from _of_planning(cast("JsonMapping", planning))
     for clause in _listed(explanation, "clauses"):
         yield from _of_clause(clause)
     confidence: object = explanation.get("confidence")
@@ -64,7 +67,7 @@ def _of_clause(clause: JsonMapping) -> Iterator[Block]:
     yield Heading(
         f"Why {clause['node']}: {_cut(str(clause['clause']))}" if clause["clause"] else f"Why {clause['node']}"
     )
-    yield Prose(f"Put to {as_code(agent)}{after}.")
+    yield Prose(f"Put to {as_code(agent)}{after}.{_thinking(clause)}")
     considered = [
         (f"{one['agent']}.{one['skill']}", round(float(one["share"]), 2), _because(one))
         for one in _listed(clause, "candidates")
@@ -86,6 +89,32 @@ def _of_clause(clause: JsonMapping) -> Iterator[Block]:
     questions = cast("list[str]", clause["questions"])
     if questions:
         yield Prose("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
+
+
+def _of_planning(planning: JsonMapping) -> Iterator[Block]:
+    yield Heading("Who made the plan")
+    by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}"
+    move = as_line(str(planning["move"]).replace("_", " "))
+    corrected: object = planning.get("corrections")
+    times = f" Its draft was sent back {corrected} times." if corrected else ""
+    reason = as_prose(str(planning.get("reason", "")))
+    yield Prose(f"{by}: {move}.{times} {reason}".rstrip())
+
+
+def _thinking(clause: JsonMapping) -> str:
+    """With which model its agent thinks, why, and how hard (A31)."""
+    said = ""
+    model: object = clause.get("model")
+    if isinstance(model, dict):
+        facts = cast("JsonMapping", model)
+        named = as_code(str(facts.get("model") or facts.get("tier") or ""))
+        score = f", score {facts['score']}" if "score" in facts else ""
+        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
+        why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
+        said = f" It thinks with {named}{score}{f': {as_prose(why)}' if why else ''}."
+    if "thinking" in clause:
+        said += f" Thinking mode: {as_line(str(clause['thinking']).replace('_', ' '))}."
+    return said
 
 
 def _because(one: JsonMapping) -> str:

@@ -62,6 +62,8 @@ class Servers:
             found = self._running.get(key)
             if found is not None and found[0].is_alive:
                 return found
+            if found is not None:
+                await found[0].close()
             server = await Server.start(argv, workspace.root, timeout_s=self._start_timeout_s)
             try:
                 documents = await asyncio.to_thread(Documents, server, workspace)

@@ -23,7 +23,7 @@ __all__ = ["Server"]
 
 _STDERR_KEPT: Final = 4_096
 _CLOSE_S: Final = 1.0
-_GONE_S: Final = 5.0
+_GONE_S: Final = 2.0
 
 _CAPABILITIES: Final[JsonObject] = {
     "general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
@@ -162,11 +162,12 @@ class Server:
             await self._connection.listen()
         finally:
             self._kill()
-            draining.cancel()
-            await asyncio.wait({asyncio.create_task(self._process.wait())}, timeout=_GONE_S)
-            _alive.discard(self._process.pid)
-            # The pipes stay open while a grandchild in a session of its own holds them; nobody reads them any more.
-            self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public way
+            try:
+                await asyncio.wait({asyncio.create_task(self._process.wait()), draining}, timeout=_GONE_S)
+            finally:
+                _alive.discard(self._process.pid)
+                # The pipes stay open while a grandchild in a session of its own holds them; nobody reads them any more.
+                self._process._transport.close()  # pyright: ignore[reportAttributeAccessIssue] - no public way  # noqa: SLF001
 
     async def _drain(self) -> None:
         """Read stderr, so that the server never waits for us, and keep its end."""

@@ -3,6 +3,7 @@
 Pages are foreign: one with so many elements that finding its main part would take seconds is given as plain text.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,7 +55,11 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
         raise NotInstalled(
             "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"
         ) from error
+    _hush()
     tree: Any = trafilatura.load_html(html)
+    if tree is None:  # it wants a whole page, and many are none
+        html = f"<html><head></head><body>{html}</body></html>"
+        tree = trafilatura.load_html(html)
     if tree is None:
         return PageText("", "", ())
     title = " ".join(str(tree.findtext(".//title") or "").split())[:300]
@@ -70,6 +75,13 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
             favor_recall=True,
         )
     return PageText(title, text or _plain(trafilatura.html2txt(html)), links)
+
+
+def _hush() -> None:
+    """See that Python does not print on the terminal what trafilatura logs about a stranger's page."""
+    log = logging.getLogger("trafilatura")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
 
 
 def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:

@@ -1,0 +1,158 @@
+"""`refactor`: rename, move and extract as real refactorings with a diff; written only when asked for and allowed."""
+
+from retinue.catalogue._prose import code
+from retinue.errors import InvalidInput
+from retinue.tools.refactor import Changes, extract, move, rename
+
+from .asked import Asked
+from .testing import find_suite, run_suite
+from .work import Work
+
+__all__ = ["finish", "refactor", "test"]
+
+
+async def refactor(work: Work) -> None:
+    """Do one refactoring."""
+    match work.asked.kind:
+        case "rename":
+            await _rename(work)
+        case "move":
+            await _move(work)
+        case "extract":
+            await _extract(work)
+        case None:
+            raise InvalidInput(
+                "It is not said which refactoring is meant.",
+                hint='Say "rename `a` to `b`", "move `a` to y.py" or "extract lines 3 to 9 of x.py into `b`".',
+                path="/kind",
+            )
+    await finish(work)
+
+
+async def finish(work: Work) -> None:
+    """Hold the changes against their bounds, run the tests, and write them, as far as each was asked for."""
+    report, asked = work.report, work.asked
+    files = report.changes.files
+    if len(files) > asked.max_files:
+        raise InvalidInput(
+            f"{len(files)} files would change, and `max_files` is {asked.max_files}.",
+            hint=f"Raise `constraints.max_files` to {len(files)}, or choose something smaller.",
+            path="/constraints/max_files",
+            detail={"files": [each.path for each in files]},
+        )
+    passed = await test(work, report.changes) if asked.run_tests else None
+    if not asked.apply:
+        report.note("Nothing was written. Ask with `apply` to write it.")
+    elif passed is False:
+        report.note("Nothing was written, because the tests failed.")
+    else:
+        await work.may_write(each.path for each in files)
+        report.written = await work.in_thread(report.changes.apply, work.workspace)
+        report.say("written", f"{len(report.written)} files were written.", source=report.written[0])
+
+
+async def test(work: Work, changes: Changes) -> bool | None:
+    """Run the project's tests over `changes`; None when it has none."""
+    suite = await work.in_thread(find_suite, work.workspace)
+    if suite is None:
+        work.report.warn(
+            "missing_data",
+            "The project has no tests that are known here.",
+            impact="Nothing says whether the change keeps what the code does.",
+            recovery="Run its checks yourself.",
+        )
+        return None
+    await work.may_run(suite.line)
+    tested = await run_suite(suite, work.workspace, changes, timeout_s=work.watch.left_s())
+    work.report.figures["tests"] = {
+        "command": tested.command,
+        "passed": tested.passed,
+        "output": tested.output,
+        "execution_time_ms": round(tested.seconds * 1e3, 1),
+    }
+    if tested.passed:
+        work.report.say("tests", "The tests pass with the change: {}.", code(tested.command), source=tested.command)
+        return True
+    last = next((line for line in reversed(tested.output.splitlines()) if line.strip()), "they said nothing")
+    work.report.warn(
+        "degraded_analysis",
+        f"The tests fail with the change: {last.strip()[:300]}",
+        impact="The change breaks something, or the tests failed before.",
+        recovery="Look at `tests.output`.",
+    )
+    return False
+
+
+async def _rename(work: Work) -> None:
+    asked = work.asked
+    if not asked.new_name:
+        raise _missing("The new name is not said.", 'Say "rename `a` to `b`", or give `new_name`.', "/new_name")
+    found = await rename(work.navigator, work.workspace, await work.spot(), asked.new_name)
+    report = work.report
+    report.changes = found.changes
+    report.symbols += [found.old, found.new]
+    files = len(found.changes.files)
+    report.say(
+        "rename",
+        f"{{}} becomes {{}} in {found.places} places of {files} {'file' if files == 1 else 'files'}.",
+        code(found.old),
+        code(found.new),
+        source=found.changes.files[0].path,
+    )
+    if found.left:
+        report.note("The old name still stands in texts or comments: {}.", ", ".join(found.left[:10]))
+
+
+async def _move(work: Work) -> None:
+    asked = work.asked
+    if not asked.symbol:
+        raise _missing(
+            "It is not said what is to be moved.", "Name the function or class in backticks.", "/entry_point"
+        )
+    if not asked.target:
+        raise _missing(
+            "It is not said where it is to be moved.", "Name the target file, or give `target_file`.", "/target_file"
+        )
+    path = asked.path or (await work.spot()).path
+    found = await move(work.workspace, path, asked.symbol, asked.target)
+    work.report.changes = found.changes
+    work.report.files |= {each.path for each in found.changes.files}
+    work.report.symbols.append(found.name)
+    work.report.say("move", "{} moves from {} to {}.", code(found.name), code(path), code(asked.target), source=path)
+    for note in found.notes:
+        work.report.note("{}", note)
+
+
+async def _extract(work: Work) -> None:
+    asked = work.asked
+    if not (asked.path and asked.first_line and asked.new_name):
+        raise _missing(_lacks(asked), 'Say "extract lines 3 to 9 of x.py into `b`".', "/first_line")
+    text = await work.in_thread(work.workspace.read_text, asked.path)
+    path = work.workspace.relative(asked.path)
+    found = await work.in_thread(
+        extract, path, text, first_line=asked.first_line, last_line=asked.last_line, name=asked.new_name
+    )
+    work.report.changes = found.changes
+    work.report.files.add(path)
+    work.report.symbols.append(found.name)
+    inputs, outputs = ", ".join(found.inputs) or "nothing", ", ".join(found.outputs) or "nothing"
+    work.report.say(
+        "extract",
+        "Lines {} to {} become {}, which takes {} and returns {}.",
+        str(asked.first_line),
+        str(asked.last_line),
+        code(found.name),
+        code(inputs),
+        code(outputs),
+        source=f"{path}:{asked.first_line}",
+    )
+
+
+def _lacks(asked: Asked) -> str:
+    if not asked.path:
+        return "It is not said which file is meant."
+    return "It is not said which lines are meant." if not asked.first_line else "The new name is not said."
+
+
+def _missing(message: str, hint: str, path: str) -> InvalidInput:
+    return InvalidInput(message, hint=hint, path=path)

@@ -1,0 +1,152 @@
+"""One request under way: the code it is about, the language server, the report, the time that is left."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
+
+from retinue.agents.port import RunContext
+from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.contract.question import Question
+from retinue.contract.task import Task
+from retinue.contract.tool import ToolSpec
+from retinue.errors import AccessDenied, InvalidInput
+from retinue.tools.lsp import LANGUAGES, Navigator, Spot
+from retinue.tools.tree import glob
+from retinue.tools.workspace import Workspace
+
+from .asked import Asked
+from .report import Report
+
+__all__ = ["Work"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MOST_FILES: Final = 2_000
+_WRITES: Final = ToolSpec(
+    name="edit", description="Changes files.", input_schema={"type": "object"}, effects=("read", "write")
+)
+_RUNS: Final = ToolSpec(
+    name="shell", description="Runs a program.", input_schema={"type": "object"}, effects=("read", "write", "network")
+)
+
+
+@dataclass(slots=True)
+class Work:
+    """What the operations share."""
+
+    task: Task
+    run: RunContext
+    asked: Asked
+    workspace: Workspace
+    navigator: Navigator
+    report: Report
+    watch: Watch
+
+    async def spot(self) -> Spot:
+        """The place that the request is about.
+
+        Raises:
+            InvalidInput: It names none.
+            UnknownName: What it names is not there.
+        """
+        asked = self.asked
+        if asked.line and asked.path:
+            return await self._on_line(asked.path, asked.line, asked.column)
+        if not asked.symbol:
+            raise InvalidInput(
+                "No symbol is named.",
+                hint="Name it in backticks, or give `entry_point` with `file_path` and `symbol_name` or `line`.",
+                path="/entry_point",
+            )
+        path = asked.path if asked.path and self.is_source(asked.path) else ""
+        return await self.navigator.find(asked.symbol, path=path)
+
+    def is_source(self, path: str) -> bool:
+        """Whether a path is a source file that a language server may read."""
+        return any(path.endswith(suffix) for suffix in LANGUAGES) and self.workspace.readable(path)
+
+    def sources(self, suffixes: Iterable[str]) -> list[str]:
+        """The source files that the request is about: one, those of a folder, or all. Call it in a thread.
+
+        Raises:
+            MissingFile: What it names is not there.
+        """
+        path, scope = self.asked.path, self.asked.scope
+        endings = tuple(suffixes)
+        if path and self.workspace.resolve(path).is_file():
+            if scope not in ("module", "project"):
+                return [self.workspace.relative(path)]
+            path = path.rpartition("/")[0]
+        if scope == "project":
+            path = ""
+        prefix = "" if path in ("", ".") else f"{self.workspace.relative(path)}/"
+        found = [
+            each
+            for each in glob(self.workspace, [f"*{ending}" for ending in endings], limit=200_000)
+            if each.startswith(prefix)
+        ]
+        if len(found) > _MOST_FILES:
+            self.report.warn(
+                "incomplete_context",
+                f"Only the first {_MOST_FILES:,} of {len(found):,} files were read.",
+                impact="Figures speak of these only.",
+                recovery="Name a folder.",
+            )
+        return found[:_MOST_FILES]
+
+    async def in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run something that reads files or takes long, within the time that is left."""
+        return await in_watched_thread(self.watch, partial(function, *args, **kwargs))
+
+    async def may_write(self, paths: Iterable[str]) -> None:
+        """See that files may be written: by the rules, or because a person says so.
+
+        Raises:
+            AccessDenied: They may not.
+        """
+        named = tuple(paths)
+        await self._permitted(_WRITES, named, f"change {', '.join(named)}")
+
+    async def may_run(self, line: str) -> None:
+        """See that a program may be run.
+
+        Raises:
+            AccessDenied: It may not.
+        """
+        await self._permitted(_RUNS, (line,), f"run `{line}`")
+
+    async def _permitted(self, spec: ToolSpec, tellings: tuple[str, ...], what: str) -> None:
+        verdicts = [self.run.grants.verdict(spec, telling) for telling in tellings]
+        denied = next((each for each in verdicts if each.word == "deny"), None)
+        if denied is not None:
+            raise AccessDenied(f"It may not {what}: {denied.reason}.", hint="Ask for it without, or change the rules.")
+        if all(each.word == "allow" for each in verdicts):
+            return
+        question = Question(
+            id=f"{self.task.id}_{spec.name}",
+            text=f"May `code_engineer_executor` {what}?"[:1_000],
+            kind="approval",
+            agent="code_engineer_executor",
+            skill=self.task.skill,
+        )
+        answer = await self.run.ask(question)
+        if answer is None or answer.value is not True:
+            raise AccessDenied(
+                f"It may not {what}: nobody approved it.", hint="Approve it, or add a rule that allows it."
+            )
+
+    async def _on_line(self, path: str, line: int, column: int) -> Spot:
+        """A place by its line: without a column, the name it defines, else its first name."""
+        relative = self.workspace.relative(path)
+        if column:
+            return Spot(relative, line, column)
+        for symbol in await self.navigator.document_symbols(relative):
+            if symbol.place.line == line:
+                return Spot(relative, line, symbol.place.column)
+        text = await asyncio.to_thread(self.workspace.read_text, relative)
+        lines = text.split("\n")
+        content = lines[line - 1] if line <= len(lines) else ""
+        return Spot(relative, line, len(content) - len(content.lstrip()) + 1)

@@ -1,0 +1,151 @@
+"""The graph of a project: which files depend on which, and the same between its components. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from retinue.catalogue.system_architect.resolve import Resolver
+from retinue.tools.structure import Structure, When
+
+__all__ = ["Component", "Dependency", "Graph", "component_names", "connect", "grouped"]
+
+_MOST_OF: Final = 0.9
+"""A folder with this share of all files is the project itself, and its parts are the components."""
+
+
+@dataclass(slots=True)
+class Dependency:
+    """One thing depends on another.
+
+    Attributes:
+        place: Where it is imported, `path:line`; the first such place that counts when the program runs.
+        imports: How many statements do so.
+        when: The strongest of them: `always` over `deferred` over `typing`.
+    """
+
+    source: str
+    target: str
+    place: str
+    imports: int
+    when: When
+
+
+@dataclass(slots=True)
+class Component:
+    """A part of the project.
+
+    Attributes:
+        files: How many it has.
+        fan_in: How many other components depend on it when the program runs.
+        fan_out: On how many it depends.
+    """
+
+    name: str
+    files: int = 0
+    lines: int = 0
+    complexity: int = 0
+    fan_in: int = 0
+    fan_out: int = 0
+
+    @property
+    def instability(self) -> float | None:
+        """The share of its dependencies that lead out of it; None when it has none."""
+        whole = self.fan_in + self.fan_out
+        return round(self.fan_out / whole, 2) if whole else None
+
+
+@dataclass(slots=True)
+class Graph:
+    """Nodes and what depends on what between them, by name."""
+
+    components: dict[str, Component] = field(default_factory=dict[str, Component])
+    edges: dict[tuple[str, str], Dependency] = field(default_factory=dict[tuple[str, str], Dependency])
+
+    def following(self) -> dict[str, list[str]]:
+        """What each depends on when the program runs."""
+        found: dict[str, list[str]] = {name: [] for name in self.components}
+        for (source, target), edge in self.edges.items():
+            if edge.when != "typing":
+                found[source].append(target)
+        return found
+
+
+_STRENGTH: Final[Mapping[When, int]] = {"typing": 0, "deferred": 1, "always": 2}
+
+
+def connect(files: Mapping[str, Structure], resolver: Resolver) -> Graph:
+    """The graph of files."""
+    graph = Graph({path: _component(path, [structure]) for path, structure in files.items()})
+    for path, structure in files.items():
+        for asked in structure.imports:
+            for target in resolver.files(asked, path):
+                if target in files:
+                    _add(graph, Dependency(path, target, f"{path}:{asked.line}", 1, asked.when))
+    _count_fans(graph)
+    return graph
+
+
+def grouped(files: Mapping[str, Structure], graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph of components, out of that of files; `names` says which file belongs to which."""
+    members: dict[str, list[Structure]] = {}
+    for path, structure in files.items():
+        members.setdefault(names[path], []).append(structure)
+    found = Graph({name: _component(name, members[name]) for name in sorted(members)})
+    for edge in graph.edges.values():
+        source, target = names[edge.source], names[edge.target]
+        if source != target:
+            _add(found, Dependency(source, target, edge.place, edge.imports, edge.when))
+    _count_fans(found)
+    return found
+
+
+def component_names(paths: Iterable[str], detail: Literal["folders", "files"], depth: int = 1) -> dict[str, str]:
+    """Which component each file belongs to: itself, or the folder `depth` levels below the project's own root."""
+    every = list(paths)
+    if detail == "files":
+        return {path: path for path in every}
+    root = _root_of(every)
+    inside = {path: _first(path[len(root) :], depth) for path in every if path.startswith(root)}
+    taken = set(inside.values())
+    outside = {path: _first(path, depth) for path in every if not path.startswith(root)}
+    return inside | {path: f"./{name}" if name in taken else name for path, name in outside.items()}
+
+
+def _first(path: str, depth: int) -> str:
+    parts = path.split("/")
+    return "/".join(parts[:depth] if len(parts) > depth else parts)
+
+
+def _root_of(paths: list[str]) -> str:
+    """The folder, with a `/` at its end, that holds nearly all files and no single folder with nearly all of them."""
+    root, inside = "", paths
+    while True:
+        folders = Counter(path[len(root) :].split("/")[0] for path in inside if "/" in path[len(root) :])
+        name, count = max(folders.items(), key=lambda pair: pair[1], default=("", 0))
+        if not count or count < _MOST_OF * len(paths):
+            return root
+        root += f"{name}/"
+        inside = [path for path in inside if path.startswith(root)]
+
+
+def _component(name: str, members: Iterable[Structure]) -> Component:
+    every = list(members)
+    return Component(name, len(every), sum(one.lines for one in every), sum(one.complexity for one in every))
+
+
+def _add(graph: Graph, one: Dependency) -> None:
+    known = graph.edges.get((one.source, one.target))
+    if known is None:
+        graph.edges[one.source, one.target] = one
+        return
+    known.imports += one.imports
+    if _STRENGTH[one.when] > _STRENGTH[known.when]:
+        known.when, known.place = one.when, one.place
+
+
+def _count_fans(graph: Graph) -> None:
+    for (source, target), edge in graph.edges.items():
+        if edge.when != "typing":
+            graph.components[source].fan_out += 1
+            graph.components[target].fan_in += 1

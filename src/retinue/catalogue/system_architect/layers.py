@@ -1,0 +1,270 @@
+"""Layer rules: read from a request or from the project's own files, and held against what the project imports.
+
+Read are import-linter's contracts (`layers`, `forbidden`, `independence`) in `.importlinter`, `setup.cfg` or
+`pyproject.toml`, and `layers` under `[architecture]` in `retinue.toml`. Only direct imports are judged.
+"""
+
+import configparser
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from retinue.errors import RetinueError
+from retinue.tools.workspace import Workspace
+
+__all__ = ["Asked", "Broken", "Rule", "broken", "layers_rule", "read_rules"]
+
+_LARGEST: Final = 1024 * 1024
+_INI: Final = (".importlinter", "setup.cfg")
+_SIBLINGS: Final = re.compile(r"\s*[|:]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        kind: `layers`: none imports one above it. `forbidden`: no source imports a target. `independence`: none of
+            the sources imports another.
+        layers: From the top to the bottom; those in one layer do not import each other, unless `open_siblings`.
+        ignored: Imports that are let pass, as patterns of importer and imported.
+        origin: Who says so.
+    """
+
+    name: str
+    kind: Literal["layers", "forbidden", "independence"]
+    origin: str
+    layers: tuple[tuple[str, ...], ...] = ()
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
+    open_siblings: bool = False
+    typing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One import, by all the names that its two ends go by: dotted names, paths and components."""
+
+    importer: frozenset[str]
+    imported: frozenset[str]
+    place: str
+    shown: tuple[str, str]
+    typing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An import that a rule does not allow."""
+
+    rule: Rule
+    source: str
+    target: str
+    place: str
+    reason: str
+
+
+_Fits: TypeAlias = Callable[[Iterable[str]], bool]
+
+
+class _Group:
+    """Names that stand for modules, asked often for the same files."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._tests = [(name, _fits(name, exact=False)) for name in names]
+        either = "|".join(_source(name) for name, _ in self._tests)
+        # Most imports concern most rules not at all: one search says so.
+        self._any = re.compile(f"^(?:{either})(?:[./].*)?$", re.MULTILINE)
+        self._known: dict[frozenset[str], str] = {}
+
+    def first(self, names: frozenset[str]) -> str:
+        """The first of its names that one of `names` is, or lies below; empty when none is."""
+        found = self._known.get(names)
+        if found is None:
+            found = ""
+            if self._tests and self._any.search("\n".join(names)):
+                found = next((name for name, fits in self._tests if fits(names)), "")
+            self._known[names] = found
+        return found
+
+
+class _Judge:
+    """One rule, ready to be held against many imports."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._layers = [_Group(layer) for layer in rule.layers]
+        self._sources, self._targets = _Group(rule.sources), _Group(rule.targets)
+        self._ignored = [(_fits(left, exact=True), _fits(right, exact=True)) for left, right in rule.ignored]
+
+    def reason(self, asked: Asked) -> str:
+        """Why the import is not allowed; empty when it is, or the rule says nothing of it."""
+        if asked.typing and not self.rule.typing:
+            return ""
+        if any(left(asked.importer) and right(asked.imported) for left, right in self._ignored):
+            return ""
+        match self.rule.kind:
+            case "layers":
+                return self._against_layers(asked)
+            case "forbidden":
+                source = self._sources.first(asked.importer)
+                target = self._targets.first(asked.imported) if source else ""
+                return f"`{source}` may not import `{target}`" if target else ""
+            case "independence":
+                source = self._sources.first(asked.importer)
+                target = self._sources.first(asked.imported) if source else ""
+                return f"`{source}` and `{target}` are independent" if target and source != target else ""
+
+    def _against_layers(self, asked: Asked) -> str:
+        above = self._layer(asked.importer)
+        below = self._layer(asked.imported) if above else None
+        if above is None or below is None:
+            return ""
+        (high, source), (low, target) = above, below
+        if low < high:
+            return f"`{target}` is above `{source}`"
+        if low == high and source != target and not self.rule.open_siblings:
+            return f"`{source}` and `{target}` are neighbours"
+        return ""
+
+    def _layer(self, names: frozenset[str]) -> tuple[int, str] | None:
+        for number, layer in enumerate(self._layers):
+            if found := layer.first(names):
+                return number, found
+        return None
+
+
+def broken(rules: Sequence[Rule], every: Iterable[Asked]) -> list[Broken]:
+    """Every import that some rule does not allow, in the order of the places."""
+    judges = [_Judge(rule) for rule in rules]
+    return [
+        Broken(judge.rule, *asked.shown, asked.place, reason)
+        for asked in every
+        for judge in judges
+        if (reason := judge.reason(asked))
+    ]
+
+
+def layers_rule(layers: Sequence[str], *, origin: str, name: str = "layers") -> Rule:
+    """A rule out of names from the top to the bottom, `a | b` for neighbours."""
+    parted = tuple(tuple(one for one in _SIBLINGS.split(line.strip()) if one) for line in layers)
+    return Rule(name, "layers", origin, layers=tuple(layer for layer in parted if layer))
+
+
+def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
+    """The rules that the project itself states, and notes on what of them is not judged here."""
+    rules: list[Rule] = []
+    notes: list[str] = []
+    for file, (options, contracts) in _stated(workspace).items():
+        typing = str(options.get("exclude_type_checking_imports", "")).lower() not in ("true", "1", "yes", "on")
+        for key, contract in contracts.items():
+            found = _contract(key, contract, file, typing=typing)
+            if not found:
+                kind = str(contract.get("type", "none"))
+                notes.append(f"The contract {key!r} in {file} is of type {kind!r}, which is not judged here.")
+            rules += found
+    rules += _own(workspace)
+    return rules, notes
+
+
+def _stated(workspace: Workspace) -> dict[str, tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]]:
+    """import-linter's options and contracts, by the file they stand in."""
+    found: dict[str, tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]] = {}
+    for file in _INI:
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(_text(workspace, file))
+        except configparser.Error:
+            continue
+        contracts: dict[str, Mapping[str, Any]] = {
+            name.rpartition(":")[2]: dict(parser[name])
+            for name in parser.sections()
+            if name.startswith("importlinter:contract:")
+        }
+        if contracts:
+            found[file] = (dict(parser["importlinter"]) if "importlinter" in parser else {}, contracts)
+    said = _table(_table(_toml(workspace, "pyproject.toml"), "tool"), "importlinter")
+    listed: object = said.get("contracts", [])
+    if isinstance(listed, list):
+        every = [cast("dict[str, Any]", one) for one in cast("list[object]", listed) if isinstance(one, dict)]
+        if every:
+            named = {str(one.get("id") or one.get("name") or number): one for number, one in enumerate(every)}
+            found["pyproject.toml"] = (said, dict(named))
+    return found
+
+
+def _contract(key: str, said: Mapping[str, Any], file: str, *, typing: bool) -> list[Rule]:
+    """The rules that a contract of import-linter states: of layers, one for each container; none for other types."""
+    name, kind = str(said.get("name") or key), said.get("type")
+    pairs = (one.partition("->") for one in _list(said.get("ignore_imports")))
+    rule = Rule(
+        name,
+        "layers",
+        file,
+        ignored=tuple((left.strip(), right.strip()) for left, arrow, right in pairs if arrow),
+        typing=typing,
+    )
+    if kind == "layers":
+        # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
+        lines = [line.replace("(", "").replace(")", "") for line in _list(said.get("layers"))]
+        parted = [[one for one in _SIBLINGS.split(line) if one] for line in lines]
+        return [
+            replace(
+                rule,
+                layers=tuple(tuple(f"{box}.{one}" if box else one for one in layer) for layer in parted if layer),
+                open_siblings=any(":" in line for line in lines),
+            )
+            for box in _list(said.get("containers")) or [""]
+        ]
+    if kind == "forbidden":
+        sources, targets = _list(said.get("source_modules")), _list(said.get("forbidden_modules"))
+        return [replace(rule, kind="forbidden", sources=tuple(sources), targets=tuple(targets))]
+    if kind == "independence":
+        return [replace(rule, kind="independence", sources=tuple(_list(said.get("modules"))))]
+    return []
+
+
+def _own(workspace: Workspace) -> list[Rule]:
+    layers = _list(_table(_toml(workspace, "retinue.toml"), "architecture").get("layers"))
+    return [layers_rule(layers, origin="retinue.toml")] if layers else []
+
+
+def _list(said: object) -> list[str]:
+    """A TOML list, or the lines of an INI value without comments."""
+    if isinstance(said, list):
+        return [str(one).strip() for one in cast("list[object]", said) if str(one).strip()]
+    lines = said.split("\n") if isinstance(said, str) else []
+    return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+
+
+def _table(said: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found: object = said.get(key, {})
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _toml(workspace: Workspace, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(workspace, file))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _text(workspace: Workspace, file: str) -> str:
+    try:
+        return workspace.read_text(file, max_bytes=_LARGEST)
+    except RetinueError:
+        return ""
+
+
+def _fits(pattern: str, *, exact: bool) -> _Fits:
+    """A test of names: the pattern itself or, unless `exact`, what lies below it; `*` is one part, `**` any."""
+    source = _source(pattern)
+    expression = re.compile(source if exact else f"{source}(?:[./].*)?", re.DOTALL)
+    return lambda names: any(expression.fullmatch(name) for name in names)
+
+
+def _source(pattern: str) -> str:
+    parts = [re.escape(one) for one in re.split(r"(\*\*?)", pattern.strip().removesuffix("/"))]
+    return "".join({r"\*\*": ".+", r"\*": "[^./]+"}.get(one, one) for one in parts)

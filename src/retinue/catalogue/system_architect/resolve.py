@@ -1,0 +1,176 @@
+"""Which files of the project an import leads to, by names alone. What leads out of the project leads nowhere here."""
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from retinue.tools.structure import Import
+
+__all__ = ["Resolver", "python_names"]
+
+_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
+_GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+
+
+class Resolver:
+    """The files of one project, by what they are imported as.
+
+    Args:
+        paths: All its source files.
+        manifests: The texts of its manifests, by path.
+    """
+
+    def __init__(self, paths: Iterable[str], manifests: Mapping[str, str]) -> None:
+        self._paths = set(paths)
+        self._python: dict[str, list[str]] = {}
+        for path in sorted(one for one in self._paths if one.endswith(".py")):
+            for name in python_names(path, self._paths):
+                self._python.setdefault(name, []).append(path)
+        self._go = dict(_go_modules(manifests))
+        self._crates = dict(_crates(manifests))
+        self._go_files: dict[str, str] = {}
+        for path in sorted(one for one in self._paths if one.endswith(".go")):
+            self._go_files.setdefault(posixpath.dirname(path), path)
+
+    def files(self, asked: Import, importer: str) -> list[str]:
+        """The files that `asked`, an import of `importer`, leads to; itself is none."""
+        suffix = importer.rpartition(".")[2]
+        if suffix == "py":
+            found = self._of_python(asked, importer)
+        elif suffix == "go":
+            found = self._of_go(asked.target)
+        elif suffix == "rs":
+            found = self._of_rust(asked.target, importer)
+        else:
+            found = self._of_script(asked.target, importer)
+        return [path for path in dict.fromkeys(found) if path != importer]
+
+    def _of_python(self, asked: Import, importer: str) -> Iterator[str]:
+        target = self.absolute(asked.target, importer)
+        if not asked.names:
+            # `import a.b` runs `a` as well, but what is asked for is `a.b`.
+            yield from self._longest(target, importer)
+            return
+        for name in asked.names:
+            inner = self._module(f"{target}.{name}" if target else name, importer)
+            yield from [inner] if inner else self._longest(target, importer)
+
+    def absolute(self, target: str, importer: str) -> str:
+        """A dotted name without leading dots, as seen from the folder that holds the whole project."""
+        level = len(target) - len(target.lstrip("."))
+        if not level:
+            return target
+        folder = importer.split("/")[:-1]
+        kept = folder[: len(folder) - level + 1]
+        return ".".join([*kept, *([target[level:]] if target[level:] else [])])
+
+    def _longest(self, dotted: str, importer: str) -> Iterator[str]:
+        parts = dotted.split(".")
+        for end in range(len(parts), 0, -1):
+            found = self._module(".".join(parts[:end]), importer)
+            if found is not None:
+                yield found
+                return
+
+    def _module(self, dotted: str, importer: str) -> str | None:
+        found = [path for path in self._python.get(dotted, ()) if _is_seen(path, dotted, importer)]
+        return max(found, key=lambda path: (_shared(path, importer), -len(path)), default=None)
+
+    def _of_script(self, target: str, importer: str) -> Iterator[str]:
+        if not target.startswith("."):
+            return
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
+        bare = place[: -len(posixpath.splitext(place)[1])] if place.endswith(_SCRIPTS) else place
+        tried = [place, *(f"{one}{end}" for one in (place, bare) for end in _SCRIPTS)]
+        tried += [f"{place}/index{end}" for end in _SCRIPTS]
+        yield from (path for path in tried[: len(tried)] if path in self._paths)
+
+    def _of_go(self, target: str) -> Iterator[str]:
+        for module, folder in self._go.items():
+            if target == module or target.startswith(f"{module}/"):
+                path = self._go_files.get(
+                    posixpath.normpath(posixpath.join(folder, target[len(module) + 1 :])).lstrip(".")
+                )
+                if path is not None:
+                    yield path
+
+    def _of_rust(self, target: str, importer: str) -> Iterator[str]:
+        first, *rest = target.split("::")
+        sources = _crate_of(importer)
+        base = importer.removesuffix(".rs").removesuffix("/mod")
+        if first == "crate":
+            base = sources
+        elif first == "super":
+            base = posixpath.dirname(base)
+            while rest and rest[0] == "super":
+                base, rest = posixpath.dirname(base), rest[1:]
+        elif first in self._crates:
+            base = self._crates[first]
+        elif first != "self":
+            return
+        for end in range(len(rest), -1, -1):
+            place = "/".join([base, *rest[:end]])
+            # The crate itself is no part of it: its root names every module and depends on none.
+            tried = (f"{place}.rs", f"{place}/mod.rs") if end or first not in self._crates else (f"{place}/lib.rs",)
+            if (path := next((one for one in tried if one in self._paths), None)) is not None:
+                yield path
+                return
+
+
+def python_names(path: str, paths: set[str]) -> list[str]:
+    """What a Python file may be imported as: from its package's root, from the project's, and from `src` or `lib`."""
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    root = len(parts) - 1
+    while root > 0 and "/".join([*parts[:root], "__init__.py"]) in paths:
+        root -= 1
+    starts = {0, max(root, 0), *((1,) if parts and parts[0] in ("lib", "src") else ())}
+    return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
+
+
+def _is_seen(path: str, dotted: str, importer: str) -> bool:
+    """Whether an import may mean this file: a lone script is a module for its neighbours only."""
+    folder, _, name = path.rpartition("/")
+    if folder in ("", "lib", "src") or name == "__init__.py" or "." in dotted:
+        return True
+    return folder == importer.rpartition("/")[0]
+
+
+def _go_modules(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for path, text in manifests.items():
+        if path.endswith("go.mod") and (named := _GO_MODULE.search(text)):
+            yield named[1], posixpath.dirname(path)
+
+
+def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for path, text in manifests.items():
+        if not path.endswith("Cargo.toml"):
+            continue
+        try:
+            package: Any = tomllib.loads(text).get("package", {})
+        except (tomllib.TOMLDecodeError, RecursionError):
+            continue
+        if isinstance(package, dict) and isinstance(name := package.get("name"), str):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - TOML
+            yield name.replace("-", "_"), posixpath.join(posixpath.dirname(path), "src")
+
+
+def _crate_of(path: str) -> str:
+    """The folder that a Rust file's `crate` stands for: the nearest `src` above it."""
+    parts = path.split("/")
+    for end in range(len(parts) - 1, 0, -1):
+        if parts[end - 1] == "src":
+            return "/".join(parts[:end])
+    return posixpath.dirname(path)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many folders two paths have in common."""
+    count = 0
+    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

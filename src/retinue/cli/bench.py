@@ -1,0 +1,153 @@
+"""`retinue bench`: agents and models compared by what they make of the same tasks."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retinue.cli.options import Bounds, bound_options, json_option, workspace_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from retinue.cli.trials import Wanted
+    from retinue.orchestration.comparing_agents import Contender, Spread, TaskSet, Trial
+
+__all__ = ["command"]
+
+
+@click.group("bench", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Compare agents, or models, by what they make of the same tasks."""
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Say what is compared: retinue bench agents TASKS.")
+
+
+@command.command("agents")
+@click.argument("tasks", metavar="TASKS")
+@click.option("--models", metavar="A,B", help="Models or tiers, each tried; the agents' own when absent.")
+@click.option("--agents", metavar="X,Y", help="Agents, each tried; those that the tasks name when absent.")
+@click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="How often each is tried.")
+@click.option("--judge", metavar="MODEL", help="A model that judges answers against the rubric of their task.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw it, .svg or .png.")
+@bound_options
+@json_option
+@workspace_option
+def _agents(
+    *,
+    tasks: str,
+    models: str | None,
+    agents: str | None,
+    repeat: int,
+    judge: str | None,
+    plot: Path | None,
+    timeout: float | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_nodes: int | None,
+    as_json: bool,
+    workspace: Path | None,
+) -> int:
+    """Try agents and models on TASKS, a TOML or JSON file, and say how good, dear and quick each was.
+
+    Quality is judged by the schema, the values and the words that a task asks for, and by a model with --judge. The
+    bounds hold for all trials together; what is done until then is shown. Exits 1 when no trial brought an answer.
+
+    \b
+      retinue bench agents tasks.toml --models small,large --repeat 5 --plot compared.svg
+      retinue bench agents tasks.toml --models replay:recorded.jsonl --json
+    """  # noqa: D301 - click reads the backspace: keep these lines as they are
+    from retinue.cli.drawn import check_plot, write_plot
+    from retinue.cli.exits import Exit
+    from retinue.cli.output import echo, echo_json, tell
+    from retinue.cli.project import budget_of, open_project
+    from retinue.cli.trials import Wanted, task_set_in, tried
+    from retinue.orchestration.comparing_agents import contenders
+    from retinue.orchestration.present.plot.of_comparison import plot_of
+
+    if plot is not None:
+        check_plot(plot)
+    asked = task_set_in(tasks)
+    named = _listed(models)
+    project = open_project(workspace, model=named[0] if named else None)
+    wanted = Wanted(asked, named, _listed(agents), repeat, judge or "")
+    budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
+    trials, stopped = tried(project, wanted, budget, tell=None if as_json else _tell)
+    found = contenders(trials)
+    if as_json:
+        echo_json(_facts(wanted, found, trials, stopped))
+    else:
+        for line in _table(found, asked):
+            echo(line)
+        if stopped:
+            tell(f"It stopped after {len(trials)} of {wanted.count} trials: {stopped}")
+    if plot is not None and found:
+        title = asked.title or "Agents and models compared"
+        write_plot(plot, plot_of(found, title=title, subtitle=f"{len(asked.tasks)} tasks, each tried {repeat} times"))
+    if stopped:
+        return Exit.LIMIT
+    return Exit.OK if any(each.success for each in found) else Exit.FAILED
+
+
+def _listed(said: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in (said or "").split(",") if word.strip()))
+
+
+def _tell(trial: "Trial") -> None:
+    from retinue.cli.output import safe, tell
+
+    quality = trial.score.quality
+    how = trial.fault or trial.outcome or "no outcome"
+    good = "" if quality is None else f", quality {quality:.0%}"
+    model = f" · {trial.model}" if trial.model else ""
+    tell(safe(f"{trial.task} · {trial.agent}{model} #{trial.number}: {how}{good}"))
+    for note in trial.score.notes[:3]:
+        tell(f"   {safe(note)[:300]}")
+
+
+def _facts(wanted: "Wanted", found: "Sequence[Contender]", trials: "Sequence[Trial]", stopped: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "title": wanted.tasks.title or None,
+        "repeat": wanted.repeat,
+        "judge": wanted.judge or None,
+        "contenders": [each.to_json() for each in found],
+        "trials": [each.to_json() for each in trials],
+        "stopped": stopped or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+# For people.
+
+
+def _table(found: "Sequence[Contender]", tasks: "TaskSet") -> "Iterator[str]":
+    from retinue.cli.output import cut_to_screen, safe
+
+    names = max((len(safe(each.name)) for each in found), default=5)
+    heads = f"{'trials':>6}  {'success':>7}  {'quality':>16}  {'cost':>25}  {'time':>22}"
+    yield click.style(cut_to_screen(f"{'':<{names}}  {heads}"), bold=True)
+    for each in found:
+        cells = (
+            f"{each.trials:>6,}",
+            f"{each.success:>7.0%}",
+            f"{_spread(each.quality, '{:.0%}'):>16}",
+            f"{_spread(each.usd, '${:.4f}'):>25}",
+            f"{_spread(each.seconds, '{:.2f} s'):>22}",
+        )
+        yield cut_to_screen(f"{safe(each.name):<{names}}  {'  '.join(cells)}")
+    if len(tasks.tasks) > 1:
+        yield ""
+        yield click.style("quality by task", bold=True)
+        width = max(len(safe(task.name)) for task in tasks.tasks)
+        for task in tasks.tasks:
+            cells = [f"{_spread(each.by_task.get(task.name), '{:.0%}')} {safe(each.name)}" for each in found]
+            yield f"  {safe(task.name):<{width}}  {'; '.join(cells)}"
+
+
+def _spread(spread: "Spread | None", form: str) -> str:
+    """The middle, and in parentheses the least and the most where they differ."""
+    if spread is None:
+        return "-"
+    middle, low, high = (form.format(each) for each in (spread.middle, spread.low, spread.high))
+    return middle if low == high else f"{middle} ({low} to {high})"

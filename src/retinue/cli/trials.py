@@ -1,0 +1,233 @@
+"""The trials of a comparison, driven: each agent with each model at each task, as often as was asked, one by one.
+
+One after the other, so that the time of one is not the waiting of another. What is asked and how it is judged is the
+business of `orchestration.comparing_agents`.
+"""
+
+import asyncio
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from retinue.cli.typed import bytes_in
+from retinue.contract.event import Finished
+from retinue.contract.json import loads
+from retinue.contract.result import Result
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.offload import Pool
+from retinue.errors import BudgetExceeded, InvalidInput, ParseError
+from retinue.llm.purse import Purse
+from retinue.orchestration.allotment import allotted, usual
+from retinue.orchestration.comparing_agents import CompareTask, TaskSet, Trial, judged, read_tasks, score
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.order import RESERVED
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.cli.project import Project
+    from retinue.contract.budget import Budget
+    from retinue.contract.result import Usage
+    from retinue.llm.port import LanguageModel
+
+__all__ = ["Wanted", "task_set_in", "tried"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is compared.
+
+    Attributes:
+        models: Models or tiers; none means the agents' own.
+        agents: Who is tried; none means those that the tasks name.
+        judge: The model that judges; empty for none.
+    """
+
+    tasks: TaskSet
+    models: tuple[str, ...]
+    agents: tuple[str, ...]
+    repeat: int
+    judge: str
+
+    @property
+    def count(self) -> int:
+        """How many trials that is."""
+        return sum(1 for _ in self.each())
+
+    def each(self) -> Iterator[tuple[CompareTask, str, str, int]]:
+        """Task, agent, model and number of each trial; repetitions last, so that an early end is fair to all.
+
+        Raises:
+            InvalidInput: A task names no agent, and nobody else does.
+        """
+        for number in range(1, self.repeat + 1):
+            for task in self.tasks.tasks:
+                agents = self.agents or ((task.agent,) if task.agent else ())
+                if not agents:
+                    raise InvalidInput(
+                        f"Nobody says who does the task {task.name!r}.",
+                        hint="Give it an `agent`, or name some with `--agents`.",
+                    )
+                for agent in agents:
+                    for model in self.models or ("",):
+                        yield task, agent, model, number
+
+
+def task_set_in(source: str) -> TaskSet:
+    """The tasks in the file `source` (`-` is stdin), TOML or JSON.
+
+    Raises:
+        MissingFile: There is no such file.
+        AccessDenied: It cannot be read.
+        ParseError: It is neither.
+        InvalidInput: It holds no tasks, or wrong ones.
+    """
+    data = bytes_in(source, hint="Write the tasks into a file: see docs/guides/compare-agents.md.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ParseError(f"{source!r} is no text in UTF-8.", hint="Save it as UTF-8.", path=source) from None
+    if text.lstrip().startswith("{"):
+        found: object = loads(text)
+    else:
+        try:
+            # By way of JSON, so that a date of TOML is a text here as everywhere.
+            found = json.loads(json.dumps(tomllib.loads(text), default=str))
+        except ValueError as error:
+            raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Mend it.", path=source) from None
+    if not isinstance(found, dict):
+        raise InvalidInput("The file holds no table of tasks.", hint="Begin with `[[task]]`.", path=source)
+    return read_tasks(cast("dict[str, Any]", found))
+
+
+def tried(
+    project: "Project", wanted: Wanted, budget: "Budget", *, tell: Callable[[Trial], None] | None
+) -> tuple[list[Trial], str]:
+    """All trials, and why there are not more; empty when all were made.
+
+    Args:
+        project: Who there is.
+        wanted: What is compared.
+        budget: What all trials together may take.
+        tell: Told of each.
+
+    Raises:
+        InvalidInput: A task cannot be put to anybody.
+        UnknownName: An agent or a model is not there.
+        RetinueError: The judge cannot be asked.
+    """
+    for _, agent, _, _ in wanted.each():
+        project.registry.get(agent)
+    for model in wanted.models:
+        project.models.get(project.models.choose(model=model).name)
+    judge = project.models.get(project.models.choose(model=wanted.judge).name) if wanted.judge else None
+    return asyncio.run(_tried(project, wanted, budget, judge, tell))
+
+
+async def _tried(
+    project: "Project",
+    wanted: Wanted,
+    budget: "Budget",
+    judge: "LanguageModel | None",
+    tell: Callable[[Trial], None] | None,
+) -> tuple[list[Trial], str]:
+    workspace, trials = Workspace(project.root), list[Trial]()
+    account = _Account(budget)
+    async with Pool() as pool, project.tools_closed():
+        models, grants = project.models if project.models.configured else None, project.grants
+        known = workflows(project.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        async with InProcessEngine(known) as engine:
+            orchestrator = Orchestrator(project.registry, engine, workspace, models=models, grants=grants)
+            try:
+                async with asyncio.timeout(budget.timeout_s):
+                    for task, agent, model, number in wanted.each():
+                        result = await _result(orchestrator, task, agent=agent, model=model, budget=account.left())
+                        account.charge(result.usage)
+                        trial = _trial(task, agent, model, number, result)
+                        if judge is not None and task.rubric and result.useful:
+                            trial = await _with_verdict(trial, task, result, judge, account)
+                        trials.append(trial)
+                        if tell is not None:
+                            tell(trial)
+            except TimeoutError:
+                return trials, f"the {budget.timeout_s:g} s that it may take are over."
+            except BudgetExceeded as error:
+                return trials, error.message
+    return trials, ""
+
+
+class _Account:
+    """What is left of a budget for all trials together."""
+
+    def __init__(self, budget: "Budget") -> None:
+        self._budget = budget
+        self._tokens = 0
+        self._usd = 0.0
+
+    def charge(self, usage: "Usage | None") -> None:
+        """Book what somebody spent."""
+        if usage is not None:
+            self._tokens += usage.tokens or 0
+            self._usd += usage.cost.usd if usage.cost else 0.0
+
+    def left(self) -> "Budget":
+        """The budget of the next trial.
+
+        Raises:
+            BudgetExceeded: Nothing is left.
+        """
+        budget = self._budget
+        tokens = None if budget.tokens is None else budget.tokens - self._tokens
+        usd = None if budget.cost_usd is None else budget.cost_usd - self._usd
+        if (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0):
+            raise BudgetExceeded("the budget of all trials is spent.", hint="Raise it, or try less often.")
+        return budget.model_copy(update={"tokens": tokens, "cost_usd": usd})
+
+
+async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, model: str, budget: "Budget") -> Result:
+    """What the agent itself came to."""
+    engine = orchestrator.engine
+    definition = orchestrator.registry.get(agent).definition
+    skill = task.skill if task.skill is not None and definition.skill(task.skill) is not None else None
+    plan = orchestrator.task_plan(
+        agent, skill, instruction=task.instruction, target=task.target, parameters=task.parameters or None
+    )
+    if model:
+        plan = plan.model_copy(update={"nodes": (plan.nodes[0].model_copy(update={"model": model}),)})
+    elif orchestrator.models is not None:
+        plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
+    run = await orchestrator.start(plan, budget=budget, answer="collected")
+    whole, own = await engine.result(run), None
+    async for event in engine.events(run):
+        if isinstance(event.body, Finished) and event.node and not event.node.startswith(RESERVED):
+            own = event.body.result
+    return whole if own is None else own.model_copy(update={"usage": whole.usage, "duration_ns": whole.duration_ns})
+
+
+def _trial(task: CompareTask, agent: str, model: str, number: int, result: Result) -> Trial:
+    usage = result.usage
+    return Trial(
+        task=task.name,
+        agent=agent,
+        model=model,
+        number=number,
+        outcome=result.outcome,
+        score=score(task, result),
+        seconds=None if result.duration_ns is None else result.duration_ns / 1e9,
+        tokens=usage.tokens if usage else None,
+        usd=usage.cost.usd if usage and usage.cost else None,
+        answered_by=usage.model if usage else None,
+        fault=result.fault.code if result.fault else None,
+    )
+
+
+async def _with_verdict(
+    trial: Trial, task: CompareTask, result: Result, judge: "LanguageModel", account: _Account
+) -> Trial:
+    """`trial` with what the judge thinks; what judging costs is on the same account."""
+    left = account.left()
+    verdict = await judged(judge, task, result, purse=Purse(tokens=left.tokens, usd=left.cost_usd, name="judge"))
+    account.charge(verdict.usage)
+    notes = (*trial.score.notes, verdict.why) if verdict.why else trial.score.notes
+    return replace(trial, score=replace(trial.score, judge=verdict.score, notes=notes))

@@ -1,0 +1,24 @@
+"""Agents and models compared by what they make of the same tasks (A26): tasks as data, trials, scores, their spread.
+
+`tasks` reads what is asked, `scoring` judges one answer by rules, `judging` has a model judge it, `summary` says what
+the trials of each agent and model came to. Who is called, and how, is for whoever holds the agents.
+"""
+
+from retinue.orchestration.comparing_agents.judging import Verdict, judged
+from retinue.orchestration.comparing_agents.scoring import Score, score
+from retinue.orchestration.comparing_agents.summary import Contender, Spread, Trial, contenders
+from retinue.orchestration.comparing_agents.tasks import CompareTask, TaskSet, read_tasks
+
+__all__ = [
+    "CompareTask",
+    "Contender",
+    "Score",
+    "Spread",
+    "TaskSet",
+    "Trial",
+    "Verdict",
+    "contenders",
+    "judged",
+    "read_tasks",
+    "score",
+]

@@ -1,0 +1,75 @@
+"""How a budget of tokens is shared out over a run before it starts (H26).
+
+Of 100,000 tokens the orchestrator gets 30,000, a supervisor 20,000, and 10,000 stay in reserve; what is left is for the
+workers: 10,000 each when there are four. Any other budget is shared in the same proportions. A share bounds one node;
+the budget itself binds all of them together, and is kept by the purse.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract.definition import Definition
+from retinue.contract.plan import Plan
+from retinue.orchestration.modes import EXTRA_TOKENS
+
+__all__ = ["USUAL", "Shares", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Parts of a budget, 0 to 1. What they leave is for the workers, in equal parts.
+
+    Attributes:
+        orchestrator: For planning, reconsidering and writing the answer.
+        supervisor: For all agents that answer with a plan, together.
+        reserve: For nobody in particular: retries, and thinking modes that take more.
+    """
+
+    orchestrator: float = 0.30
+    supervisor: float = 0.20
+    reserve: float = 0.10
+
+    def of_orchestrator(self, tokens: int) -> int:
+        """What the orchestrator itself may take of a budget."""
+        return int(tokens * self.orchestrator)
+
+
+USUAL: Final = Shares()
+
+
+def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition], *, shares: Shares = USUAL) -> Plan:
+    """`plan` with a bound of tokens on every node whose agent thinks with a model and has none yet.
+
+    Args:
+        plan: What is to be done.
+        tokens: The budget of the run; without one nothing is bounded.
+        definitions: Who there is, by name.
+        shares: How it is shared out.
+    """
+    thinking = [node for node in plan.nodes if _thinks(definitions.get(node.agent))]
+    if tokens is None or not thinking:
+        return plan
+    above = [node.id for node in thinking if definitions[node.agent].composes]
+    kept = shares.orchestrator + shares.reserve + (shares.supervisor if above else 0.0)
+    workers = len(thinking) - len(above)
+    each = int(tokens * max(1.0 - kept, 0.0) / workers) if workers else 0
+    of_each = {node.id: each for node in thinking}
+    of_each |= {name: int(tokens * shares.supervisor / len(above)) for name in above}
+    nodes = [
+        node
+        if node.id not in of_each or node.limits.tokens is not None
+        else node.model_copy(
+            update={
+                "limits": node.limits.model_copy(
+                    update={"tokens": max(of_each[node.id], 1) + EXTRA_TOKENS[node.thinking or "standard"]}
+                )
+            }
+        )
+        for node in plan.nodes
+    ]
+    return plan.model_copy(update={"nodes": tuple(nodes)})
+
+
+def _thinks(definition: Definition | None) -> bool:
+    return definition is not None and definition.instructions is not None

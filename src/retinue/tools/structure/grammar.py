@@ -1,0 +1,111 @@
+"""What JavaScript, Rust and Go files import, by their tree-sitter grammars; how they branch is told by `outline`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from retinue.tools.encoding import decode
+from retinue.tools.outline.grammars import Language, parser_for
+from retinue.tools.outline.reading import outline
+from retinue.tools.structure.records import Function, Import, Structure, When
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["read_by_grammar", "rust_paths"]
+
+_FUNCTIONS: Final = frozenset(
+    {
+        "arrow_function", "function_declaration", "function_expression", "function_item", "generator_function",
+        "generator_function_declaration", "method_declaration", "method_definition",
+    }
+)  # fmt: skip
+_MOST_PATHS: Final = 500
+
+
+def read_by_grammar(data: bytes, language: Language) -> Structure:
+    """What `data` imports, and how its functions branch.
+
+    Raises:
+        NotInstalled: The grammar is not here.
+    """
+    text = decode(data).text
+    root = parser_for(language).parse(text.encode("utf-8", "replace")).root_node
+    functions = tuple(
+        Function(f"{item.container}.{item.name}" if item.container else item.name, item.line, item.complexity)
+        for item in outline(text, language).items
+        if item.complexity is not None
+    )
+    lines = sum(1 for line in text.split("\n") if line.strip())
+    return Structure(tuple(_imports(root, _READERS[language])), functions, 0, lines)
+
+
+def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[Import]:
+    waiting: list[tuple[Node, When]] = [(root, "always")]
+    while waiting:
+        node, when = waiting.pop()
+        found = read(node)
+        for target in found:
+            yield Import(target, (), node.start_point[0] + 1, when)
+        if found:
+            continue
+        inner: When = "deferred" if node.type in _FUNCTIONS else when
+        waiting.extend((child, inner) for child in reversed(node.named_children))
+
+
+def _javascript(node: "Node") -> list[str]:
+    if node.type in ("import_statement", "export_statement"):
+        return _strings(node.child_by_field_name("source"))
+    if node.type == "call_expression":
+        called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called and arguments and (called.type == "import" or _text(called) == "require"):
+            return _strings(arguments.named_children[0] if arguments.named_children else None)
+    return []
+
+
+def _strings(node: "Node | None") -> list[str]:
+    return [_text(node)[1:-1]] if node is not None and node.type == "string" else []
+
+
+def _rust(node: "Node") -> list[str]:
+    if node.type != "use_declaration":
+        return []
+    said = node.child_by_field_name("argument")
+    return [] if said is None else rust_paths(_text(said))
+
+
+def _go(node: "Node") -> list[str]:
+    path = node.child_by_field_name("path") if node.type == "import_spec" else None
+    return [] if path is None else [_text(path)[1:-1]]
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def rust_paths(said: str) -> list[str]:
+    """The paths of a `use`: `a::{b, c::d as e}` is `a::b` and `a::c::d`. At most 500."""
+    found: list[str] = []
+    prefixes, word, is_name = [""], "", True
+    for character in f"{said},":
+        if character == "{":
+            prefixes.append(prefixes[-1] + word)
+            word, is_name = "", True
+        elif character in ",}":
+            path = (prefixes[-1] + word).removesuffix("::self").removesuffix("::*")
+            if word and len(found) < _MOST_PATHS:
+                found.append(path)
+            word, is_name = "", True
+            if character == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        elif character.isspace():
+            is_name = is_name and not word  # what stands behind a name is `as` and another
+        elif is_name:
+            word += character
+    return found
+
+
+_READERS: Final[Mapping[Language, Callable[["Node"], list[str]]]] = {
+    "go": _go,
+    "javascript": _javascript,
+    "rust": _rust,
+}

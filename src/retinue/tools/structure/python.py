@@ -1,0 +1,134 @@
+"""The structure of a Python file, by its syntax tree. It runs nothing, and resolves no name."""
+
+import ast
+import warnings
+from threading import Lock
+from typing import Final, TypeAlias, cast
+
+from retinue.tools.structure.records import Function, Import, Structure, When
+
+__all__ = ["read_python"]
+
+_Place: TypeAlias = tuple[ast.AST, int, When, str]
+"""A node, the number of the function it stands in (0: none), when it runs, and the names around it."""
+
+_PARSING: Final = Lock()
+_BRANCHES: Final = frozenset(
+    {ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp}
+)  # fmt: skip
+_LEAVES: Final = frozenset(
+    {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal, ast.alias}
+)
+_PLAIN: Final = frozenset({"ctx", "op", "ops", "type_comment", "name", "id", "attr", "arg", "kind", "level", "module"})
+_below: dict[type[ast.AST], tuple[str, ...]] = {}
+"""The fields of each kind of node that may hold others."""
+
+
+def read_python(data: bytes) -> Structure:
+    """What `data`, a Python file, imports, and how its functions branch. Never raises for what is in it."""
+    try:
+        tree = _parsed(data)
+    except SyntaxError as error:
+        return Structure(error=f"it is no Python: {error.msg}", error_line=max(error.lineno or 0, 0))
+    except (RecursionError, MemoryError):
+        return Structure(error="it is nested too deeply to be read")
+    except ValueError as error:
+        return Structure(error=f"it is no Python: {error}")
+    reader = _Reader()
+    reader.read(tree)
+    lines = sum(1 for line in data.split(b"\n") if line.strip())
+    functions = [
+        Function(name, line, count) for (name, line), count in zip(reader.functions, reader.counts[1:], strict=True)
+    ]
+    return Structure(tuple(reader.imports), tuple(functions), reader.counts[0], lines)
+
+
+def _parsed(data: bytes) -> ast.Module:
+    # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid escape is its author's business
+        return ast.parse(data)
+
+
+class _Reader:
+    """One walk through one tree, in no particular order; depth costs no stack."""
+
+    def __init__(self) -> None:
+        self.imports: list[Import] = []
+        self.functions: list[tuple[str, int]] = []
+        self.counts = [0]
+        self._waiting: list[_Place] = []
+
+    def read(self, tree: ast.Module) -> None:
+        self._waiting.append((tree, 0, "always", ""))
+        while self._waiting:
+            node, owner, when, around = self._waiting.pop()
+            kind = node.__class__
+            if kind in _LEAVES:
+                continue
+            self.counts[owner] += _decisions(node)
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self.imports += _imported(node, when)
+                continue
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                owner, when, around = self._enter(node, when, around)
+            elif kind is ast.ClassDef:
+                around = f"{around}{cast('ast.ClassDef', node).name}."
+            elif isinstance(node, ast.If) and _is_for_types(node.test):
+                self._waiting.extend((one, owner, "typing", around) for one in node.body)
+                self._waiting.extend((one, owner, when, around) for one in node.orelse)
+                continue
+            self._push(node, owner, when, around)
+
+    def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, when: When, around: str) -> tuple[int, When, str]:
+        self.functions.append((f"{around}{node.name}", node.lineno))
+        self.counts.append(1)
+        return len(self.counts) - 1, "deferred" if when == "always" else when, f"{around}{node.name}."
+
+    def _push(self, node: ast.AST, owner: int, when: When, around: str) -> None:
+        kind = node.__class__
+        fields = _below.get(kind)
+        if fields is None:
+            fields = _below[kind] = tuple(name for name in node._fields if name not in _PLAIN)
+        for name in fields:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                inner = [one for one in cast("list[object]", value) if isinstance(one, ast.AST)]
+                self._waiting.extend((one, owner, when, around) for one in inner)
+            elif isinstance(value, ast.AST):
+                self._waiting.append((value, owner, when, around))
+
+
+def _decisions(node: ast.AST) -> int:
+    """How many more paths a node opens."""
+    kind = node.__class__
+    if kind in _BRANCHES:
+        return not (isinstance(node, ast.If) and _is_for_types(node.test))
+    match node:
+        case ast.BoolOp():
+            return len(node.values) - 1
+        case ast.comprehension():
+            return 1 + len(node.ifs)
+        case ast.match_case():
+            return not _takes_all(node)
+        case _:
+            return 0
+
+
+def _imported(node: ast.Import | ast.ImportFrom, when: When) -> list[Import]:
+    if isinstance(node, ast.Import):
+        return [Import(one.name, (), node.lineno, when) for one in node.names]
+    target = "." * node.level + (node.module or "")
+    return [Import(target, tuple(one.name for one in node.names), node.lineno, when)]
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    match test:
+        case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
+            return True
+        case _:
+            return False
+
+
+def _takes_all(case: ast.match_case) -> bool:
+    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None

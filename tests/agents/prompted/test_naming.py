@@ -1,0 +1,104 @@
+"""Names of tools: those of other programs are ours, and what is unknown is told with the nearest."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.agents.grants import ToolRule
+from retinue.agents.prompted import mode_from, permitted, rules_from
+from retinue.agents.prompted.naming import OURS, read_word
+from retinue.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "patterns"),
+    [
+        ("Read", "read", ()),
+        ("Read(./src/**)", "read", ("./src/**",)),
+        ("Bash(git log:*, git diff:*)", "shell", ("git log:*", "git diff:*")),
+        ("Bash(*)", "shell", ()),
+        ("Bash()", "shell", ()),
+        ("WebFetch(domain:x.org)", "web_fetch", ("domain:x.org",)),
+        ("MultiEdit", "edit", ()),
+        ("Task", "delegate", ()),
+        ("Agent(worker)", "delegate", ("worker",)),
+        ("web_search", "web_search", ()),
+        ("web-search", "web_search", ()),
+        ("bash", "shell", ()),
+        ("LSP", "lsp", ()),
+        ("*", "*", ()),
+        ("mcp__github", "mcp__github__*", ()),
+        ("mcp__my_server", "mcp__my_server__*", ()),
+        ("mcp__github__*", "mcp__github__*", ()),
+        ("mcp__github__list_issues", "mcp__github__list_issues", ()),
+        (" Grep ", "grep", ()),
+    ],
+)
+def test_a_word_is_read_as_a_tool_of_ours(said: str, tool: str, patterns: tuple[str, ...]) -> None:
+    word = read_word(said)
+    assert (word.tool, word.patterns, word.elsewhere) == (tool, patterns, False)
+
+
+@pytest.mark.parametrize("said", ["", "a b", "(x)", "Read(", "1st", "Read(\n)", "é"])
+def test_what_is_no_tool_is_refused(said: str) -> None:
+    with pytest.raises(InvalidInput, match="is no tool"):
+        read_word(said)
+
+
+def test_a_tool_that_is_missing_is_told_with_the_nearest() -> None:
+    assert read_word("Redd").missing(["read", "grep"]) == "there is no tool `Redd`. Did you mean `read`?"
+    assert read_word("Frobnicate").missing(["read"]) == "there is no tool `Frobnicate`."
+    assert read_word("TodoWrite").missing([]) == "the tool `TodoWrite` of another program."
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_tool_or_refused(said: str) -> None:
+    try:
+        assert read_word(said).tool
+    except InvalidInput as error:
+        assert error.hint
+
+
+def test_every_name_of_ours_stays_what_it_is() -> None:
+    assert {ours: read_word(ours).tool for ours in OURS.values()} == {ours: ours for ours in OURS.values()}
+
+
+# Settings
+
+
+def test_words_of_the_settings_become_rules() -> None:
+    assert rules_from({"allow": ["Bash(git log:*, git diff:*)"], "ask": ["WebFetch"], "deny": ["read(.env)"]}) == (
+        ToolRule("allow", "shell", "git log:*"),
+        ToolRule("allow", "shell", "git diff:*"),
+        ToolRule("ask", "web_fetch"),
+        ToolRule("deny", "read", ".env"),
+    )
+
+
+def test_every_word_that_is_no_permission_is_told() -> None:
+    with pytest.raises(InvalidInput) as raised:
+        rules_from({"allow": ["Bash(git", "read"], "deny": ["rm -rf"]})
+    assert "`permissions.allow` holds 'Bash(git'" in raised.value.message
+    assert "`permissions.deny` holds 'rm -rf'" in raised.value.message
+
+
+@pytest.mark.parametrize("said", ["acceptEdits", "accept-edits", "accept_edits"])
+def test_a_mode_is_read_in_any_spelling(said: str) -> None:
+    assert mode_from(said) == "accept_edits"
+
+
+def test_an_unknown_mode_names_the_nearest() -> None:
+    with pytest.raises(InvalidInput) as raised:
+        mode_from("acceptEdit")
+    assert raised.value.suggestions == ("accept_edits",)
+    with pytest.raises(InvalidInput, match="is no permission mode"):
+        mode_from("yolo")
+
+
+def test_a_project_can_only_narrow() -> None:
+    grants = permitted(
+        {"allow": ["Bash(git:*)"]}, mode="acceptEdits", project={"allow": ["Bash"], "deny": ["Bash(git push:*)"]}
+    )
+    assert grants.rules == (ToolRule("allow", "shell"), ToolRule("deny", "shell", "git push:*"))
+    assert grants.above is not None
+    assert (grants.above.mode, grants.mode) == ("accept_edits", None)
+    assert permitted({}).mode is None

@@ -1,0 +1,127 @@
+"""Choosing how a plan is done: asked where somebody is there, told where not, and compared afterwards."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli import shell
+from tests.cli.conftest import Give
+from tests.cli.thinking import add_agents, use_models
+
+POEM = "Roses are red."
+GOAL = ("run", "--agent", "poet", "write a poem about the sea")
+TWO = ("run", "--agent", "poet", "--agent", "housekeeper", "write a poem about the sea and tidy a wooden house")
+
+
+@pytest.fixture
+def thinkers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    add_agents(folder)
+    use_models(monkeypatch, lambda _: POEM)
+    return folder
+
+
+def option(retinue: Give, *words: str) -> Any:
+    return retinue(*words, "--json").data["extras"]["option"]
+
+
+@pytest.mark.row("A18")
+def test_a_routine_goal_is_done_with_a_notice(retinue: Give, thinkers: Path) -> None:
+    said = retinue(*GOAL)
+    assert (said.code, said.out) == (0, f"{POEM}\n")
+    assert "option A, the smallest models: routine. It is one small delegation that only reads." in said.err
+    assert option(retinue, *GOAL)["by"] == "routine"
+
+
+@pytest.mark.row("A18")
+def test_what_is_not_routine_and_nobody_is_there_takes_the_recommended_way_and_says_so(
+    retinue: Give, thinkers: Path
+) -> None:
+    said = retinue(*TWO)
+    assert said.code == 0
+    assert "nobody is there to choose. It has 2 delegations." in said.err
+    assert option(retinue, *TWO)["by"] == "nobody"
+
+
+@pytest.mark.row("A17")
+def test_an_option_is_chosen_by_its_letter(retinue: Give, thinkers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = use_models(monkeypatch, lambda _: POEM)
+    said = retinue(*GOAL, "--choose", "b")
+    assert said.code == 0
+    assert "option B, the largest models: as asked" in said.err
+    assert (len(models["large"].asked), len(models["small"].asked)) == (1, 0)
+    assert retinue(*GOAL, "--choose", "auto").code == 0
+    assert len(models["small"].asked) == 1
+    assert option(retinue, *GOAL, "--choose", "A")["by"] == "flag"
+
+
+@pytest.mark.row("A17")
+def test_an_option_that_is_not_there_lists_those_that_are(retinue: Give, thinkers: Path) -> None:
+    said = retinue(*GOAL, "--choose", "C")
+    assert said.code == 2
+    assert "There is A, B, and `auto`" in said.err
+
+
+@pytest.mark.row("A17", "C19")
+def test_what_it_took_stands_beside_what_was_expected(retinue: Give, thinkers: Path) -> None:
+    figures = option(retinue, *GOAL)["figures"]
+    low, high = figures["tokens"]["estimate"]
+    assert low <= figures["tokens"]["actual"] <= high
+    assert figures["cost_usd"]["within"] is True
+    assert "tokens (expected" in retinue(*GOAL).err
+
+
+@pytest.mark.row("C19")
+def test_after_enough_runs_the_estimate_is_what_they_took(retinue: Give, thinkers: Path) -> None:
+    for _ in range(5):
+        retinue(*GOAL, "--quiet")
+    figures = option(retinue, *GOAL)["figures"]
+    low, high = figures["tokens"]["estimate"]
+    assert high - low < 100
+    assert len(figures["seconds"]["estimate"]) == 2
+
+
+def test_a_goal_without_a_model_has_nothing_to_choose(retinue: Give, team: Path) -> None:
+    said = retinue("run", "sing a loud song", "--json")
+    assert "option" not in said.data.get("extras", {})
+    assert "option" not in retinue("run", "sing a loud song", "--choose", "auto").err
+
+
+SCRIPTED = '''"""The command, with scripted models."""
+
+import sys
+
+import retinue.cli.project as project
+from retinue.cli import main
+from retinue.llm.models import Models
+from retinue.llm.scripted import ScriptedModel
+
+tiers = {tier: f"scripted:{tier}" for tier in ("small", "medium", "large")}
+ready = {
+    name: ScriptedModel(lambda _: "Roses are red.", name=name, usd_per_million=float(place + 1))
+    for place, name in enumerate(tiers.values())
+}
+project.models_of = lambda settings, default=None: Models(tiers=tiers, ready=ready)
+sys.exit(main(sys.argv[1:]))
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.row("A17", "A18")
+@pytest.mark.parametrize(("typed", "letter"), [("2", "B"), ("B", "B"), ("3", "A"), ("", "A"), ("decide for me", "A")])
+def test_at_a_terminal_somebody_is_asked(
+    folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch, typed: str, letter: str
+) -> None:
+    add_agents(folder)
+    script = home / "scripted.py"
+    script.write_text(SCRIPTED, encoding="utf-8")
+    monkeypatch.setattr(shell, "COMMAND", (shell.sys.executable, str(script)))
+    monkeypatch.chdir(folder)
+    with shell.Terminal(home, folder, *TWO, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
+        terminal.expect("How shall it be done?", "A) the smallest models", "(recommended)", "B) the largest models")
+        terminal.expect("1. A", "2. B", "3. decide for me", " > ")
+        terminal.type(typed)
+        code, rest = terminal.ended()
+    assert code == 0
+    assert "Roses are red." in rest
+    assert f"option {letter}:" in rest
