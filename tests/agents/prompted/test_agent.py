@@ -1,5 +1,6 @@
 """A definition becomes a working agent: what the model is told, how it answers, and how it is corrected."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,14 @@ from retinue.agents.load import NEEDS_MODEL, load_markdown
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.prompted.thinking import ANSWER_TOKENS, THINKING
 from retinue.agents.registry import Registry
+from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, TextDelta
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Usage
-from retinue.contract.task import Context, OutputWish, Thinking
+from retinue.contract.task import Context, OutputWish, Task, Thinking
 from retinue.errors import Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Request, Response, Said
+from retinue.llm.port import Answered, Hear, Request, Response, Said
 from retinue.llm.scripted import ScriptedModel, use
 from tests.agents.prompted.given import (
     FILES,
@@ -157,11 +159,6 @@ def test_after_the_last_correction_the_attempts_are_kept() -> None:
 
 
 def test_a_correction_that_a_caller_brings_is_said_with_the_task() -> None:
-    import asyncio
-
-    from retinue.contract.correction import Correction
-    from retinue.contract.task import Task
-
     model = scripted("Better.")
     agent, run = helper(model), context()
     correction = Correction(message="Too long.", findings=tuple({"message": f"f{n}", "fix": "cut"} for n in range(60)))
@@ -276,12 +273,14 @@ def test_standard_thinking_adds_nothing_and_leaves_the_definitions_effort() -> N
 
 def test_text_is_streamed_in_few_pieces() -> None:
     class Streams:
-        name, max_output = "t:streams", 1_000
+        name = "t:streams"
+        max_output: int | None = 1_000
 
-        async def respond(self, request: Request, *, hear: object = None) -> Response:
+        async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+            assert hear is not None
             for _ in range(500):
-                hear("word ")  # type: ignore[operator]  # pyright: ignore[reportCallIssue, reportOptionalCall] - always given here
-            hear("")  # type: ignore[operator]  # pyright: ignore[reportCallIssue, reportOptionalCall] - as above
+                hear("word ")
+            hear("")
             return Response(Answered("word " * 500), Usage())
 
         def price(self, *, tokens_in: int, tokens_out: int) -> float | None:

@@ -1,5 +1,6 @@
 """Bounds stop an agent before they are passed, and what it had by then is kept."""
 
+import asyncio
 import time
 
 import pytest
@@ -103,8 +104,6 @@ def test_an_answer_by_schema_that_is_stopped_is_a_fault_with_the_words_kept() ->
 def test_when_time_is_up_the_words_so_far_are_a_partial_answer() -> None:
     class Sleeps(Made):
         async def use(self, *_: object) -> object:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - it never ends
-            import asyncio
-
             await asyncio.Event().wait()
             return None
 
