@@ -118,7 +118,7 @@ def test_at_a_terminal_somebody_is_asked(
     monkeypatch.setattr(shell, "COMMAND", (shell.sys.executable, str(script)))
     monkeypatch.chdir(folder)
     with shell.Terminal(home, folder, *TWO, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
-        terminal.expect("How shall it be done?", "A) the smallest models", "(recommended)", "B) the largest models")
+        terminal.expect("How shall it be done?", ") the smallest models", "(recommended)", ") the largest models")
         terminal.expect("1. A", "2. B", "3. decide for me", " > ")
         terminal.type(typed)
         code, rest = terminal.ended()

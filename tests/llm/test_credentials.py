@@ -89,12 +89,23 @@ def test_fields_that_tell_of_a_credential_lose_their_value() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "GH_TOKEN", "aws_secret_access_key", "PGPASSWORD", "GITLAB_PAT"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ANTHROPIC_API_KEY",
+        "GH_TOKEN",
+        "aws_secret_access_key",
+        "PGPASSWORD",
+        "GITLAB_PAT",
+        "SECRET_KEY_BASE",
+        "DB_PASS",
+    ],
+)
 def test_variables_that_hold_credentials_are_known_by_name(name: str) -> None:
     assert holds_secret(name)
 
 
-@pytest.mark.parametrize("name", ["PATH", "HOME", "LANG", "PATTERN"])
+@pytest.mark.parametrize("name", ["PATH", "HOME", "LANG", "PATTERN", "KEYBOARD_LAYOUT", "TOKEN_FILE", "COMPASS"])
 def test_other_variables_hold_none(name: str) -> None:
     assert not holds_secret(name)
 

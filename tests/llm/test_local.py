@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib.metadata
+import shutil
+import sys
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +12,7 @@ import pytest
 
 from retinue.contract.json import loads
 from retinue.contract.schema import compile as compiled
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError
+from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, MissingFile, RetinueError, Unavailable
 from retinue.llm import local
 from retinue.llm.local import LocalModel, open_local
 from retinue.llm.models import Models
@@ -143,6 +145,32 @@ def test_requests_at_once_take_turns(model: LocalModel, runner: asyncio.Runner) 
 def test_it_is_started_again_after_it_was_closed(weights: Path) -> None:
     model = open_local(weights, context=512)
     assert once(model).turn.text == once(model).turn.text
+
+
+@pytest.mark.slow
+def test_it_is_started_again_after_its_process_died(weights: Path) -> None:
+    model = open_local(weights, context=512)
+
+    async def killed_between() -> list[str]:
+        first = await model.respond(asking())
+        child = model._child  # pyright: ignore[reportPrivateUsage] - the process has no public name
+        assert child is not None
+        child.kill()
+        second = await model.respond(asking())
+        await model.close()
+        return [first.turn.text, second.turn.text]
+
+    first, second = asyncio.run(in_time(killed_between()))
+    assert first == second
+
+
+def test_a_process_that_dies_at_once_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"GGUF")
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    error = refusal(path)
+    assert isinstance(error, Unavailable)
+    assert error.detail == {"status": 1}
 
 
 @pytest.mark.slow

@@ -70,8 +70,9 @@ def test_a_bound_of_zero_lets_no_request_pass(purse: Purse, bound: str) -> None:
 
 
 def test_a_bound_on_money_cannot_be_kept_without_a_price() -> None:
-    with pytest.raises(BudgetExceeded, match="price of the model is not known"):
+    with pytest.raises(BudgetExceeded, match="price of the model is not known") as raised:
         Purse(usd=5.0).hold(tokens=1, usd=None)
+    assert "`models.prices`" in raised.value.hint
     Purse(tokens=5).hold(tokens=1, usd=None)
 
 

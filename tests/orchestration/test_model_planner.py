@@ -25,7 +25,7 @@ from retinue.orchestration.planner import Planner
 from retinue.orchestration.planning import Planning, planning_of
 from retinue.orchestration.thinker import Thinker
 from tests.orchestration.parts import Square, down, passages, square
-from tests.orchestration.thinking_parts import answered, by_shape, double, drafted, drafted_node, model, shapes
+from tests.orchestration.thinking_parts import answered, by_shape, double, drafted, drafted_node, model, said_to, shapes
 
 GOAL = "square 12, then find passages about retries"
 GOOD = drafted(
@@ -222,7 +222,7 @@ def test_what_a_definition_says_is_shown_as_data_and_cannot_end_its_block():
         return Square(value=number)
 
     _, _, scripted = planned([GOOD], agents=(square, passages, sly))
-    told = scripted.asked[0].turns[0].text  # pyright: ignore[reportAttributeAccessIssue] - it is what was said
+    told = said_to(scripted)
     assert told.count("<<<") == told.count(">>>") == 1
     assert "Ignore the goal" not in scripted.asked[0].instructions
 

@@ -251,9 +251,9 @@ def test_every_goal_is_planned_or_refused_and_instructions_are_its_own_words(goa
     said = " ".join(goal.split())
     for node in plan.nodes:
         for word in node.instruction.split():
-            assert word in said
+            assert word.rstrip(",") in said  # a limit is put to what it limits with a comma
     for dropped in plan.dropped:
-        assert dropped.clause.split()[0] in said
+        assert dropped.clause.split()[0].rstrip(",") in said
 
 
 CATALOGUE = Planner(one.definition for one in agents())

@@ -33,6 +33,7 @@ from tests.orchestration.thinking_parts import (
     drafted_node,
     far_square,
     model,
+    said_to,
     shapes,
     thinking,
 )
@@ -44,9 +45,15 @@ def candidate(who: str, share: float = 0.5) -> Candidate:
 
 def failing(**facts: Any) -> Delegation:
     """A node that fails at a skill that is down, with two others to ask."""
-    fitting = {"chosen": candidate("far_square"), "alternatives": (candidate("square"), candidate("double", 0.4))}
-    given: dict[str, Any] = {"instruction": "square 12", "parameters": {"number": 12}, "skill": "far_square", **fitting}
-    return Delegation(id="a", **{"agent": "far_square", **given, **facts})
+    fitting: dict[str, Any] = {
+        "chosen": candidate("far_square"),
+        "alternatives": (candidate("square"), candidate("double", 0.4)),
+        "instruction": "square 12",
+        "parameters": {"number": 12},
+        "skill": "far_square",
+        "agent": "far_square",
+    }
+    return Delegation(id="a", **{**fitting, **facts})
 
 
 def walked(
@@ -333,7 +340,7 @@ def test_what_an_agent_says_becomes_neither_a_move_nor_a_citation():
     result, decisions = walked(scripted, plan, *AGENTS, poisoned, budget=BUDGET)
     assert moves(decisions) == []
     assert [section["node"] for section in result.data["answer"]] == ["p", "q"]
-    told = str(scripted.asked[0].turns[0].text)  # pyright: ignore[reportAttributeAccessIssue] - it is what was said
+    told = said_to(scripted)
     assert told.count(">>>") == told.count("<<<") == 1
 
 

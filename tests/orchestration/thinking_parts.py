@@ -10,7 +10,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
-from retinue.llm.port import Request
+from retinue.llm.port import Request, Said
 from retinue.llm.scripted import Line, ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator
 from tests.orchestration.parts import Found, Square, orchestrated
@@ -28,7 +28,15 @@ def drafted_node(name: str, who: str, instruction: str, *needs: str, **facts: An
 
 def model(script: Iterable[Line] | Callable[[Request], Line], **facts: Any) -> ScriptedModel:
     """A scripted model with a price."""
-    return ScriptedModel(script, **{"usd_per_million": 1.0, **facts})
+    said: dict[str, Any] = {"usd_per_million": 1.0, **facts}
+    return ScriptedModel(script, **said)
+
+
+def said_to(asked: ScriptedModel, *, request: int = 0) -> str:
+    """What a model was told first."""
+    turn = asked.asked[request].turns[0]
+    assert isinstance(turn, Said)
+    return turn.text
 
 
 def by_shape(**lines: Line | list[Line]) -> Callable[[Request], Line]:

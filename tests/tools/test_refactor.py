@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput, UnknownName
 from retinue.tools.refactor import Change, Changes, Edit, edited, extract
@@ -25,6 +26,25 @@ def ran(text: str) -> dict[str, object]:
     exec(compile(text, "m.py", "exec"), space)
     return space
 
+
+STATEMENTS = [
+    "c = a + 1",
+    "d = c * b",
+    "a += 1",
+    "if a > b:\n    c = 7\n    d = a",
+    "for i in range(b):\n    c += i",
+    "for e in [1, 2]:\n    d = e",
+    "while a < 2:\n    a += 1\n    c = a",
+    "d = [c for c in range(a)][:1]",
+    "try:\n    d = 1 // a\nexcept ZeroDivisionError as z:\n    d = str(z)",
+    "g = lambda: b",
+    "b = (lambda x: x + a)(b)",
+    "with open('/dev/null') as h:\n    c = h.read()",
+    "if b:\n    late = a\n    c = late",
+    "match a:\n    case 0:\n        c = 'zero'\n    case n:\n        d = n",
+    "(w := a)",
+    "if a == 0:\n    return 'early'",
+]
 
 FUNCTION = '''\
 def total(prices, rate):
@@ -166,3 +186,40 @@ def test_the_diff_is_one_that_git_takes(tmp_path: Path) -> None:
     subprocess.run(["git", "apply"], cwd=tmp_path, input=diff, text=True, check=True)
     assert (tmp_path / "a.py").read_text() == "a = 2"
     assert (tmp_path / "n.py").read_text() == "n = 1\n"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=7),
+    st.integers(min_value=0, max_value=6),
+    st.integers(min_value=1, max_value=6),
+)
+def test_what_is_extracted_gives_what_it_gave(body: list[str], start: int, length: int) -> None:
+    lines = [f"    {line}" for statement in body for line in statement.split("\n")]
+    text = "\n".join(("def f(a, b):", "    c = d = 0", *lines, "    return a, b, c, d", ""))
+    first = 3 + start % len(lines)
+    last = min(first + length - 1, 2 + len(lines))
+    try:
+        found = extract("m.py", text, first_line=first, last_line=last, name="new")
+    except InvalidInput:
+        return
+    after = found.changes.files[0].after
+    for arguments in ((1, 2), (0, 5), (-3, 1)):
+        assert outcome(after, arguments) == outcome(text, arguments)
+
+
+def outcome(text: str, arguments: tuple[int, int]) -> object:
+    try:
+        return ran(text)["f"](*arguments)  # type: ignore[operator]
+    except Exception as error:  # noqa: BLE001 - how it fails is compared
+        return type(error)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ab\n\r\u00e4", max_size=40), st.data())
+def test_edits_change_their_places_and_nothing_else(text: str, data: st.DataObject) -> None:
+    lines = text.split("\n")
+    line = data.draw(st.integers(1, len(lines)))
+    column = data.draw(st.integers(1, len(lines[line - 1]) + 1))
+    before = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
+    assert edited(text, [Edit(line, column, line, column, "X")]) == f"{text[:before]}X{text[before:]}"

@@ -32,6 +32,7 @@ def agents(
     """
     # Imported when asked for: listing this room must not cost what its agents need.
     from retinue.catalogue.assistant import PersonalAssistant  # noqa: PLC0415
+    from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
     from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
@@ -40,6 +41,7 @@ def agents(
     from retinue.catalogue.system_architect import SystemArchitect  # noqa: PLC0415
 
     return (
+        CodeEngineerExecutor(models),
         DataAnalyst(),
         GitStateAnalyzer(),
         PatternDiscovery(cache_dir=cache_dir),

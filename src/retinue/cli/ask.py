@@ -38,6 +38,7 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
 @click.option("--as", "name", metavar="NAME", help="What the program is called in its contract.")
 @click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the program may see; repeatable.")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
+@model_option
 @bound_options
 @form_options
 @workspace_option
@@ -51,6 +52,7 @@ def command(
     name: str | None,
     environment: tuple[str, ...],
     no_journal: bool,
+    model: str | None,
     timeout: float | None,
     max_cost: float | None,
     max_tokens: int | None,
@@ -84,7 +86,7 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
-    project = open_project(workspace)
+    project = open_project(workspace, model=model)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)

@@ -9,7 +9,7 @@ import click
 
 from retinue.errors import AccessDenied, MissingFile, RetinueError
 
-__all__ = ["check_output", "deliver"]
+__all__ = ["check_output", "deliver", "deliver_bytes"]
 
 
 def check_output(output: Path) -> None:
@@ -37,7 +37,15 @@ def deliver(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    data = text.encode("utf-8", "backslashreplace")
+    deliver_bytes(text.encode("utf-8", "backslashreplace"), output)
+
+
+def deliver_bytes(data: bytes, output: Path) -> None:
+    """Write `data` to `output`, replacing what is there at once.
+
+    Raises:
+        AccessDenied: It cannot be written.
+    """
     try:
         if output.exists() and not output.is_file():  # a pipe or a device is written to, not replaced
             output.write_bytes(data)

@@ -33,9 +33,9 @@ def write_plot(file: Path, plot: "Plot") -> None:
     Raises:
         AccessDenied: The file cannot be written.
     """
-    from retinue.cli.delivery import deliver
+    from retinue.cli.delivery import deliver_bytes
     from retinue.cli.output import safe, tell
-    from retinue.orchestration.present.plot import as_svg
+    from retinue.orchestration.present.plot import as_png, as_svg
 
-    deliver(as_svg(plot), file)
+    deliver_bytes(as_png(plot) if file.suffix.lower() == ".png" else as_svg(plot).encode(), file)
     tell(f"drawn into {safe(file)}")

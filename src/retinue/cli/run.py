@@ -89,7 +89,7 @@ def command(
     project = project.with_only(chosen) if chosen else project
     if not (form.quiet or form.machine):
         tell_notes(project)
-    settled = Settled("run", str(project.root), agents=tuple(chosen), module=module)
+    settled = Settled("run", str(project.root), agents=tuple(chosen), module=module, model=model or "")
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)

@@ -141,7 +141,8 @@ def _resume(
     with _journal() as journal:
         name = _found(journal, run)
         settled = _settled(journal, name)
-    project = open_project(workspace or (Path(settled.workspace) if settled and settled.workspace else None))
+    folder = Path(settled.workspace) if settled and settled.workspace else None
+    project = open_project(workspace or folder, model=settled.model or None if settled else None)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)
     if settled and settled.agents:

@@ -53,6 +53,7 @@ class Settled:
         agents: The only agents it may use; empty means all.
         module: The module of `ACTIVE_AGENT_PATH`, when that is who was asked.
         command: The command line that was asked, with all that was said of it.
+        model: The model of whoever names none, when it was named there.
     """
 
     verb: str
@@ -60,11 +61,12 @@ class Settled:
     agents: tuple[str, ...] = ()
     module: str = ""
     command: JsonMapping = field(default_factory=dict[str, Any])
+    model: str = ""
 
     def noted_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""
         facts: JsonMapping = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents)}
-        facts |= {"module": self.module, "command": self.command}
+        facts |= {"module": self.module, "command": self.command, "model": self.model}
         said = {name: value for name, value in facts.items() if value}
         return plan.model_copy(update={"extras": {**plan.extras, "cli": said}})
 
@@ -83,6 +85,7 @@ def settled_in(plan: Plan) -> Settled | None:
         agents=tuple(each for each in listed if isinstance(each, str)),
         module=str(facts.get("module", "")),
         command=cast("JsonMapping", command) if isinstance(command, dict) else {},
+        model=str(facts.get("model", "")),
     )
 
 

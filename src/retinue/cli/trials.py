@@ -20,7 +20,7 @@ from retinue.engine.offload import Pool
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError
 from retinue.llm.purse import Purse
 from retinue.orchestration.allotment import allotted, usual
-from retinue.orchestration.comparing_agents import CompareTask, TaskSet, Trial, judged, read_tasks, score
+from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judged, read_tasks, score
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.order import RESERVED
 from retinue.tools.workspace import Workspace
@@ -144,7 +144,9 @@ async def _tried(
                     for task, agent, model, number in wanted.each():
                         result = await _result(orchestrator, task, agent=agent, model=model, budget=account.left())
                         account.charge(result.usage)
-                        trial = _trial(task, agent, model, number, result)
+                        account.see_kept(result)
+                        graded = score(task, result, judging=judge is not None)
+                        trial = _trial(task, agent, model, number, result, graded)
                         if judge is not None and task.rubric and result.useful:
                             trial = await _with_verdict(trial, task, result, judge, account)
                         trials.append(trial)
@@ -170,6 +172,16 @@ class _Account:
         if usage is not None:
             self._tokens += usage.tokens or 0
             self._usd += usage.cost.usd if usage.cost else 0.0
+
+    def see_kept(self, result: Result) -> None:
+        """See whether a trial was ended by the budget of all: it would say nothing of the agent.
+
+        Raises:
+            BudgetExceeded: It was.
+        """
+        bounded = self._budget.tokens is not None or self._budget.cost_usd is not None
+        if bounded and result.fault is not None and result.fault.code == "budget_exceeded":
+            raise BudgetExceeded("the next trial might pass the budget of all trials.", hint="Raise it.")
 
     def left(self) -> "Budget":
         """The budget of the next trial.
@@ -205,7 +217,7 @@ async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, 
     return whole if own is None else own.model_copy(update={"usage": whole.usage, "duration_ns": whole.duration_ns})
 
 
-def _trial(task: CompareTask, agent: str, model: str, number: int, result: Result) -> Trial:
+def _trial(task: CompareTask, agent: str, model: str, number: int, result: Result, graded: Score) -> Trial:  # noqa: PLR0917 - all that makes one
     usage = result.usage
     return Trial(
         task=task.name,
@@ -213,7 +225,7 @@ def _trial(task: CompareTask, agent: str, model: str, number: int, result: Resul
         model=model,
         number=number,
         outcome=result.outcome,
-        score=score(task, result),
+        score=graded,
         seconds=None if result.duration_ns is None else result.duration_ns / 1e9,
         tokens=usage.tokens if usage else None,
         usd=usage.cost.usd if usage and usage.cost else None,

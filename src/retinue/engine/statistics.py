@@ -107,7 +107,7 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
     Raises:
         sqlite3.Error: The file cannot be read.
     """
-    since_ns = max(since_ns or 0, _newest(connection, newest))
+    since_ns = min(max(since_ns or 0, _newest(connection, newest)), _LAST)
     starts = {
         run: (started_ns, label if isinstance(label, str) else "")
         for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
@@ -134,6 +134,9 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
     return Facts(ended, tuple(calls), unfinished=len(roots) - len(ended), damaged=damaged)
 
+
+_LAST: Final = 2**63 - 1
+"""The largest number that SQLite has."""
 
 _STARTS: Final = (
     "SELECT run, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"

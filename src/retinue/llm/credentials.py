@@ -22,7 +22,9 @@ _SHORTEST: Final = 8
 _ROUNDS: Final = 8
 """How often a text is gone over, at most: what is left of one find may complete another."""
 
-_VARIABLE: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIAL|(?:^|_)PAT$", re.IGNORECASE)
+_VARIABLE: Final = re.compile(
+    r"SECRET|(?:KEY|TOKEN|PASSW(?:OR)?D|CREDENTIAL)S?$|(?:^|_)(?:PAT|PASS|PW)$", re.IGNORECASE
+)
 _FIELD: Final = re.compile(
     r"(?:.{0,40}[-_])?(?:api[-_]?key|authorization|cookie|passw(?:or)?d|(?:client|app)[-_]?secret"
     r"|(?:access|refresh|auth|bearer|session)[-_]?token|private[-_]?key)",

@@ -101,6 +101,8 @@ class LocalModel:
 
     async def _started(self, seconds: float | None) -> "Provided":
         """The door, once the process is up; it goes on loading when nobody waits any longer."""
+        if self._door is not None:  # the process behind it died
+            await self._door.close()
         timer = asyncio.timeout(seconds)
         try:
             async with timer:

@@ -200,9 +200,12 @@ class Models:
         """`model`, recorded if that is wanted."""
         if not self.record:
             return model
-        from .recording import Replay, record_into  # noqa: PLC0415 - seldom needed
+        from .credentials import Cleaner  # noqa: PLC0415 - seldom needed
+        from .recording import Replay, record_into  # noqa: PLC0415 - as above
 
-        return model if isinstance(model, Replay) else record_into(self.record, model)
+        if isinstance(model, Replay):
+            return model
+        return record_into(self.record, model, cleaner=Cleaner(self.environment))
 
     def _opened(self, name: str) -> LanguageModel:
         provider, _, rest = name.partition(":")

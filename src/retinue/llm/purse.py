@@ -58,7 +58,9 @@ class Ledger:
         if self.usd is None:
             return
         if usd is None:
-            raise self._exceeded("cost_usd", "the price of the model is not known, so a bound on money cannot be kept")
+            why = "the price of the model is not known, so a bound on money cannot be kept"
+            hint = f"Set a price of your own as `models.prices`, or leave `{self.name}.cost_usd` out."
+            raise self._exceeded("cost_usd", why, hint)
         if self.spent_usd + self.held_usd + usd > self.usd + _SLACK:
             left = self.usd_left or 0.0
             why = f"{left:.4f} of {self.usd:.4f} USD are left, and the next call may take {usd:.4f}"
@@ -80,9 +82,9 @@ class Ledger:
         self.spent_usd += usd
         self.spent_requests += 1
 
-    def _exceeded(self, what: str, why: str) -> BudgetExceeded:
+    def _exceeded(self, what: str, why: str, hint: str = "") -> BudgetExceeded:
         bound = f"{self.name}.{what}"
-        hint = f"Raise `{bound}`, or ask for less."
+        hint = hint or f"Raise `{bound}`, or ask for less."
         return BudgetExceeded(
             f"The next call of a model is not made: {why} (`{bound}`).",
             hint=hint,

@@ -99,7 +99,7 @@ class Recorder:
         append(self._path, self._cleaner.data(line.to_json()))
 
 
-def record_into(folder: str | os.PathLike[str], model: LanguageModel) -> Recorder:
+def record_into(folder: str | os.PathLike[str], model: LanguageModel, *, cleaner: Cleaner | None = None) -> Recorder:
     """`model`, recorded into the one file of this process in `folder`, which is made when it is not there.
 
     Raises:
@@ -108,7 +108,7 @@ def record_into(folder: str | os.PathLike[str], model: LanguageModel) -> Recorde
     place = Path(folder).expanduser().absolute()
     with reaching(place, "written"):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Recorder(model, place / _file_name(place))
+    return Recorder(model, place / _file_name(place), cleaner=cleaner)
 
 
 @cache

@@ -44,7 +44,7 @@ def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Alloca
         named = given.model or given.tier
         if named is not None:
             nodes[place] = node.model_copy(update={"model": named})
-            facts = {"model": given.model, "tier": given.tier, "why": given.why, "score": given.score}
+            facts: JsonMapping = {"model": given.model, "tier": given.tier, "why": given.why, "score": given.score}
             facts["reasons"] = list(given.reasons)
             notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
     if not notes:
@@ -69,5 +69,7 @@ def usual(models: "Models | None") -> Allocate:
 def allotments_of(plan: Plan) -> "Mapping[str, JsonMapping]":
     """What `allotted` noted, by node; nothing where a plan was made by hand."""
     said: object = plan.extras.get(_KEY)
-    noted = cast("Mapping[str, object]", said) if isinstance(said, dict) else {}
+    if not isinstance(said, dict):
+        return {}
+    noted = cast("Mapping[str, object]", said)
     return {name: cast("JsonMapping", facts) for name, facts in noted.items() if isinstance(facts, dict)}

@@ -139,7 +139,7 @@ def _texts(result: Result) -> Iterator[tuple[str, str]]:
         said = one.get("content") or one.get("text") or one.get("topic")
         if isinstance(said, str) and (text := _plain(said)):
             yield text, place_of(one)
-    places = sources_in(result.data)
+    places = sources_in(cast("object", result.data))
     only = places[0] if len(places) == 1 else ""
     body = result.content.strip() or str(data.get("answer") or data.get("summary") or "") or full_text(result)
     for piece in _SENTENCE.split(body[: _PIECE * _OF_ONE]):

@@ -17,6 +17,7 @@ from retinue.orchestration.planning import MOVES
 from retinue.orchestration.reading import Surroundings
 
 if TYPE_CHECKING:
+    from retinue.contract.task import ContextLevel
     from retinue.llm.port import AnswerShape
 
 __all__ = ["MOST_NODES", "Draft", "draft_shape", "parameters_shape"]
@@ -185,7 +186,7 @@ def _delegation(
         instruction=_plain(drafted["instruction"]),
         parameters=said,
         needs=needs,
-        context=dict.fromkeys(needs, cast("Any", drafted.get("context", "summary"))),
+        context=dict.fromkeys(needs, cast("ContextLevel", drafted.get("context", "summary"))),
         optional=bool(drafted.get("optional", False)),
     )
     skill = _skill_of(node, definitions)

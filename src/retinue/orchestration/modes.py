@@ -21,7 +21,7 @@ EXTRA_TOKENS: Final[Mapping[Thinking, int]] = MappingProxyType(
 )
 """What each mode adds to the budget of a node (H26)."""
 
-EFFORTS: "Final[Mapping[Thinking, Effort | None]]" = MappingProxyType(
+EFFORTS: Final[Mapping[Thinking, "Effort | None"]] = MappingProxyType(
     {"standard": None, "think": "medium", "think_hard": "high", "ultrathink": "max"}
 )
 """What each mode asks of a model that can be told."""
@@ -31,7 +31,7 @@ SHOWN: Final[Mapping[Thinking, str]] = MappingProxyType(
 )
 """As the dialects and people write them."""
 
-_ORDER: Final = tuple(EXTRA_TOKENS)
+_ORDER: Final[tuple[Thinking, ...]] = tuple(EXTRA_TOKENS)
 
 _ULTRA: Final = re.compile(r"(?<![\w-])ultra-?think(?:[ \t]+(?:about|on|through))?(?![\w-])[:,.]?", re.IGNORECASE)
 _THINK: Final = re.compile(
@@ -65,8 +65,9 @@ def thinking_in(goal: str) -> tuple[Thinking | None, str]:
 
 def harder(first: Thinking | None, second: Thinking | None) -> Thinking | None:
     """The harder of two modes; one that nobody asked for is no mode."""
-    known = [mode for mode in (first, second) if mode is not None]
-    return max(known, key=_ORDER.index, default=None)
+    if first is None or second is None:
+        return first or second
+    return first if _ORDER.index(first) > _ORDER.index(second) else second
 
 
 def with_thinking(plan: Plan, mode: Thinking | None) -> Plan:

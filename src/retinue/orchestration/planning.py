@@ -4,7 +4,7 @@ What the planner decided is read here and nowhere else. A plan that an agent ans
 orchestrator: `without_planning` takes such facts out before it is walked.
 """
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import Field, ValidationError
 
@@ -62,7 +62,7 @@ def planning_of(plan: Plan) -> Planning | None:
     if not isinstance(said, dict):
         return None
     try:
-        return Planning.model_validate_json(dumps(said))
+        return Planning.model_validate_json(dumps(cast("object", said)))
     except ValidationError:
         return None
 

@@ -4,7 +4,6 @@ What an agent is asked for is taken from its definition alone: names, descriptio
 no rule here for any one agent, and no model.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Final, Literal, TypeAlias
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
 from retinue.orchestration._files import Takers
+from retinue.orchestration._floors import FALLBACK_FLOOR, Floors
 from retinue.orchestration._opening import Openings, opening
 from retinue.orchestration._spelling import Spellings
 from retinue.orchestration._usage import Usage
@@ -28,21 +28,9 @@ from retinue.orchestration.reading.revisions import takes_ranges, takes_revision
 
 __all__ = ["FALLBACK_FLOOR", "Router", "Routing", "Typed"]
 
-FALLBACK_FLOOR: Final = 0.06
-"""The floor of a registry with too few examples to find its own: it keeps 9 of 10 of the answerable and refuses 2 of 3
-of the unanswerable requests of a public tool-routing set (`bench/router.py`)."""
-
-_LEAST_FLOOR: Final = 0.05
-"""A small registry with examples of many kinds finds a floor near nothing. Below this only parts of words agree."""
-
 Typed: TypeAlias = Literal["days", "range", "revisions"]
 """Values that tell by their form what they are."""
 
-_KEPT_SHARE: Final = 0.9
-_OPEN_SHARE: Final = 0.4
-_LEAST_EXAMPLES: Final = 8
-_LEAST_OF_ONE: Final = 3
-_MOST_EXAMPLES: Final = 64
 _SHORTLIST: Final = 128
 _OPENING_SCORE: Final = 2.0
 _OPENING_SHARE: Final = 0.15
@@ -97,10 +85,8 @@ class Router:
     comparable between clauses as the scores themselves are not.
 
     Attributes:
-        floor: The least share that is good enough for most skills. It is found on the registry's own examples, each
-            left out in turn of its own agent's text: at most the share that keeps nine of ten of them, at least what
-            the best of the *other* agents gets for half of them. A registry with fewer than eight examples uses
-            `FALLBACK_FLOOR`.
+        floor: The least share that is good enough for most skills, found on the registry's own examples where it has
+            enough of them.
         calibrated: Whether the floor was found on examples.
     """
 
@@ -116,12 +102,11 @@ class Router:
         self._taking = {kind: self._who_take(takes) for kind, takes in _TAKES.items()}
         self._takers = Takers(skill for _, skill in self._skills)
         self._spellings: Spellings | None = None
-        self._floors: dict[int, float] = {}
         self._counted: tuple[int, Counter[str], Counter[str]] | None = None
         self._examples: dict[int, list[tuple[frozenset[str], str]]] = {}
-        found = self._calibrate() if floor is None else floor
-        self.calibrated = floor is None and found is not None
-        self.floor = FALLBACK_FLOOR if found is None else found
+        examples = [skill.examples for _, skill in self._skills]
+        self._floors = Floors(examples, self._own_and_best_other, floor=floor)
+        self.floor, self.calibrated = self._floors.floor, self._floors.calibrated
 
     def route(
         self,
@@ -147,13 +132,13 @@ class Router:
         if ranked and ranked[0].topic < self.floor:  # nobody knows the topic, so how it begins is all there is
             ranked.sort(key=lambda one: -one.share)
             if opening(query.text):  # a question; and there may be somebody who is asked about anything
-                ranked.sort(key=lambda one: one.share < self._floor_of(one))
+                ranked.sort(key=lambda one: one.share < self._floors.of(one.place, one.share))
         candidates = tuple(self._candidate(query, found) for found in ranked)
         if not candidates:
             return Routing((), abstained=True, reason="There is no agent to ask.")
         best = candidates[0]
         name = f"`{best.agent}.{best.skill}`"
-        if best.share < (needed := self._floor_of(ranked[0])) or not best.share:
+        if best.share < (needed := self._floors.of(ranked[0].place, ranked[0].share)) or not best.share:
             reason = f"The nearest, {name}, fits to {best.share:.2f} where {needed:.2f} is needed."
             return Routing(candidates, abstained=True, reason=reason)
         return Routing(candidates, abstained=False, reason=f"{name} fits to {best.share:.2f}: it {best.reason}.")
@@ -264,49 +249,11 @@ class Router:
         best = max(self._examples[place], key=lambda one: (len(tokens & one[0]), -len(one[0])), default=None)
         return best[1] if best is not None and len(tokens & best[0]) >= _LIKE_WORDS else None
 
-    def _calibrate(self) -> float | None:
-        """The floor by leaving one example out, or None when there are too few.
+    def _own_and_best_other(self, place: int, example: str) -> tuple[float, float]:
+        """The share of a skill for one of its own examples without that, and the best of all other agents'.
 
         Openings do not count here: they help a request over the floor, and must not raise it for those without one.
         """
-        examples = [
-            (place, example)
-            for place, (_, skill) in enumerate(self._skills)
-            if len(skill.examples) >= _LEAST_OF_ONE
-            for example in skill.examples
-        ]
-        if len(examples) < _LEAST_EXAMPLES:
-            return None
-        seen: dict[int, list[tuple[float, float]]] = {}
-        for place, example in examples[:: math.ceil(len(examples) / _MOST_EXAMPLES)]:
-            seen.setdefault(place, []).append(self._own_and_best_other(place, example))
-        # Whoever is asked about anything has a floor of its own, and does not lower that of the others.
-        told = [pairs for pairs in seen.values() if not _is_open(pairs)] or list(seen.values())
-        own = sorted(share for pairs in told for share, _ in pairs)
-        others = sorted(share for pairs in seen.values() for _, share in pairs)
-        keeps = own[int(len(own) * (1 - _KEPT_SHARE))]
-        wanted = min(keeps, max(others[len(others) // 2], FALLBACK_FLOOR))
-        return round(max(wanted, _LEAST_FLOOR), 4)
-
-    def _floor_of(self, found: "_Found") -> float:
-        """The share that is good enough for one skill: less for one whose examples have no topic in common.
-
-        Whoever is asked about anything ("how does the parser work", "what is a blueprint") cannot name its topics. It
-        shows in the examples, each left out in turn: many of them are nearer to another agent. Nine of ten of them tell
-        how little of a request such a skill may know and still be meant.
-        """
-        if found.share >= self.floor or not self.calibrated:
-            return self.floor
-        if found.place not in self._floors:
-            examples = self._skills[found.place][1].examples[:_MOST_EXAMPLES]
-            shares = [self._own_and_best_other(found.place, one) for one in examples]
-            own = sorted(one for one, _ in shares)
-            kept = max(own[int(len(own) * (1 - _KEPT_SHARE))], _LEAST_FLOOR) if _is_open(shares) else self.floor
-            self._floors[found.place] = min(self.floor, kept)
-        return self._floors[found.place]
-
-    def _own_and_best_other(self, place: int, example: str) -> tuple[float, float]:
-        """The share of a skill for one of its own examples without that, and the best of all other agents'."""
         query = _Query(example)
         agent = self._skills[place][0].name
         rivals = (one.topic for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
@@ -367,15 +314,6 @@ def _texts(definition: Definition, skill: Skill) -> list[str]:
     pieces += [definition.description, skill.description, *map(_nameless, skill.examples)]
     pieces += [f"{parameter.name} {parameter.description}" for parameter in parameters_of(skill.input_schema)]
     return pieces
-
-
-def _is_open(shares: Sequence[tuple[float, float]]) -> bool:
-    """Whether many of a skill's examples are nearer to another agent, so that it cannot be told by its topics.
-
-    Args:
-        shares: For some of its examples its own share without that example, and the best of another agent.
-    """
-    return len(shares) >= _LEAST_EXAMPLES and sum(own < other for own, other in shares) > _OPEN_SHARE * len(shares)
 
 
 def _nameless(example: str) -> str:

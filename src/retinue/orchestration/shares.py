@@ -32,7 +32,7 @@ class Shares:
 
     def of_orchestrator(self, tokens: int) -> int:
         """What the orchestrator itself may take of a budget."""
-        return int(tokens * self.orchestrator)
+        return round(tokens * self.orchestrator)
 
 
 USUAL: Final = Shares()
@@ -53,9 +53,9 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
     above = [node.id for node in thinking if definitions[node.agent].composes]
     kept = shares.orchestrator + shares.reserve + (shares.supervisor if above else 0.0)
     workers = len(thinking) - len(above)
-    each = int(tokens * max(1.0 - kept, 0.0) / workers) if workers else 0
+    each = round(tokens * max(1.0 - kept, 0.0) / workers) if workers else 0
     of_each = {node.id: each for node in thinking}
-    of_each |= {name: int(tokens * shares.supervisor / len(above)) for name in above}
+    of_each |= {name: round(tokens * shares.supervisor / len(above)) for name in above}
     nodes = [
         node
         if node.id not in of_each or node.limits.tokens is not None

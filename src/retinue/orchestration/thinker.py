@@ -105,7 +105,8 @@ class Thinker:
             if data is not None and not objections:
                 return Thought(data, total_of(used), self.model.name, corrections)
             turns = [*talk.turns, Said(_correction(objections))]
-        refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {objections[0]}"
+        last = next(iter(objections), "nothing was said of it")
+        refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
         return self._none(refused, used, CORRECTIONS, objections)
 
     async def _once(

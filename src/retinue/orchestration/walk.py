@@ -59,9 +59,9 @@ class Walk:
 
         Args:
             scope: The door to the engine.
-            command: What is walked, and within which bounds.
+            command: What is walked, within which bounds.
             surface: What all nodes share.
-            definitions: Who there is, by name.
+            definitions: Who there is.
             mind: A model that thinks along; the rules decide alone without.
             purses: Where child runs in this process find the purse they are a part of, by their ids.
         """
@@ -281,9 +281,9 @@ class Walk:
         """What the model wrote as the summary; None when there is nothing to write."""
         if (thought := self._thoughts.writing(self._ended(None))) is None:
             return None
-        name, body = thought
+        name = thought[0]
         self._scope.reserve((name,))
-        self._scope.step(name, body)
+        self._scope.step(*thought)
         ((_, record),) = await self._scope.completed()
         self._account.close(name, record.usage, overhead=True)
         return record

@@ -22,11 +22,15 @@ class Grip:
         workspace: The fenced directory; None when the run has none, and tools that need one refuse.
         deadline_ns: When the call must have ended, nanoseconds since 1970 UTC; None when only the tool's limit binds.
         output_limit: Characters that the text should not pass; a tool that has more says what it left out.
+        agent: Who uses the tool, for tools that note it; empty when it is not known.
+        run: Id of the run it is used in; the same.
     """
 
     workspace: Workspace | None = None
     deadline_ns: int | None = None
     output_limit: int = 30_000
+    agent: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

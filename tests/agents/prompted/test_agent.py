@@ -8,7 +8,6 @@ import pytest
 from retinue.agents.boundary import Boundary
 from retinue.agents.load import NEEDS_MODEL, load_markdown
 from retinue.agents.prompted import PromptedAgent
-from retinue.agents.prompted.thinking import ANSWER_TOKENS, THINKING
 from retinue.agents.registry import Registry
 from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, TextDelta
@@ -253,22 +252,34 @@ def test_an_unknown_model_is_a_fault_that_names_the_nearest() -> None:
     assert (result.fault.code, result.fault.suggestions) == ("invalid_input", ("anthropic:claude-haiku-4-5",))
 
 
-@pytest.mark.row("H26", "C43")
-@pytest.mark.parametrize(("mode", "tokens"), [("think", 1_000), ("think_hard", 2_000), ("ultrathink", 4_000)])
-def test_a_mode_of_thinking_is_an_effort_and_tokens_on_top(mode: Thinking, tokens: int) -> None:
+@pytest.mark.row("C43")
+@pytest.mark.parametrize(
+    ("mode", "own", "effort"),
+    [
+        (None, None, None),
+        (None, "xhigh", "max"),
+        ("standard", "low", "low"),
+        ("standard", None, None),
+        ("think", "low", "medium"),
+        ("think_hard", None, "high"),
+        ("ultrathink", None, "max"),
+    ],
+)
+def test_a_mode_of_thinking_is_an_effort(mode: Thinking | None, own: str | None, effort: str | None) -> None:
     model = scripted("Yes.")
-    ask(helper(model), thinking=mode)
-    (request,) = model.asked
-    assert (request.effort, request.max_tokens) == (THINKING[mode][0], ANSWER_TOKENS + tokens)
+    result = ask(helper(model, runner={"effort": own}), thinking=mode)
+    assert (model.asked[0].effort, result.warnings) == (effort, ())
 
 
-@pytest.mark.row("H26", "C43")
-def test_standard_thinking_adds_nothing_and_leaves_the_definitions_effort() -> None:
-    model = scripted("Yes.", "Yes.")
-    agent = helper(model, runner={"effort": "xhigh"})
-    ask(agent, thinking="standard")
-    ask(agent)
-    assert [(request.effort, request.max_tokens) for request in model.asked] == [("max", None), ("max", None)]
+def test_an_effort_that_the_model_ignores_is_told() -> None:
+    class Plain(ScriptedModel):
+        def unsupported(self, request: Request) -> tuple[str, ...]:
+            return ("effort",) if request.effort else ()
+
+    agent = PromptedAgent(definition(), models=Models.only(Plain(["Yes.", "Yes."])))
+    assert ask(agent).warnings == ()
+    (warning,) = ask(agent, thinking="think").warnings
+    assert warning.message == "Not supported: the effort `medium` by the model `scripted:model`."
 
 
 def test_text_is_streamed_in_few_pieces() -> None:

@@ -4,7 +4,6 @@ Each reads an order somewhere (a file, a page, a program, another agent, memory)
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import READ_ONLY, Grants, Mode, ToolRule
 from retinue.agents.prompted.fence import fenced, one_line
-from retinue.contract.definition import Effect
 from retinue.contract.json import loads
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Context
@@ -47,13 +45,12 @@ class Weapons:
     """Tools that do harm, and note it."""
 
     def __init__(self) -> None:
-        effects: dict[str, tuple[Effect, ...]] = {
-            "shell": ("read", "write", "network"),
-            "write": ("write",),
-            "web_fetch": ("network",),
-            "mcp__mail__send": ("network",),
-        }
-        self.tools = [Made(name, effects=touched) for name, touched in effects.items()]
+        self.tools = [
+            Made("shell", effects=("read", "write", "network")),
+            Made("write", effects=("write",)),
+            Made("web_fetch", effects=("network",)),
+            Made("mcp__mail__send", effects=("network",)),
+        ]
 
     @property
     def used(self) -> list[JsonMapping]:
@@ -156,7 +153,7 @@ def test_a_tool_that_is_not_there_is_not_used(name: str) -> None:
     [
         ToolUse("1", "made", None, raw="{broken"),
         ToolUse("1", "made", None, raw="[1]"),
-        ToolUse("1", "made", {"deep": [[[[[[1]]]]]], "\ud800": 1}),
+        ToolUse("1", "made", {"deep": [[[[[[1]]]]]], "\ud800": 1}, raw="?"),
         (ToolUse("same", "made", {"n": 1}), ToolUse("same", "made", {"n": 2})),
         ToolUse("1", "made", {"big": "x" * 2_000_000}),
     ],
@@ -196,10 +193,9 @@ def test_a_text_that_closes_another_mark_stays_inside_its_own() -> None:
 
 
 def test_an_origin_is_one_harmless_line() -> None:
-    assert one_line("page\n[end of data x]\u202e" + "y" * 500).startswith("page (end of data x)\\u{202e}yyy")
+    assert one_line("page\n[end of data x]\u202eyyy") == "page (end of data x)\\u{202e}yyy"
     assert len(one_line("y" * 500)) == 200
 
 
 def test_the_same_text_has_the_same_marks() -> None:
-    same: Callable[[], str] = lambda: fenced("text", "file a")  # noqa: E731 - said twice
-    assert same() == same()
+    assert len({fenced("text", "file a") for _ in range(3)}) == 1

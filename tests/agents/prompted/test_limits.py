@@ -138,3 +138,12 @@ def test_what_a_purse_above_has_left_counts() -> None:
     assert code(result) == "budget_exceeded"
     with pytest.raises(BudgetExceeded):
         run.purse.hold(tokens=11, usd=None)
+
+
+def test_the_tokens_of_a_task_are_for_all_its_attempts_together() -> None:
+    model = ScriptedModel(lambda _: {"score": "x" * 400}, max_output=500)
+    result = ask(helper(model, skills=(skill(output_schema=GIVES),)), limits=Limits(tokens=1_200))
+    assert result.usage is not None
+    assert result.usage.tokens is not None
+    assert result.usage.tokens <= 1_200
+    assert len(model.asked) < 3

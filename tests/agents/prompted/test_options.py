@@ -1,15 +1,17 @@
 """What a definition asks for beside its words: tools, mode, skills, memory, effort: done, or said not to be."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from retinue.agents.discover import discover
-from retinue.agents.grants import Grants
+from retinue.agents.grants import MODES, Grants
 from retinue.agents.load import NEEDS_MODEL, load_skill
 from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox, findings_about
+from retinue.contract.text import listed
 from retinue.llm.models import Models
-from retinue.llm.scripted import use
+from retinue.llm.scripted import ScriptedModel, use
 from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
@@ -17,10 +19,9 @@ from tests.agents.prompted.cast import Cast, orchestrated
 from tests.agents.prompted.given import FILES, Made, ask, context, definition, helper, scripted, told, toolbox
 
 
-def offered(agent: PromptedAgent, model: object, grants: Grants | None = None) -> list[str]:
-    del grants
+def offered(agent: PromptedAgent, model: ScriptedModel) -> list[str]:
     ask(agent)
-    return [tool.name for tool in getattr(model, "asked")[0].tools]  # noqa: B009 - the model is whatever was given
+    return [tool.name for tool in model.asked[0].tools]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +52,7 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
         "Not supported: 'Bash(' is no tool.",
         "Not supported: the tool `web_fetch` is not there. `web` is not here: install retinue[web]",
         "Not supported: there is no tool `mcp__gone__*`.",
-        "Not supported: 'yolo' is no permission mode. There is `plan`, `dont_ask`, `default`, `accept_edits` and "
-        "`bypass_permissions`.",
+        f"Not supported: 'yolo' is no permission mode. There is {listed([f'`{mode}`' for mode in MODES])}.",
     ]
     assert result.outcome == "success"
     found = findings_about(facts, packed, file="helper.md")
@@ -203,8 +203,6 @@ def test_what_is_missing_of_the_usual_toolbox_is_told() -> None:
 
 
 def test_a_toolbox_is_closed_whole_even_when_a_part_refuses() -> None:
-    import asyncio
-
     closed: list[str] = []
 
     async def refuses() -> None:

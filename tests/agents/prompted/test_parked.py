@@ -156,6 +156,7 @@ def test_notes_come_back_as_they_were_written() -> None:
         turns=(Said("a"), Answered("b", (use("x", id="1", n=1),)), ToolAnswers((ToolAnswer("1", "x", "c"),))),
         traces=[Trace(tool="x", output="c", args={"n": 1}, duration_ns=5)],
         usage=Usage(tokens_in=1, requests=1),
+        spent=Usage(tokens_in=2, requests=2),
         files_read={"a.txt": None},
         files_written={"b.txt": None},
         warnings=["w"],
@@ -171,3 +172,10 @@ def test_notes_come_back_as_they_were_written() -> None:
 def test_notes_that_cannot_be_read_count_as_none() -> None:
     for broken in (None, 1, {"whose": "a"}, {"whose": "a", "turns": 1}, {"whose": "a", "turns": [], "traces": [1]}):
         assert read_notes({"conversation": broken}, whose="a") == Notes()
+
+
+def test_notes_with_halves_of_characters_can_be_stored() -> None:
+    memo: dict[str, Any] = {}
+    said = Answered("\ud800", (use("x", id="1", **{"\udc00": ["\ud800", 1]}),))
+    write_notes(memo, Notes(turns=(said,)), whose="a", stored="outside")
+    assert read_notes(loads(dumps(memo)), whose="a").turns == (Answered("?", (use("x", id="1", **{"?": ["?", 1]}),)),)  # pyright: ignore[reportArgumentType] - what was stored

@@ -132,7 +132,10 @@ def project(tmp_path: Path) -> Path:
 def test_a_projects_file_counts_only_once_its_user_has_said_yes(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "code_files", lambda root: (root / ".mcp.json",))
+    def covered(root: Path) -> tuple[Path, ...]:
+        return (root / ".mcp.json",)
+
+    monkeypatch.setattr(mcp_servers, "code_files", covered)
     trust = TrustStore(tmp_path / "state")
     with pytest.raises(NotTrusted):
         project_servers(project, trust=trust)
@@ -143,7 +146,10 @@ def test_a_projects_file_counts_only_once_its_user_has_said_yes(
 def test_a_yes_that_did_not_cover_the_file_does_not_count(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_servers, "code_files", lambda _root: ())
+    def nothing(_root: Path) -> tuple[Path, ...]:
+        return ()
+
+    monkeypatch.setattr(mcp_servers, "code_files", nothing)
     trust = TrustStore(tmp_path / "state")
     trust.trust(project)
     with pytest.raises(NotTrusted, match="Nobody was asked"):

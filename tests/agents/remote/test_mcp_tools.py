@@ -404,3 +404,22 @@ def test_a_run_that_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
             await task
 
     asyncio.run(cancelled())
+
+
+def test_a_toolbox_takes_them_in_and_ends_them(tmp_path: Path) -> None:
+    from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.remote.mcp_servers import Servers
+    from retinue.agents.remote.mcp_toolbox import with_mcp
+    from retinue.tools.web.fetch import WebFetch
+
+    async def run() -> None:
+        named = Servers((raw(tmp_path, json.dumps([DO])), StdioServer("missing", "no-such-program")), {"bad": "why"})
+        toolbox = await with_mcp(Toolbox(kits=(lambda: (WebFetch(),),), absent={"lsp": "not here"}), named)
+        try:
+            assert set(toolbox.specs) == {"mcp__raw__do", "web_fetch"}
+            assert set(toolbox.absent) == {"lsp", "mcp__bad", "mcp__missing"}
+            assert (await toolbox.opened()["mcp__raw__do"].use({}, Grip())).origin == "mcp raw"
+        finally:
+            await toolbox.aclose()
+
+    asyncio.run(run())

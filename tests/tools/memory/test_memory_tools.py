@@ -48,6 +48,11 @@ def test_a_memory_is_kept_found_and_forgotten(place: MemoryPlace) -> None:
     assert used(place, "recall", query="lake").text == "Nothing that fits is remembered."
 
 
+def test_who_uses_the_tool_is_noted(place: MemoryPlace) -> None:
+    used(place, "remember", Grip(agent="scout", run="run-2"), text="The lake is deep.")
+    assert "by scout, run run-2]" in used(place, "recall", query="lake").text
+
+
 def test_both_scopes_are_searched_and_each_alone(place: MemoryPlace) -> None:
     used(place, "remember", text="The lake is deep.", scope="global")
     used(place, "remember", text="The lake is cold.", origin="page https://example.org/")

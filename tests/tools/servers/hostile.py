@@ -1,9 +1,9 @@
 """A language server that misbehaves as its first argument says. Run by the tests of `tools.lsp`."""
 
 import json
-import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 HOW = sys.argv[1]
@@ -37,7 +37,7 @@ def raw(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def misbehave(number: int, uri: str) -> None:
+def misbehave(number: int, uri: str) -> None:  # noqa: C901, PLR0912 - a table
     """Answer one question in the way that was asked for."""
     good = {"jsonrpc": "2.0", "id": number, "result": {"contents": "ok"}}
     match HOW:
@@ -59,13 +59,13 @@ def misbehave(number: int, uri: str) -> None:
             sys.stderr.write("out of luck\n")
             sys.exit(3)
         case "die_once":
-            if not os.path.exists(COUNTER):
-                open(COUNTER, "w").close()
+            if not Path(COUNTER).exists():
+                Path(COUNTER).touch()
                 sys.exit(3)
             write(good)
         case "busy":
-            if not os.path.exists(COUNTER):
-                open(COUNTER, "w").close()
+            if not Path(COUNTER).exists():
+                Path(COUNTER).touch()
                 write({"jsonrpc": "2.0", "id": number, "error": {"code": -32801, "message": "modified"}})
             else:
                 write(good)

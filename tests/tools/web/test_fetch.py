@@ -85,6 +85,15 @@ def test_only_so_many_pages_are_kept() -> None:
     assert [asked.path for asked in server.asked[-2:]] == ["/39", "/0"]
 
 
+def test_a_page_is_asked_for_again_after_a_while() -> None:
+    now = [0]
+    tool = WebFetch(client(), clock=lambda: now[0])
+    with Server({"/": html(STORY)}) as server:
+        for now[0] in (0, 10**9, 16 * 60 * 10**9, 17 * 60 * 10**9):
+            fetched(server.url(), tool=tool)
+        assert len(server.asked) == 2
+
+
 def test_a_page_that_is_larger_than_may_be_read_says_so() -> None:
     with Server({"/": Reply(b"x" * 5_000, headers={"Content-Type": "text/plain"})}) as server:
         output = fetched(server.url(), tool=WebFetch(client(), max_bytes=1_000))

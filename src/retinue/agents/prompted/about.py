@@ -43,11 +43,16 @@ def tellings(tool: str, arguments: JsonMapping, *, root: PurePath | None = None)
     return ((first,) if first else paths) or (_written(arguments),)
 
 
-def shown_call(tool: str, arguments: JsonMapping) -> str:
-    """A call as one short line for a person."""
+def shown_call(about: tuple[str, ...], arguments: JsonMapping) -> str:
+    """A call as one short line for a person.
+
+    Args:
+        about: What `tellings` gave.
+        arguments: Those of the call.
+    """
     searched = [str(arguments[key]) for key in ("pattern", "operation") if key in arguments]
-    about = ", ".join(dict.fromkeys((*searched, *(each for each in tellings(tool, arguments) if each != "."))))
-    return cut(" ".join(printable(about[: 4 * _SHOWN]).split()), _SHOWN)
+    line = ", ".join(dict.fromkeys((*searched, *(each for each in about if each != "."))))
+    return cut(" ".join(printable(line[: 4 * _SHOWN]).split()), _SHOWN)
 
 
 def _texts(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:

@@ -4,7 +4,7 @@ Whatever way it ends, the conversation is noted, so that a further attempt goes 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition, Skill
@@ -29,7 +29,7 @@ from .remembering import remembered
 from .replying import reply_to
 from .skills import Skills
 from .streaming import Streaming
-from .thinking import mind_for
+from .thinking import effort_for, ignored_by
 from .using import Using
 
 __all__ = ["MAX_REQUESTS", "Call"]
@@ -102,7 +102,7 @@ class Call:
         except RetinueError as error:
             conversation = _broken_off(using.turns, error)
             if conversation is None:
-                self._keep(using)
+                self._keep(using)  # nothing is lost: nobody has said anything yet
                 raise
         except BaseException:
             self._keep(using)
@@ -110,7 +110,7 @@ class Call:
         usage = self._spent(conversation)
         if isinstance(conversation.stopped, Canceled):
             self._notes.usage = usage
-            self._keep(using)
+            self._keep(using, stored="outside")
             raise conversation.stopped from None
         self._notes.usage = None
         self._keep(using, conversation.turns)
@@ -162,17 +162,17 @@ class Call:
         return (*kept, Said(corrected(correction))) if kept else ()
 
     def _request(self, skills: Mapping[str, Definition], turns: tuple[Turn, ...]) -> Request:
-        mind = mind_for(self._task, self._definition)
-        if mind.unsupported:
-            self._unsupported.append(f"Not supported: the effort {mind.unsupported[:80]!r}.")
-        return Request(
+        effort, unknown = effort_for(self._task, self._definition)
+        request = Request(
             turns=turns,
             instructions=self._instructions(self._skill, skills, self._shape is not None),
             tools=tuple(tool.spec for tool in self._tools.values()),
             shape=None if self._shape is None else AnswerShape(self._shape, name=self._skill.name),
-            max_tokens=mind.max_tokens,
-            effort=mind.effort,
+            effort=effort,
         )
+        ignored = (*((unknown,) if unknown else ()), *ignored_by(self._model, request))
+        self._unsupported += [f"Not supported: {each}" for each in ignored]
+        return request
 
     # The conversation
 
@@ -198,8 +198,8 @@ class Call:
             streaming.flush()
 
     def _purse(self) -> Purse:
-        """The agent's own bounds within the task's within the run's; what was spent before a question is taken off."""
-        limits, spent, above = self._task.limits, self._notes.usage or Usage(), self._run.purse
+        """The agent's own bounds within the task's within the run's; what was spent before is taken off."""
+        limits, spent, above = self._task.limits, self._notes.spent or Usage(), self._run.purse
         if limits.tokens is not None or limits.cost_usd is not None:
             usd = spent.cost.usd if spent.cost else 0.0
             above = Purse(
@@ -215,12 +215,15 @@ class Call:
 
     def _spent(self, conversation: Conversation) -> Usage | None:
         """What this attempt took, those it called and what was spent before a question included."""
+        notes = self._notes
         delegated = self._delegating.usage if self._delegating else None
-        own = conversation.usage if conversation.requests else None
-        spent = [usage for usage in (self._notes.usage, own, delegated) if usage is not None]
-        return together(spent) if spent else None
+        own = _sum(conversation.usage if conversation.requests else None, delegated)
+        notes.spent = _sum(notes.spent, own)
+        return _sum(notes.usage, own)
 
-    def _keep(self, using: Using, turns: tuple[Turn, ...] | None = None) -> None:
+    def _keep(
+        self, using: Using, turns: tuple[Turn, ...] | None = None, *, stored: Literal["here", "outside"] = "here"
+    ) -> None:
         """Note the conversation for an attempt that goes on with it."""
         notes = self._notes
         notes.turns = using.turns if turns is None else turns
@@ -228,7 +231,7 @@ class Call:
         notes.files_read.update(using.files_read)
         notes.files_written.update(using.files_written)
         notes.warnings = list(dict.fromkeys((*notes.warnings, *self._unsupported)))
-        write_notes(self._run.memo, notes, whose=self._whose)
+        write_notes(self._run.memo, notes, whose=self._whose, stored=stored)
 
 
 def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | None:
@@ -238,3 +241,8 @@ def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | 
         return None
     text = next((turn.text for turn in reversed(answers) if turn.text), "")
     return Conversation(text=text, turns=turns, usage=Usage(), requests=0, stopped=error)
+
+
+def _sum(*used: Usage | None) -> Usage | None:
+    known = [usage for usage in used if usage is not None]
+    return together(known) if known else None

@@ -4,13 +4,13 @@ It is JSON data that others store. What cannot be read back is treated as not th
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from pydantic import ValidationError
 
 from retinue.contract.json import dumps
 from retinue.contract.result import Trace, Usage
-from retinue.errors import ParseError
+from retinue.errors import InvalidInput, ParseError
 from retinue.llm.port import Turn
 from retinue.llm.turns import turns_from_json, turns_to_json
 
@@ -27,12 +27,14 @@ class Notes:
         turns: What was said and done.
         traces: The calls of tools in it.
         usage: What was spent and not told yet, because an attempt ended in a question.
+        spent: What was spent in all, told or not: the task's bounds are about that.
         kit: Tells which tools were opened for it.
     """
 
     turns: tuple[Turn, ...] = ()
     traces: list[Trace] = field(default_factory=list[Trace])
     usage: Usage | None = None
+    spent: Usage | None = None
     files_read: dict[str, None] = field(default_factory=dict[str, None])
     files_written: dict[str, None] = field(default_factory=dict[str, None])
     warnings: list[str] = field(default_factory=list[str])
@@ -53,11 +55,11 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
     if data.get("whose") != whose:
         return Notes()
     try:
-        usage = data.get("usage")
         return Notes(
             turns=turns_from_json(data["turns"]),
             traces=[Trace.model_validate_json(dumps(each)) for each in data["traces"]],
-            usage=None if usage is None else Usage.model_validate_json(dumps(usage)),
+            usage=_usage(data.get("usage")),
+            spent=_usage(data.get("spent")),
             files_read=dict.fromkeys(map(str, data["files_read"])),
             files_written=dict.fromkeys(map(str, data["files_written"])),
             warnings=[str(each) for each in data["warnings"]],
@@ -67,8 +69,15 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
         return Notes()
 
 
-def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str) -> None:
-    """Keep `notes` in `memo`."""
+def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str, stored: Literal["here", "outside"] = "here") -> None:
+    """Keep `notes` in `memo`.
+
+    Args:
+        memo: Where.
+        notes: What.
+        whose: Of which agent and skill.
+        stored: `outside` when others will store it: then it holds nothing that no JSON text can.
+    """
     data: dict[str, Any] = {
         "whose": whose,
         "turns": turns_to_json(notes.turns),
@@ -78,6 +87,32 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str) -> None:
         "warnings": list(notes.warnings),
         "kit": notes.kit,
     }
-    if notes.usage is not None:
-        data["usage"] = notes.usage.to_json()
-    memo[_KEY] = data
+    data |= {
+        name: each.to_json() for name, each in (("usage", notes.usage), ("spent", notes.spent)) if each is not None
+    }
+    memo[_KEY] = data if stored == "here" else _writable(data)
+
+
+def _usage(data: object) -> Usage | None:
+    return None if data is None else Usage.model_validate_json(dumps(data))
+
+
+def _writable(data: dict[str, Any]) -> dict[str, Any]:
+    """`data` as it is; where a model wrote halves of characters, without those."""
+    try:
+        dumps(data)
+    except InvalidInput:
+        return cast("dict[str, Any]", _mended(data))
+    return data
+
+
+def _mended(value: object) -> object:
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {str(_mended(key)): _mended(each) for key, each in cast("dict[object, object]", value).items()}
+        case list():
+            return [_mended(each) for each in cast("list[object]", value)]
+        case _:
+            return value

@@ -1,29 +1,23 @@
-"""How hard a model is to think: modes of a task and efforts of a definition, as a request says them (H26, C43)."""
+"""How hard a model is to think: modes of a task and efforts of a definition, as a request says them (C43).
+
+What thinking may cost is the business of whoever sets the task's limits.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 from retinue.contract.task import Task, Thinking
-from retinue.llm.port import Effort
+from retinue.llm.port import Effort, LanguageModel, Request
 
-__all__ = ["ANSWER_TOKENS", "EFFORTS", "THINKING", "Mind", "mind_for"]
+__all__ = ["EFFORTS", "THINKING", "effort_for", "ignored_by"]
 
-ANSWER_TOKENS: Final = 8_192
-"""Tokens for an answer when a task says how hard to think; what thinking takes comes on top."""
-
-THINKING: Final[Mapping[Thinking, tuple[Effort | None, int]]] = MappingProxyType(
-    {
-        "standard": (None, 0),
-        "think": ("medium", 1_000),
-        "think_hard": ("high", 2_000),
-        "ultrathink": ("max", 4_000),
-    }
+THINKING: Final[Mapping[Thinking, Effort | None]] = MappingProxyType(
+    {"standard": None, "think": "medium", "think_hard": "high", "ultrathink": "max"}
 )
-"""For each mode the effort, and the tokens that thinking may take (H26)."""
+"""The effort of each mode."""
 
 EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
     {"low": "low", "medium": "medium", "high": "high", "xhigh": "max", "max": "max"}
@@ -31,25 +25,27 @@ EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
 """What definitions write, and what it means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mind:
-    """What a request says about thinking.
+@runtime_checkable
+class _SaysWhatItIgnores(Protocol):
+    """A model that knows what of a request it will not heed."""
 
-    Attributes:
-        unsupported: What the definition asks for and nobody knows; empty when nothing.
-    """
-
-    effort: Effort | None = None
-    max_tokens: int | None = None
-    unsupported: str = ""
+    def unsupported(self, request: Request) -> tuple[str, ...]:
+        """The names of those fields."""
+        ...
 
 
-def mind_for(task: Task, definition: Definition) -> Mind:
-    """How hard to think about `task`: as the task says, else as the definition does."""
+def effort_for(task: Task, definition: Definition) -> tuple[Effort | None, str]:
+    """How hard to think about `task`, as the task says, else the definition; and what nobody knows of the latter."""
     said = definition.runner.effort
     own = EFFORTS.get(fold(said)) if said else None
-    unsupported = said if said and own is None else ""
-    if task.thinking is None:
-        return Mind(own, None, unsupported)
-    effort, tokens = THINKING[task.thinking]
-    return Mind(effort or own, ANSWER_TOKENS + tokens if tokens else None, unsupported)
+    unknown = f"the effort {said[:80]!r}." if said and own is None else ""
+    asked = None if task.thinking is None else THINKING[task.thinking]
+    return asked or own, unknown
+
+
+def ignored_by(model: LanguageModel, request: Request) -> tuple[str, ...]:
+    """What of `request` the model says that it will not heed, each as the end of a sentence."""
+    if request.effort is None or not isinstance(model, _SaysWhatItIgnores):
+        return ()
+    said = {"effort": f"the effort `{request.effort}`"}
+    return tuple(f"{said.get(name, f'`{name}`')} by the model `{model.name}`." for name in model.unsupported(request))

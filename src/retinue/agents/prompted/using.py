@@ -113,32 +113,29 @@ class Using:
             Canceled: A person must be asked first, and the run waits for the answer.
         """
         tool, arguments = self._tools[use.name], use.arguments or {}
-        spec = tool.spec
+        about: tuple[str, ...] = ()
         try:
-            output = await self._called(tool, spec, use, arguments)
+            self._see_fitting(tool.spec, arguments)
+            about = tellings(use.name, arguments, root=self._root)
+            await self._see_allowed(tool, use, arguments, about)
+            output = await self._in_time(tool, use, arguments)
+            self.files_written.update(dict.fromkeys(output.files_written))
+            self._see_readable(output, use.name, about)
         except Canceled:
             raise
         except RetinueError as error:
             text, failed = _told(error), True
             origin = f"tool {use.name}" if use.name.startswith((DELEGATE, "mcp__")) else ""
         else:
-            text, failed, origin = self._text(output, spec), False, output.origin
+            text, failed, origin = self._text(output, use.name), False, output.origin
+            self.files_read.update(dict.fromkeys(output.files_read))
         began = self._began.pop(use.id, None)
         took = None if began is None else max(0, self._run.now() - began)
         self.traces.append(Trace(tool=use.name, output=text, args=arguments, duration_ns=took))
-        self._run.emit(ToolCall(use.name, took, failed=failed, about=shown_call(use.name, arguments)))
+        self._run.emit(ToolCall(use.name, took, failed=failed, about=shown_call(about, arguments)))
         answer = ToolAnswer(use.id, use.name, fenced(text, origin) if origin else text, failed=failed)
         self._done[use.id] = answer
         return answer
-
-    async def _called(self, tool: Tool, spec: ToolSpec, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
-        self._see_fitting(spec, arguments)
-        await self._see_allowed(tool, spec, use, arguments)
-        output = await self._in_time(tool, spec, use, arguments)
-        self.files_written.update(dict.fromkeys(output.files_written))
-        self._see_readable(output, spec, arguments)
-        self.files_read.update(dict.fromkeys(output.files_read))
-        return output
 
     # Before the call
 
@@ -156,43 +153,43 @@ class Using:
                 hint="Call it again with arguments that fit.",
             )
 
-    async def _see_allowed(self, tool: Tool, spec: ToolSpec, use: ToolUse, arguments: JsonMapping) -> None:
+    async def _see_allowed(self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]) -> None:
         """See that the call may be made: by the rules, or because a person says so.
 
         Raises:
             AccessDenied: It may not.
             Canceled: Nobody has answered yet.
         """
-        verdict = self._verdict(tool, spec, arguments)
+        verdict = self._verdict(tool, arguments, about)
         if verdict.word == "allow":
             return
-        if verdict.word == "ask" and await self._approved(use, arguments):
+        if verdict.word == "ask" and await self._approved(use, arguments, about):
             return
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
         raise AccessDenied(
-            f"`{spec.name}` was not used: {why}", hint="Do without it, and say in your answer what is missing for that."
+            f"`{use.name}` was not used: {why}", hint="Do without it, and say in your answer what is missing for that."
         )
 
-    def _verdict(self, tool: Tool, spec: ToolSpec, arguments: JsonMapping) -> Verdict:
+    def _verdict(self, tool: Tool, arguments: JsonMapping, about: tuple[str, ...]) -> Verdict:
+        spec = tool.spec
         if isinstance(tool, Delegating):
-            judged, about = tool.judged(arguments)
+            judged, whose = tool.judged(arguments)
             if not self._grants.covers(judged.effects):
                 return Verdict("deny", f"it may {' and '.join(judged.effects)}, and this agent may not do all of that")
             if not self._grants.offers(judged):
                 return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
-            return self._grants.verdict(judged, about)
-        about = tellings(spec.name, arguments, root=self._root)
+            return self._grants.verdict(judged, whose)
         verdicts = [self._grants.verdict(spec, telling) for telling in about]
         return max(verdicts, key=lambda verdict: _STRICTER[verdict.word])
 
-    async def _approved(self, use: ToolUse, arguments: JsonMapping) -> bool:
+    async def _approved(self, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]) -> bool:
         written = dumps(arguments)
         shown = written if len(written) <= _SHOWN_ARGUMENTS else (
             f"{written[:_SHOWN_ARGUMENTS]} … and {len(written) - _SHOWN_ARGUMENTS:,} more characters"
         )  # fmt: skip
         question = Question(
             id=self._question_id(use, written),
-            text=f"May `{self._agent}` use `{use.name}` on {shown_call(use.name, arguments)}? {one_line(shown, 1_200)}",
+            text=f"May `{self._agent}` use `{use.name}` on {shown_call(about, arguments)}? {one_line(shown, 1_200)}",
             kind="approval",
             agent=self._agent,
         )
@@ -215,7 +212,8 @@ class Using:
 
     # The call, and after it
 
-    async def _in_time(self, tool: Tool, spec: ToolSpec, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
+    async def _in_time(self, tool: Tool, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
+        spec = tool.spec
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
         self._began[use.id] = now
@@ -233,26 +231,25 @@ class Using:
                 f"`{spec.name}` took longer than {max(seconds, 0):.3g} s, and was stopped.", hint="Ask it for less."
             ) from error
 
-    def _see_readable(self, output: ToolOutput, spec: ToolSpec, arguments: JsonMapping) -> None:
+    def _see_readable(self, output: ToolOutput, tool: str, about: tuple[str, ...]) -> None:
         """See that nothing is shown of files that a rule keeps from being read: a search finds more than it names.
 
         Raises:
             AccessDenied: A file that was read on the way may not be.
         """
-        judged = tellings(spec.name, arguments, root=self._root)
         for path in output.files_read:
-            verdict = None if path in judged else self._grants.hides(path)
+            verdict = None if path in about else self._grants.hides(path)
             if verdict is not None:
                 raise AccessDenied(
-                    f"What `{spec.name}` found is not shown: {verdict.reason}, and it read {path!r}.",
+                    f"What `{tool}` found is not shown: {verdict.reason}, and it read {path!r}.",
                     hint="Name the files or folders to look at, without that one.",
                 )
 
-    def _text(self, output: ToolOutput, spec: ToolSpec) -> str:
+    def _text(self, output: ToolOutput, tool: str) -> str:
         text = printable(output.text[: self._limit])
         left_out = len(output.text) - self._limit
         if left_out > 0:
-            text += f"\n[… {left_out:,} more characters of `{spec.name}` are left out; ask it for less at once]"
+            text += f"\n[… {left_out:,} more characters of `{tool}` are left out; ask it for less at once]"
         return text
 
 

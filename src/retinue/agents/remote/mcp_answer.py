@@ -6,12 +6,12 @@ from retinue.contract.json import dumps
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import mcp_types
+    from mcp import types
 
 __all__ = ["answer_text"]
 
 
-def answer_text(result: "mcp_types.CallToolResult", *, limit: int) -> tuple[str, bool]:
+def answer_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, bool]:
     """The text of an answer, and whether it was cut.
 
     Args:
@@ -27,7 +27,7 @@ def answer_text(result: "mcp_types.CallToolResult", *, limit: int) -> tuple[str,
     return f"{text[:limit]}\n\n[{len(text) - limit} more characters are left out]", True
 
 
-def _block_text(block: "mcp_types.ContentBlock") -> str:
+def _block_text(block: "types.ContentBlock") -> str:
     match block.type:
         case "text":
             return block.text

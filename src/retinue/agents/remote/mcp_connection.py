@@ -19,7 +19,7 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import NetworkError, NotInstalled, RetinueError
 
 if TYPE_CHECKING:
-    import mcp_types
+    from mcp import types
     from mcp.client import Client
 
 __all__ = ["MAX_TOOLS", "Connection"]
@@ -82,20 +82,20 @@ class Connection:
             await self.aclose()
             raise
 
-    async def tools(self) -> "list[mcp_types.Tool]":
+    async def tools(self) -> "list[types.Tool]":
         """What the server offers, at most `MAX_TOOLS` and one.
 
         Raises:
             RetinueError: As `call`.
         """
-        import mcp_types  # noqa: PLC0415 - optional
+        from mcp import types  # noqa: PLC0415 - optional
 
-        found: list[mcp_types.Tool] = []
+        found: list[types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._start_timeout_s):
                 for _ in range(_MOST_PAGES):
-                    params = mcp_types.PaginatedRequestParams(cursor=cursor)
+                    params = types.PaginatedRequestParams(cursor=cursor)
                     page = await self._connected().session.list_tools(params=params)
                     found += page.tools
                     cursor = page.next_cursor
@@ -105,7 +105,7 @@ class Connection:
             raise self._failure(error, doing="the list of its tools", timeout_s=self._start_timeout_s) from error
         return found[: MAX_TOOLS + 1]
 
-    async def call(self, tool: str, arguments: JsonMapping, *, timeout_s: float) -> "mcp_types.CallToolResult":
+    async def call(self, tool: str, arguments: JsonMapping, *, timeout_s: float) -> "types.CallToolResult":
         """Use one of its tools. A server that has died before is started once more.
 
         Raises:
@@ -116,14 +116,14 @@ class Connection:
             Unauthenticated: It wants to know who asks.
             TheirError: It failed.
         """
-        import mcp_types  # noqa: PLC0415 - optional
+        from mcp import types  # noqa: PLC0415 - optional
 
         await self._see_it_lives()
-        request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
         try:
             # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
             return await self._connected().session.send_request(
-                request, mcp_types.CallToolResult, request_read_timeout_seconds=timeout_s
+                request, types.CallToolResult, request_read_timeout_seconds=timeout_s
             )
         except Exception as error:
             raise self._failure(error, doing=f"`{tool}`", timeout_s=timeout_s, called=True) from error

@@ -100,16 +100,16 @@ def _at_transport(met: Circumstances) -> RetinueError | None:
 
 
 def _by_code(refusal: "MCPError", met: Circumstances) -> RetinueError:
-    import mcp_types  # noqa: PLC0415 - optional
+    from mcp import types  # noqa: PLC0415 - optional
 
     said = refusal.message[:1_000]
     match refusal.code:
-        case mcp_types.REQUEST_TIMEOUT:
+        case types.REQUEST_TIMEOUT:
             return _too_slow(met)
-        case mcp_types.CONNECTION_CLOSED:
+        case types.CONNECTION_CLOSED:
             hint = "It may have done it all the same: look before you ask again." if met.called else "See that it runs."
             return NetworkError(f"{met.who} ended during {met.doing}.{met.epilogue}", hint=hint)
-        case mcp_types.INVALID_PARAMS | mcp_types.METHOD_NOT_FOUND:
+        case types.INVALID_PARAMS | types.METHOD_NOT_FOUND:
             return InvalidInput(f"{met.who} refuses {met.doing}: {said}", hint="Ask in another way.")
         case _:
             return TheirError(f"{met.who} failed with {met.doing}: {said}", hint="Ask in another way, or without it.")

@@ -117,7 +117,7 @@ class Program:
     ) -> None:
         import anyio  # noqa: PLC0415 - comes with the SDK
         from mcp.shared.message import SessionMessage  # noqa: PLC0415 - optional
-        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
+        from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with to_us:

@@ -25,7 +25,7 @@ from retinue.tools.port import Grip, ToolOutput
 from retinue.tools.web.limit import limited
 
 if TYPE_CHECKING:
-    import mcp_types
+    from mcp import types
 
     from retinue.contract.schema import Validator
 
@@ -68,7 +68,7 @@ class McpTool:
             raise TheirError(f"`{self.spec.name}` failed: {text}", hint="Ask in another way, or without it.")
         return ToolOutput(text, origin=f"mcp {self._connection.name}", data=self._data(result), truncated=truncated)
 
-    def _data(self, result: "mcp_types.CallToolResult") -> JsonMapping | None:
+    def _data(self, result: "types.CallToolResult") -> JsonMapping | None:
         found = result.structured_content
         if found is None:
             return None
@@ -144,7 +144,7 @@ async def connect_mcp(
     return McpTools(connections, tools=tools.values(), absent=absent)
 
 
-async def _offered(connection: Connection) -> "list[mcp_types.Tool] | RetinueError":
+async def _offered(connection: Connection) -> "list[types.Tool] | RetinueError":
     try:
         await connection.start()
         return await connection.tools()
@@ -155,7 +155,7 @@ async def _offered(connection: Connection) -> "list[mcp_types.Tool] | RetinueErr
 
 def _take(
     connection: Connection,
-    tool: "mcp_types.Tool",
+    tool: "types.Tool",
     tools: dict[str, McpTool],
     absent: dict[str, str],
     *,
@@ -177,7 +177,7 @@ def _take(
         tools[name] = McpTool(connection, tool=tool.name, spec=spec, output=_output_schema(tool))
 
 
-def _spec(name: str, tool: "mcp_types.Tool", *, server: str, timeout_s: float) -> ToolSpec:
+def _spec(name: str, tool: "types.Tool", *, server: str, timeout_s: float) -> ToolSpec:
     """What we say of a tool.
 
     Raises:
@@ -200,7 +200,7 @@ def _spec(name: str, tool: "mcp_types.Tool", *, server: str, timeout_s: float) -
     )
 
 
-def _output_schema(tool: "mcp_types.Tool") -> "Validator | None":
+def _output_schema(tool: "types.Tool") -> "Validator | None":
     """What its answers must be; nothing when it does not say so in a form that can be used."""
     if tool.output_schema is None:
         return None

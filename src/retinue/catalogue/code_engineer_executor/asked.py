@@ -150,7 +150,10 @@ def read_asked(parameters: JsonMapping, task: str) -> Asked:
 
 
 def _wish(text: str) -> Wish:
-    return next((wish for wish, pattern in _WISHES if pattern.search(text)), "about")
+    for wish, pattern in _WISHES:
+        if pattern.search(text):
+            return wish
+    return "about"
 
 
 def _kind(text: str) -> Refactoring | None:

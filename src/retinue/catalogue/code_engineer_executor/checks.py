@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Issue", "Severity", "check_python", "check_text", "undocumented"]
+__all__ = ["Issue", "Severity", "check_python", "check_text"]
 
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
@@ -76,19 +76,19 @@ def check_python(path: str, text: str) -> list[Issue]:
     ]
     issues += [
         Issue("missing-docstring", "low", path, line, f"`{name}` has no docstring.", "Say what it does.")
-        for name, line, _ in undocumented(tree)
+        for name, line, _ in _undocumented(tree)
     ]
     return sorted(issues, key=lambda each: (each.line, each.rule))
 
 
-def undocumented(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
+def _undocumented(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
     """Public classes and functions: name, line, and whether it is the module itself; only those without a docstring."""
-    for name, node in public(tree):
+    for name, node in _public(tree):
         if ast.get_docstring(node) is None:
             yield name, node.lineno, False
 
 
-def public(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+def _public(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
     """What a module offers to others: its classes, their methods, its functions."""
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, *_FUNCTIONS)) and not node.name.startswith("_"):

@@ -39,7 +39,7 @@ async def around(work: Work, *, lead: Wish) -> None:
     name = work.asked.symbol or navigator.trace[-1].symbol
     inside = [place for place in definitions if not place.is_outside]
     report.symbols.append(name)
-    wanted = [lead, *(each for each in _ORDER if each != lead)] if lead != "about" else list(_ORDER)
+    wanted: list[Wish] = [lead, *(each for each in _ORDER if each != lead)] if lead != "about" else list(_ORDER)
     for wish in wanted:
         try:
             match wish:
@@ -71,8 +71,6 @@ async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
         )
     place = places[0]
     if not place.is_outside:
-        from retinue.tools.lsp import Spot
-
         said = await work.navigator.hover(Spot(place.path, place.line, place.column))
         if said:
             work.report.say(

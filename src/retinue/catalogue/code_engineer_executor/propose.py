@@ -27,6 +27,7 @@ from retinue.tools.refactor import Change, Changes
 
 from .asked import Asked
 from .refactor import finish, test
+from .testing import find_suite
 from .work import Work
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ _SHAPE: Final[dict[str, Any]] = {
                     "old": {
                         "type": "string",
                         "minLength": 1,
-                        "description": "Text that stands in the file exactly once.",
+                        "description": "It stands in the file exactly once.",
                     },
                     "new": {"type": "string"},
                 },
@@ -79,8 +80,8 @@ _INSTRUCTIONS: Final = """\
 You are an engineer who changes a project with as few edits as the task needs.
 Read what you need with the tools: `outline` and `lsp` to find places, `grep` to search, `read` before you edit.
 Answer with one JSON object: `reasoning`, `edits` and `new_files`.
-Each edit names a `file`, an `old` text that stands in it exactly once as the file holds it (without line numbers), and the
-`new` text for it. Keep the style of the file. Change nothing that the task does not need.
+Each edit names a `file`, an `old` text that stands in it exactly once as the file holds it (without line numbers), and
+the `new` text for it. Keep the style of the file. Change nothing that the task does not need.
 At most {max_files} files may change. {preserve}
 """
 
@@ -100,6 +101,8 @@ async def propose(work: Work, models: Models) -> None:
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
+    if work.asked.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
+        await work.may_run(suite.line)  # before anything is spent
     chosen = models.choose(model=work.task.model, tier="medium")
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
@@ -252,8 +255,6 @@ async def _handed_over(work: Work, reason: str) -> None:
 
 
 def _without_tests(work: Work) -> Asked:
-    from dataclasses import replace
-
     return replace(work.asked, run_tests=False)
 
 
@@ -273,10 +274,8 @@ def _instructions(work: Work) -> str:
 
 
 def _correction(reason: str) -> str:
-    return (
-        f"This cannot be taken yet. {reason}\n\nAnswer again with one whole JSON object, all edits against the files as "
-        "they are now: nothing was written."
-    )
+    again = "Answer again with one whole JSON object, all edits against the files as they are now: nothing was written."
+    return f"This cannot be taken yet. {reason}\n\n{again}"
 
 
 def _tools(servers: Servers) -> "dict[str, Tool]":
@@ -286,8 +285,6 @@ def _tools(servers: Servers) -> "dict[str, Tool]":
 
 
 def _sum(used: list[Usage]) -> Usage | None:
-    from retinue.llm.usage import together
-
     return together(used) if used else None
 
 

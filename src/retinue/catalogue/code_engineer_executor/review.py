@@ -110,8 +110,6 @@ def _in_symbol(work: Work, issues: list[Issue]) -> list[Issue]:
     name, path = work.asked.symbol, work.asked.path
     if not name or work.asked.scope in ("file", "module", "project") or not path.endswith(".py"):
         return issues
-    from retinue.tools.outline import outline_of
-
     items = outline_of(work.workspace, path).items
     spans = [
         (each.first_line, each.last_line) for each in items if name in (each.name, f"{each.container}.{each.name}")

@@ -7,7 +7,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +104,7 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _folder() -> Generator[Path]:
     with TemporaryDirectory(prefix="retinue-tests-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
@@ -44,6 +44,7 @@ class Work:
     navigator: Navigator
     report: Report
     watch: Watch
+    _allowed: set[str] = field(default_factory=set[str])
 
     async def spot(self) -> Spot:
         """The place that the request is about.
@@ -111,12 +112,14 @@ class Work:
         await self._permitted(_WRITES, named, f"change {', '.join(named)}")
 
     async def may_run(self, line: str) -> None:
-        """See that a program may be run.
+        """See that a program may be run; asked once.
 
         Raises:
             AccessDenied: It may not.
         """
-        await self._permitted(_RUNS, (line,), f"run `{line}`")
+        if line not in self._allowed:
+            await self._permitted(_RUNS, (line,), f"run `{line}`")
+            self._allowed.add(line)
 
     async def _permitted(self, spec: ToolSpec, tellings: tuple[str, ...], what: str) -> None:
         verdicts = [self.run.grants.verdict(spec, telling) for telling in tellings]

@@ -8,6 +8,8 @@ from retinue.contract.task import Task
 __all__ = ["assessment"]
 
 _SELF: Final = "system_architect"
+_DOCUMENTS: Final = "What do the documents say about the architecture?"
+"""The words of the request are left out: what documents call things is not what somebody asks in passing."""
 
 
 def assessment(task: Task) -> Plan:
@@ -15,7 +17,16 @@ def assessment(task: Task) -> Plan:
     question = str(task.parameters.get("question") or task.instruction)
     nodes = (
         Delegation(id="structure", agent=_SELF, skill="overview", parameters={"question": question}),
-        Delegation(id="hotspots", agent=_SELF, skill="hotspots", parameters={"question": question}, optional=True),
+        # After the structure, so that the files are read once.
+        Delegation(
+            id="hotspots",
+            agent=_SELF,
+            skill="hotspots",
+            parameters={"question": question},
+            needs=("structure",),
+            context={"structure": "none"},
+            optional=True,
+        ),
         Delegation(
             id="tests", agent="pattern_discovery", skill="full_survey", parameters={"question": question}, optional=True
         ),
@@ -23,13 +34,8 @@ def assessment(task: Task) -> Plan:
             id="documents",
             agent="researcher_analyst",
             skill="research",
-            parameters={"task": _asked(question), "depth": "quick_scan", "sources": ["docs"]},
+            parameters={"task": _DOCUMENTS, "depth": "quick_scan", "sources": ["docs"]},
             optional=True,
         ),
     )
     return Plan(goal=question or "Assess the project", nodes=nodes)
-
-
-def _asked(question: str) -> str:
-    """What is looked up in the documents; a question of the user's own where there is one."""
-    return f"What do the documents say about the architecture? {question}".strip()[:1000]

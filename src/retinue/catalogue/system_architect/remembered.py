@@ -9,6 +9,7 @@ import stat
 from contextlib import suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from retinue.tools.structure import Structure
@@ -78,10 +79,10 @@ class Remembered:
         text = json.dumps(known, separators=(",", ":")).encode("ascii")
         if len(text) > _MOST_BYTES:
             return "what was read is too much to be kept"
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+        # Two skills of one run may save at the same time.
+        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}-{token_hex(4)}.tmp")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.unlink(missing_ok=True)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(text)

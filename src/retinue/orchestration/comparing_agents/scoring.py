@@ -54,15 +54,21 @@ class Score:
         return facts | ({"notes": list(self.notes)} if self.notes else {})
 
 
-def score(task: CompareTask, result: Result) -> Score:
-    """How good `result` is for `task`. One that brought nothing is worth nothing in all that is asked for."""
+def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
+    """How good `result` is for `task`. One that brought nothing is worth nothing in all that is asked for.
+
+    Args:
+        task: What was asked.
+        result: What came.
+        judging: A model judges answers against the rubric: then one that never came has its judgement, too.
+    """
     if not result.useful:
         why = f"`{result.fault.code}`: {result.fault.message}" if result.fault else "It brought no answer."
         return Score(
             schema=None if task.answer_schema is None else 0.0,
             fields=0.0 if task.expect else None,
             words=0.0 if task.contains else None,
-            judge=0.0 if task.rubric else None,
+            judge=0.0 if task.rubric and judging else None,
             notes=(why,),
         )
     notes: list[str] = []

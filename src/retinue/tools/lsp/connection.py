@@ -148,7 +148,7 @@ class Connection:
     def _answer(self, number: JsonValue, method: str, params: JsonValue) -> None:
         if method == "workspace/configuration":
             items = params.get("items") if isinstance(params, dict) else None
-            known: JsonValue = [None] * len(items) if isinstance(items, list) else []
+            known: list[JsonValue] = [None for _ in items] if isinstance(items, list) else []
             self._send({"jsonrpc": "2.0", "id": number, "result": known})
         elif method in _ANSWERS:
             self._send({"jsonrpc": "2.0", "id": number, "result": _ANSWERS[method]})

@@ -167,7 +167,7 @@ class Server:
             finally:
                 _alive.discard(self._process.pid)
                 # The pipes stay open while a grandchild in a session of its own holds them; nobody reads them any more.
-                self._process._transport.close()  # pyright: ignore[reportAttributeAccessIssue] - no public way  # noqa: SLF001
+                self._process._transport.close()  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue] - no public way
 
     async def _drain(self) -> None:
         """Read stderr, so that the server never waits for us, and keep its end."""

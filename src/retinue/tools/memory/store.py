@@ -27,8 +27,9 @@ _FORGET: Final = "DELETE FROM memories WHERE number = ? RETURNING number, text, 
 _INDEX: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 _UNINDEX: Final = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)"
 _SEARCH: Final = """
-SELECT number, memories.text, at_ns, said_by, run, origin, bm25(words) FROM words
-JOIN memories ON number = words.rowid WHERE words MATCH ? ORDER BY bm25(words), number LIMIT ?
+SELECT number, text, at_ns, said_by, run, origin, score
+FROM (SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?)
+JOIN memories ON number = found ORDER BY score, number
 """
 _LONGEST_FACT: Final = 500
 

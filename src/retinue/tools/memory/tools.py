@@ -31,7 +31,7 @@ class MemoryPlace:
     Args:
         state: The user's state directory.
         project: The real folder of the project; without one there is only the scope `global`.
-        source: Who remembers: the agent, and the run it is in.
+        source: Who remembers, where a use of a tool does not say: the agent, and the run it is in.
         clock: Nanoseconds since 1970 UTC.
     """
 
@@ -97,14 +97,15 @@ class Remember:
             timeout_s=_TIMEOUT_S,
         )
 
-    async def use(self, arguments: JsonMapping, _grip: Grip, /) -> ToolOutput:
+    async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:
         """Remember `text`.
 
         Raises:
             RetinueError: As `Memory.add`.
         """
         scope = _scope(arguments, self._place)
-        source = Provenance(self._place.source.by, self._place.source.run, str(arguments.get("origin", "")))
+        known = self._place.source
+        source = Provenance(grip.agent or known.by, grip.run or known.run, str(arguments.get("origin", "")))
         entry, new = await self._place.with_memory(scope, lambda memory: memory.add(str(arguments["text"]), source))
         told = f"Remembered as {entry.id}." if new else f"Known already, as {entry.id}."
         return ToolOutput(told, data={"id": entry.id, "scope": scope, "new": new})

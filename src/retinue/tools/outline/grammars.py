@@ -154,4 +154,4 @@ def parser_for(language: Language) -> "Parser":
         grammar = import_module(GRAMMARS[language].package)
     except ImportError as error:
         raise NotInstalled(f"The grammar of `{language}` is not installed.", hint="install `retinue[code]`") from error
-    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))  # pyright: ignore[reportDeprecated] - it is none

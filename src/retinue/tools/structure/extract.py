@@ -39,4 +39,5 @@ def structure_of(path: str, data: bytes) -> Structure:
 
 
 def _suffix(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[2].lower()
+    stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+    return suffix.lower() if stem else ""

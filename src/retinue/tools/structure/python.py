@@ -37,10 +37,10 @@ def read_python(data: bytes) -> Structure:
     reader = _Reader()
     reader.read(tree)
     lines = sum(1 for line in data.split(b"\n") if line.strip())
-    functions = [
-        Function(name, line, count) for (name, line), count in zip(reader.functions, reader.counts[1:], strict=True)
-    ]
-    return Structure(tuple(reader.imports), tuple(functions), reader.counts[0], lines)
+    functions = [Function(*head, count) for head, count in zip(reader.functions, reader.counts[1:], strict=True)]
+    # The walk is in no order of its own.
+    imports = sorted(reader.imports, key=lambda one: one.line)
+    return Structure(tuple(imports), tuple(sorted(functions, key=lambda one: one.line)), reader.counts[0], lines)
 
 
 def _parsed(data: bytes) -> ast.Module:

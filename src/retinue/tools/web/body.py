@@ -43,20 +43,27 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
 
 
 class _Inflate:
-    """Decompresses a stream, each time no more than asked for."""
+    """Decompresses a stream, each time no more than asked for.
+
+    Args:
+        wbits: The form, as `zlib` counts them; 0 tells the two forms that are both called "deflate" apart.
+    """
 
     def __init__(self, wbits: int) -> None:
-        self._stream = zlib.decompressobj(wbits)
-        self._begun = wbits != zlib.MAX_WBITS
+        self._head = b""
+        self._stream = zlib.decompressobj(wbits) if wbits else None
 
     def __call__(self, chunk: bytes, at_most: int) -> bytes:
+        if self._stream is None:
+            self._head += chunk
+            if len(self._head) < 2:
+                return b""
+            chunk = self._head
+            headed = chunk[0] & 0x0F == 8 and int.from_bytes(chunk[:2], "big") % 31 == 0  # RFC 1950, 2.2
+            self._stream = zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS)
         try:
             return self._stream.decompress(chunk, at_most)
         except zlib.error as error:
-            if not self._begun:  # some servers call raw deflate data "deflate"
-                self._begun = True
-                self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
-                return self(chunk, at_most)
             raise OutputInvalid(
                 f"The page is not compressed as it says: {error}.", hint="Try another page, or later."
             ) from None
@@ -69,7 +76,7 @@ def _inflater(coding: str) -> _Inflate | None:
         case "gzip" | "x-gzip":
             return _Inflate(zlib.MAX_WBITS | 16)
         case "deflate":
-            return _Inflate(zlib.MAX_WBITS)
+            return _Inflate(0)
         case other:
             raise OutputInvalid(
                 f"The page is compressed as {other[:40]!r}, which was not asked for.", hint="Try another page."

@@ -41,10 +41,11 @@ _SPEC: Final = ToolSpec(
     timeout_s=30.0,
 )
 _KEPT_PAGES: Final = 32
+_KEPT_NS: Final = 15 * 60 * 10**9
 
 
 class WebFetch:
-    """Fetches pages. One for each run: it remembers the run's last pages, so a page is asked for once.
+    """Fetches pages. It remembers the last ones for a quarter of an hour, so a run asks for a page once.
 
     Args:
         client: Who asks, and with it what may be reached.
@@ -84,7 +85,7 @@ class WebFetch:
         url = parse_url(str(arguments["url"]))
         start = int(arguments.get("start", 0))
         page = self._pages.get(url.text)
-        if page is None:
+        if page is None or self._clock() - page.accessed_ns > _KEPT_NS:
             async with limited(grip, _SPEC.timeout_s, what=f"Fetching {url.text!r}", clock=self._clock):
                 received = await fetch_page(self._client, url, redirects=self._redirects, max_bytes=self._max_bytes)
                 if isinstance(received, Moved):
@@ -96,6 +97,7 @@ class WebFetch:
     def _keep(self, asked: WebUrl, page: Page) -> None:
         for url in {asked.text, page.url.text}:
             self._pages[url] = page
+            self._pages.move_to_end(url)
         while len(self._pages) > _KEPT_PAGES:
             self._pages.popitem(last=False)
 

@@ -1,0 +1,30 @@
+"""Use the hands of a model by hand: read a file, change it, and see what a mistake is told."""
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from retinue.errors import InvalidInput
+from retinue.tools.hands import hands
+from retinue.tools.port import Grip
+from retinue.tools.workspace import Workspace
+
+
+async def main() -> None:
+    """Change one line."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "cart.py").write_text("def total(cart):\n    return 0\n")
+        grip = Grip(Workspace(folder, write=["."]))
+        tools = {tool.spec.name: tool for tool in hands()}
+
+        print((await tools["read"].use({"path": "cart.py"}, grip)).text)
+        change = {"path": "cart.py", "edits": [{"old": "return 0", "new": "return sum(cart)"}]}
+        print((await tools["edit"].use(change, grip)).text)
+        try:
+            await tools["edit"].use({"path": "cart.py", "edits": [{"old": "return  sum(cart)", "new": ""}]}, grip)
+        except InvalidInput as error:
+            print(error.message)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

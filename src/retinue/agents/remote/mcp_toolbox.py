@@ -1,0 +1,30 @@
+"""A toolbox with the tools of MCP servers in it: put together here, so that neither has to know the other."""
+
+from collections.abc import Iterable, Mapping
+
+from retinue.agents.prompted.toolbox import Toolbox
+from retinue.agents.remote.mcp_servers import McpServer, Servers
+from retinue.agents.remote.mcp_tools import connect_mcp
+
+__all__ = ["with_mcp"]
+
+
+async def with_mcp(
+    toolbox: Toolbox, servers: Servers | Iterable[McpServer], *, environ: Mapping[str, str] | None = None
+) -> Toolbox:
+    """`toolbox` with the tools of `servers`, started or reached now. Close it in the same event loop: that ends them.
+
+    Args:
+        toolbox: The tools there are; closed with the new one.
+        servers: What a file named, with what could not be used of it, or servers alone.
+        environ: Where the variables that servers name are looked up; the environment when absent.
+    """
+    named = servers if isinstance(servers, Servers) else Servers(tuple(servers))
+    unusable = {f"mcp__{name}": why for name, why in named.absent.items()}
+    connected = await connect_mcp(named.servers, environ=environ)
+    return Toolbox(
+        {tool.spec.name: tool for tool in connected.tools},
+        kits=(lambda: toolbox.opened().values(),),
+        absent={**toolbox.absent, **unusable, **connected.absent},
+        closers=(toolbox.aclose, connected.aclose),
+    )

@@ -1,0 +1,418 @@
+"""What `system_architect` answers over real repositories, through the boundary (G21)."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from retinue.agents.boundary import Boundary
+from retinue.agents.local import LocalContext
+from retinue.agents.port import Reply
+from retinue.agents.registry import Registry
+from retinue.catalogue import agents
+from retinue.catalogue.system_architect import SystemArchitect, remembered as remembered_module
+from retinue.catalogue.system_architect.cycles import circles, tangles
+from retinue.catalogue.system_architect.graph import component_names
+from retinue.catalogue.system_architect.remembered import Remembered
+from retinue.catalogue.system_architect.resolve import Resolver
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.errors import UnknownName
+from retinue.tools.structure import Import
+from retinue.tools.workspace import Workspace
+from tests.catalogue.conftest import Repository
+
+FILES = {
+    "src/shop/__init__.py": "",
+    "src/shop/errors.py": "class ShopError(Exception): ...\n",
+    "src/shop/core/__init__.py": "",
+    "src/shop/core/cart.py": "from shop.errors import ShopError\n\ndef total(cart):\n    from shop.web import page\n    return page\n",
+    "src/shop/core/price.py": "from . import tax\n\ndef price(x):\n    if x and x > 1:\n        return 1\n    return 2\n",
+    "src/shop/core/tax.py": "from .price import price\n",
+    "src/shop/web/__init__.py": "",
+    "src/shop/web/page.py": "from shop.core.cart import total\nfrom shop.core import price\nimport flask\n",
+    "src/shop/jobs/__init__.py": "",
+    "src/shop/jobs/nightly.py": "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from shop.web.page import total\nimport shop.errors\n",
+    "tests/test_shop.py": "from shop.web import page\n",
+}
+
+IMPORT_LINTER = """
+[importlinter]
+root_package = shop
+
+[importlinter:contract:floors]
+name = Imports go down only
+type = layers
+containers = shop
+layers =
+    web | jobs
+    (missing)
+    core
+
+[importlinter:contract:flask]
+name = flask stays out
+type = forbidden
+source_modules =
+    shop.**
+    # a comment
+forbidden_modules = flask
+ignore_imports = shop.jobs.* -> flask
+
+[importlinter:contract:apart]
+name = apart
+type = independence
+modules =
+    shop.web
+    shop.jobs
+
+[importlinter:contract:odd]
+name = odd
+type = acyclic_siblings
+"""
+
+AskArchitect = Callable[..., Result]
+
+
+@pytest.fixture
+def shop(make_repository: Callable[..., Repository]) -> Repository:
+    made = make_repository("shop")
+    for name, text in FILES.items():
+        made.write(name, text)
+    made.commit("start")
+    return made
+
+
+def ask(root: Path, skill: str, *, cache: Path | None = None, **parameters: Any) -> Result:
+    boundary = Boundary(Registry([SystemArchitect(cache_dir=cache)]))
+    task = Task(id="t", agent="system_architect", skill=skill, parameters={"question": "how is it built", **parameters})
+    return asyncio.run(boundary.call(task, LocalContext(workspace=Workspace(root))))
+
+
+def data(result: Result) -> dict[str, Any]:
+    assert result.fault is None, result.fault
+    return result.data
+
+
+@pytest.mark.row("G21")
+def test_components_and_dependencies_come_with_places_and_figures(shop: Repository) -> None:
+    found = data(ask(shop.root, "dependencies"))
+    assert {one["name"]: (one["fan_in"], one["fan_out"], one.get("instability")) for one in found["components"]} == {
+        "__init__.py": (0, 0, None),
+        "core": (1, 2, 0.67),
+        "errors.py": (2, 0, 0.0),
+        "jobs": (0, 1, 1.0),
+        "web": (1, 1, 0.5),
+    }
+    edges = {(one["from"], one["to"]): one for one in found["edges"]}
+    assert edges["web", "core"] == {
+        "from": "web", "to": "core", "imports": 2, "place": "src/shop/web/page.py:1", "deferred": False,
+    }  # fmt: skip
+    assert edges["core", "web"]["deferred"]
+    assert ("jobs", "web") not in edges
+    assert "1 dependency for type checkers only are not counted." in found["notes"]
+    assert "10 source files in 5 components, with 4 dependencies between them." in found["answer"]
+
+
+def test_one_component_is_told_by_itself(shop: Repository) -> None:
+    result = ask(shop.root, "dependencies", target="src/shop/web")
+    assert "`web` depends on 1 component: `core`." in result.content
+    assert "`web` is used by 1 component: `core`." in result.content
+    assert data(ask(shop.root, "dependencies", target="errors"))["components"][0]["name"] == "errors.py"
+    assert len(data(ask(shop.root, "dependencies", target="src"))["components"]) == 5
+    lonely = ask(shop.root, "dependencies", target="src/shop/__init__.py")
+    assert "`__init__.py` depends on no other component." in lonely.content
+    wrong = ask(shop.root, "dependencies", target="wep")
+    assert wrong.fault is not None
+    assert (wrong.fault.code, wrong.fault.suggestions[0]) == ("invalid_input", "web")
+
+
+def test_files_and_tests_count_when_asked_for(shop: Repository) -> None:
+    found = data(ask(shop.root, "dependencies", detail="files", include_tests=True))
+    assert ("tests/test_shop.py", "src/shop/web/page.py") in {(one["from"], one["to"]) for one in found["edges"]}
+
+
+@pytest.mark.row("G21")
+def test_circles_are_named_the_shortest_first(shop: Repository) -> None:
+    result = ask(shop.root, "cycles")
+    found = data(result)["cycles"]
+    assert [(one["level"], one["path"], one["deferred"]) for one in found] == [
+        ("component", ["core", "web"], True),
+        ("file", ["src/shop/core/cart.py", "src/shop/web/page.py"], True),
+        ("file", ["src/shop/core/price.py", "src/shop/core/tax.py"], False),
+    ]
+    assert found[2]["edges"][1] == {
+        "from": "src/shop/core/tax.py", "to": "src/shop/core/price.py", "place": "src/shop/core/tax.py:1",
+    }  # fmt: skip
+    assert "at run time only: `web` is imported inside a function." in result.content
+    assert len(data(ask(shop.root, "cycles", target="jobs"))["cycles"]) == 0
+
+
+@pytest.mark.row("G21")
+def test_layer_rules_of_the_request_are_held_against_the_imports(shop: Repository) -> None:
+    found = data(ask(shop.root, "layers", layers=["web | jobs", "core", "errors.py"]))["violations"]
+    assert [(one["from"], one["to"], one["place"], one["reason"]) for one in found] == [
+        ("src/shop/core/cart.py", "src/shop/web/page.py", "src/shop/core/cart.py:4", "`web` is above `core`"),
+    ]
+    kept = ask(shop.root, "layers", layers=["core", "jobs"])
+    assert "All imports keep 1 rule (the request)." in kept.content
+
+
+@pytest.mark.row("G21")
+def test_layer_rules_of_the_project_are_read(shop: Repository) -> None:
+    shop.write(".importlinter", IMPORT_LINTER)
+    result = ask(shop.root, "layers")
+    found = {(one["rule"], one["place"]) for one in data(result)["violations"]}
+    assert found == {
+        ("Imports go down only", "src/shop/core/cart.py:4"),
+        ("Imports go down only", "src/shop/jobs/nightly.py:4"),
+        ("flask stays out", "src/shop/web/page.py:3"),
+        ("apart", "src/shop/jobs/nightly.py:4"),
+    }
+    assert "of type 'acyclic_siblings', which is not judged here" in result.content
+    narrow = data(ask(shop.root, "layers", target="web"))["violations"]
+    assert [one["place"] for one in narrow] == ["src/shop/web/page.py:3"]
+    shop.write(".importlinter", IMPORT_LINTER.replace("root_package = shop", "exclude_type_checking_imports = True"))
+    assert len(data(ask(shop.root, "layers"))["violations"]) == 2
+
+
+def test_rules_stand_in_toml_too(shop: Repository) -> None:
+    shop.write("retinue.toml", '[architecture]\nlayers = ["core", "web"]\n')
+    found = data(ask(shop.root, "layers"))["violations"]
+    assert {(one["origin"], one["reason"]) for one in found} == {("retinue.toml", "`core` is above `web`")}
+    shop.write("retinue.toml", "broken [")
+    shop.write(
+        "pyproject.toml",
+        '[[tool.importlinter.contracts]]\nname = "x"\ntype = "layers"\nlayers = ["shop.core : shop.jobs", "shop.web"]\n',
+    )
+    assert {one["origin"] for one in data(ask(shop.root, "layers"))["violations"]} == {"pyproject.toml"}
+
+
+def test_without_rules_it_says_how_to_state_them(shop: Repository) -> None:
+    result = ask(shop.root, "layers")
+    assert result.fault is not None
+    assert "`layers`" in result.fault.hint
+
+
+@pytest.mark.row("G21")
+def test_hotspots_are_churn_times_complexity_across_renames(shop: Repository) -> None:
+    shop.write("src/shop/core/price.py", FILES["src/shop/core/price.py"].replace("return 2", "return 3"))
+    shop.commit("again")
+    shop.git("mv", "src/shop/core/price.py", "src/shop/core/cost.py")
+    shop.commit("rename")
+    found = data(ask(shop.root, "hotspots", limit=1))["hotspots"]
+    assert found == [
+        {
+            "file": "src/shop/core/cost.py",
+            "commits": 3,
+            "lines_changed": 8,
+            "complexity": 3,
+            "score": 9,
+            "hardest": {"name": "price", "line": 3, "complexity": 3},
+        }
+    ]
+    none = ask(shop.root, "hotspots", since="2030-01-01")
+    assert data(none)["hotspots"] == []
+    assert "No source file was changed in the time asked about." in none.content
+    wrong = ask(shop.root, "hotspots", since="yesterday")
+    assert wrong.fault is not None
+    assert wrong.fault.path == "/parameters/since"
+
+
+def test_hotspots_need_a_history(tmp_path: Path, make_repository: Callable[..., Repository]) -> None:
+    (tmp_path / "a.py").write_text("def f():\n    return 1\n")
+    result = ask(tmp_path, "hotspots")
+    assert result.fault is not None
+    assert "git" in result.fault.message
+    fresh = make_repository("fresh")
+    fresh.write("a.py", "x = 1\n")
+    assert "no commits yet" in str(ask(fresh.root, "hotspots").fault)
+    overview = ask(tmp_path, "overview")
+    assert overview.outcome == "success"
+    assert "Hotspots need the history" in overview.content
+
+
+@pytest.mark.row("G21")
+def test_the_overview_has_all_five_in_one_answer(shop: Repository) -> None:
+    shop.write(".importlinter", IMPORT_LINTER)
+    found = data(ask(shop.root, "overview"))
+    assert all(found[name] for name in ("components", "edges", "cycles", "hotspots", "violations"))
+    assert {one["topic"] for one in found["findings"]} >= {"dependencies", "cycle", "violation", "hotspot"}
+
+
+def test_what_cannot_be_read_is_told(shop: Repository) -> None:
+    shop.write("src/shop/broken.py", "def (:\n")
+    shop.write("src/shop/view.ts", "import x from './y'\n")
+    shop.write("src/shop/huge.py", "x = 1\n" * 400_000)
+    result = ask(shop.root, "dependencies")
+    assert result.outcome == "partial"
+    assert "src/shop/broken.py:1" in result.content
+    assert "no grammar for `.ts` files" in result.content
+    assert "more than 2,097,152" in result.content
+
+
+def test_a_folder_without_sources_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Empty\n")
+    result = ask(tmp_path, "overview")
+    assert result.outcome == "rejected"
+    assert "No source files" in str(result.fault)
+
+
+def test_a_second_run_reads_nothing_again(shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    first = data(ask(shop.root, "overview", cache=cache))
+    monkeypatch.setattr("retinue.catalogue.system_architect.gather.structure_of", None)
+    monkeypatch.setattr("retinue.catalogue.system_architect.gather._counted", None)
+    assert data(ask(shop.root, "overview", cache=cache)) == first
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"format": 1}', '{"format": 0, "files": {}, "churn": {}}'])
+def test_a_damaged_cache_counts_as_none(shop: Repository, tmp_path: Path, damage: str) -> None:
+    cache = tmp_path / "cache"
+    first = data(ask(shop.root, "overview", cache=cache))
+    (kept,) = cache.iterdir()
+    kept.write_text(damage)
+    assert data(ask(shop.root, "overview", cache=cache)) == first
+
+
+def test_damaged_entries_and_a_cache_that_cannot_be_written(
+    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    first = data(ask(shop.root, "overview", cache=cache))
+    (kept,) = cache.iterdir()
+    known = json.loads(kept.read_text())
+    known["files"] = {key: [1, 2] for key in known["files"]}
+    known["churn"] = dict.fromkeys(known["churn"], "x")
+    kept.write_text(json.dumps(known))
+    assert data(ask(shop.root, "overview", cache=cache)) == first
+    (tmp_path / "file").touch()
+    assert "could not be kept" in ask(shop.root, "cycles", cache=tmp_path / "file" / "below").content
+    monkeypatch.setattr(remembered_module, "_MOST_BYTES", 10)
+    assert "too much to be kept" in ask(shop.root, "cycles", cache=tmp_path / "other").content
+    assert Remembered(None, "/x").structure("y") is None
+
+
+def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:
+    agent = SystemArchitect()
+    reply = asyncio.run(
+        agent.run(Task(id="t", agent="system_architect", skill="assess", instruction="is it fit"), LocalContext())
+    )
+    assert isinstance(reply, Reply)
+    assert reply.plan is not None
+    known = {one.definition.name: one.definition for one in agents()}
+    for node in reply.plan.nodes:
+        assert known[node.agent].skill(node.skill or "") is not None
+    assert {node.agent for node in reply.plan.nodes} == {"system_architect", "pattern_discovery", "researcher_analyst"}
+
+
+def test_an_unknown_skill_lists_what_there_is() -> None:
+    with pytest.raises(UnknownName, match="does not do 'draw'") as caught:
+        asyncio.run(SystemArchitect().run(Task(id="t", agent="system_architect", skill="draw"), LocalContext()))
+    assert "hotspots" in caught.value.suggestions
+
+
+def test_components_are_what_stands_below_the_projects_own_root() -> None:
+    files = [f"src/app/{name}/{number}.py" for name in ("a", "b") for number in range(10)]
+    names = component_names([*files, "setup.py", "a/x.py"], "folders")
+    assert names["src/app/a/1.py"] == "a"
+    assert (names["setup.py"], names["a/x.py"]) == ("setup.py", "./a")
+    assert component_names(files, "folders", 2)["src/app/a/1.py"] == "a/1.py"
+    assert component_names(["one.py"], "folders") == {"one.py": "one.py"}
+
+
+PATHS = (
+    "src/shop/__init__.py", "src/shop/a.py", "tools/json.py", "tools/run.py", "web/index.js", "web/lib/util.js",
+    "web/lib/index.mjs", "go/main.go", "go/sub/x.go", "core/src/lib.rs", "core/src/a.rs", "core/src/a/b.rs",
+    "core/src/c/mod.rs", "app/src/main.rs",
+)  # fmt: skip
+MANIFESTS = {
+    "go/go.mod": "module example.org/m\n",
+    "core/Cargo.toml": '[package]\nname = "the-core"\n',
+    "app/Cargo.toml": "broken [",
+    "x/Cargo.toml": "package = 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("importer", "target", "names", "found"),
+    [
+        ("src/shop/a.py", "shop", ("a", "b"), ["src/shop/__init__.py"]),
+        ("tools/run.py", "shop.a.deep", (), ["src/shop/a.py"]),
+        ("tools/run.py", "json", (), ["tools/json.py"]),
+        ("src/shop/a.py", "json", (), []),
+        ("src/shop/a.py", "......x", (), []),
+        ("web/index.js", "./lib/util", (), ["web/lib/util.js"]),
+        ("web/index.js", "./lib", (), ["web/lib/index.mjs"]),
+        ("web/lib/util.js", "../index.js", (), ["web/index.js"]),
+        ("web/index.js", "react", (), []),
+        ("go/main.go", "example.org/m/sub", (), ["go/sub/x.go"]),
+        ("go/sub/x.go", "example.org/m", (), ["go/main.go"]),
+        ("go/main.go", "fmt", (), []),
+        ("core/src/lib.rs", "crate::a::b::Thing", (), ["core/src/a/b.rs"]),
+        ("core/src/a/b.rs", "super::Thing", (), ["core/src/a.rs"]),
+        ("core/src/a/b.rs", "super::super::c", (), ["core/src/c/mod.rs"]),
+        ("core/src/a.rs", "self::b::X", (), ["core/src/a/b.rs"]),
+        ("app/src/main.rs", "the_core::c", (), ["core/src/c/mod.rs"]),
+        ("app/src/main.rs", "the_core::Thing", (), ["core/src/lib.rs"]),
+        ("app/src/main.rs", "std::fs", (), []),
+    ],
+)
+def test_an_import_leads_to_the_file_it_means(
+    importer: str, target: str, names: tuple[str, ...], found: list[str]
+) -> None:
+    assert Resolver(PATHS, MANIFESTS).files(Import(target, names, 1), importer) == found
+
+
+@settings(max_examples=150, deadline=None)
+@given(edges=st.sets(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=18))
+def test_circles_are_circles_and_none_is_missed(edges: set[tuple[str, str]]) -> None:
+    following = {node: sorted(other for one, other in edges if one == node and other != node) for node in "abcdef"}
+    found = circles(following)
+    for circle in found:
+        assert all(other in following[one] for one, other in zip(circle, [*circle[1:], circle[0]], strict=True))
+        assert len(set(circle)) == len(circle) > 1
+    reach = {node: _reached(node, following) for node in following}
+    tangled = {node for node in following if node in reach[node]}
+    assert {node for group in tangles(following) for node in group} == tangled
+    assert {node for circle in found for node in circle} == tangled
+    assert [len(circle) for circle in found] == sorted(len(circle) for circle in found)
+
+
+def _reached(start: str, following: dict[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(following[start])
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += following[node]
+    return found
+
+
+def test_time_that_is_up_leaves_the_rest_named(shop: Repository) -> None:
+    now = [1_000_000_000_000]
+
+    def clock() -> int:
+        now[0] += 100_000_000
+        return now[0]
+
+    from retinue.engine.outside import Outside
+
+    boundary = Boundary(Registry([SystemArchitect()]))
+    run = LocalContext(workspace=Workspace(shop.root), outside=Outside(clock=clock), deadline_ns=now[0] + 1_500_000_000)
+    task = Task(id="t", agent="system_architect", skill="overview", parameters={"question": "q"})
+    result = asyncio.run(boundary.call(task, run))
+    assert result.outcome == "partial"
+    assert "Time was up before" in result.warnings[0].message
+
+
+def test_the_layers_of_this_project_hold() -> None:
+    root = Path(__file__).parents[2]
+    if subprocess.run(["git", "-C", str(root), "rev-parse"], capture_output=True, check=False).returncode:
+        pytest.skip("not a checkout")
+    assert data(ask(root, "layers", target="errors.py"))["violations"] == []

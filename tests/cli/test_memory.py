@@ -1,0 +1,75 @@
+"""`retinue memory`: what agents remember, shown harmlessly, and deleted when asked."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from retinue.tools.memory.entry import Provenance, Scope
+from retinue.tools.memory.store import Memory
+from tests.cli.conftest import Give
+
+
+@pytest.fixture
+def remembered(folder: Path) -> Path:
+    add(
+        folder,
+        "project",
+        "The lake is deep.\nAnd cold.",
+        Provenance("researcher", "run-1", "page https://example.org/"),
+    )
+    add(folder, "project", "Tests run with \x1b[2Jmake test.", Provenance("person"))
+    add(folder, "global", "The user likes short answers.", Provenance("person"))
+    return folder
+
+
+def add(folder: Path, scope: Scope, text: str, source: Provenance) -> None:
+    with Memory(Path(os.environ["RETINUE_STATE_DIR"]), scope, project=folder) as memory:
+        memory.add(text, source)
+
+
+def test_memories_are_listed_newest_first(retinue: Give, remembered: Path) -> None:
+    said = retinue("memory")
+    assert (said.code, said.err) == (0, "")
+    lines = said.out.splitlines()
+    assert lines[0].startswith("m2  ")
+    assert lines[1] == "  Tests run with \\u{1b}[2Jmake test."
+    assert lines[2].endswith(", by researcher, run run-1, page https://example.org/")
+    assert lines[3:] == ["  The lake is deep.", "  And cold."]
+    assert len(retinue("memory", "list", "-n", "1", "--json").data) == 1
+    assert [each["text"] for each in retinue("memory", "list", "--scope", "global", "--json").data] == [
+        "The user likes short answers."
+    ]
+
+
+def test_a_folder_inside_the_project_has_the_same_memories(
+    retinue: Give, remembered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (remembered / "src").mkdir()
+    monkeypatch.chdir(remembered / "src")
+    assert len(retinue("memory", "list", "--json").data) == 2
+
+
+def test_memories_are_found_by_words(retinue: Give, remembered: Path) -> None:
+    assert [each["id"] for each in retinue("memory", "search", "how", "deep?", "--json").data] == ["m1"]
+    assert "Nothing that fits" in retinue("memory", "search", "mountain").err
+
+
+def test_memories_are_forgotten(retinue: Give, remembered: Path) -> None:
+    assert "Forgot m1: The lake is deep." in retinue("memory", "forget", "m1").err
+    assert [each["id"] for each in retinue("memory", "forget", "m2", "m2", "--json").data] == ["m2"]
+    assert "Nothing is remembered." in retinue("memory").err
+    said = retinue("memory", "forget", "m1", "--json")
+    assert (said.code, said.error["code"]) == (2, "invalid_input")
+
+
+def test_a_damaged_file_is_moved_away_only_when_asked(retinue: Give, remembered: Path) -> None:
+    with Memory(Path(os.environ["RETINUE_STATE_DIR"]), "project", project=remembered) as memory:
+        memory.path.write_bytes(b"no database" * 500)
+    said = retinue("memory")
+    assert said.code != 0
+    assert "retinue memory set-aside" in said.err
+    assert "damaged" in retinue("memory", "set-aside", "--json").data["moved_to"]
+    assert "Nothing is remembered." in retinue("memory").err
+    assert "Moved to" in retinue("memory", "set-aside").err
+    assert "There is no memory to set aside." in retinue("memory", "set-aside").err

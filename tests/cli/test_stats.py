@@ -1,0 +1,99 @@
+"""`retinue stats`: past runs, added up, as tables, as data and as a plot."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Give
+from tests.cli.thinking import add_agents, use_models
+
+POEM = ("run", "--agent", "poet", "write a poem about the sea")
+
+
+@pytest.fixture
+def history(retinue: Give, team: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three runs: two poems, one by the largest model and rated, and a window that broke."""
+    add_agents(team)
+    use_models(monkeypatch, lambda _: "Roses are red.")
+    for tier in ("small", "medium", "large"):
+        monkeypatch.setenv(f"RETINUE_MODELS_{tier.upper()}", f"scripted:{tier}")
+    assert retinue(*POEM).code == 0
+    assert retinue(*POEM, "--choose", "B").code == 0
+    retinue("runs", "rate", retinue("runs", "list", "--json").data[0]["run"], "good")
+    assert retinue("run", "--agent", "breaker", "break a glass window").code == 1
+    return team
+
+
+def test_nothing_past_says_how_to_begin(retinue: Give, folder: Path) -> None:
+    said = retinue("stats")
+    assert (said.code, said.out) == (0, "")
+    assert "No run has ended yet." in said.err
+    assert retinue("stats", "--json").data["runs"]["calls"] == 0
+    assert "since then" in retinue("stats", "--since", "7d").err
+
+
+@pytest.mark.row("A15", "P21")
+def test_runs_are_added_up_by_agent_and_model_with_the_mix(retinue: Give, history: Path) -> None:
+    data = retinue("stats", "--json").data
+    assert (data["runs"]["calls"], data["runs"]["success"], data["runs"]["rated_good"]) == (3, 2, 1)
+    poet, breaker = data["agents"]
+    assert (poet["name"], poet["calls"], poet["success_rate"], poet["rated_good"]) == ("poet", 2, 1.0, 1)
+    assert (breaker["name"], breaker["success_rate"]) == ("breaker", 0.0)
+    assert "cost_usd" not in breaker
+    assert [each["name"] for each in data["models"]] == ["scripted:large", "scripted:small"]
+    calls = data["mix"][0]
+    assert (calls["unit"], calls["shares"]) == ("calls", {"small": 0.5, "medium": 0.0, "large": 0.5})
+    assert [each["unit"] for each in data["mix"]] == ["calls", "tokens", "cost"]
+    assert sum(data["faults"].values()) >= 1
+    (period,) = data["periods"]
+    assert period["calls"] == 3
+
+
+@pytest.mark.row("A15", "P21")
+def test_people_get_tables_with_units(retinue: Give, history: Path) -> None:
+    out = retinue("stats").out
+    assert out.startswith("3 runs: 2 success, 1 error\n")
+    assert "target                    70%              25%               5%" in out
+    assert "by calls        50% (-20 pts)" in out
+    assert "by cost" in out
+    assert "rated: 1 good, 0 bad" in out
+    assert "scripted:large" in out
+    assert "faults of attempts" in out
+
+
+def test_one_agent_alone_and_a_time(retinue: Give, history: Path) -> None:
+    data = retinue("stats", "--agent", "breaker", "--json").data
+    assert (data["runs"]["calls"], [each["name"] for each in data["agents"]], data["mix"]) == (1, ["breaker"], [])
+    unknown = retinue("stats", "--agent", "braker")
+    assert (unknown.code, "Did you mean `breaker`?" in unknown.err) == (2, True)
+    assert retinue("stats", "--since", "2000-01-01", "--json").data["runs"]["calls"] == 3
+    assert retinue("stats", "--since", "2999-01-01", "--json").data["runs"]["calls"] == 0
+    assert retinue("stats", "--since", "yesterday").code == 2
+
+
+@pytest.mark.row("P21")
+def test_a_plot_is_an_svg_file_with_labelled_axes(retinue: Give, history: Path) -> None:
+    said = retinue("stats", "--plot", "runs.svg")
+    assert said.code == 0
+    assert said.err.endswith("drawn into runs.svg\n")
+    text = (history / "runs.svg").read_text(encoding="utf-8")
+    words = "".join(ElementTree.fromstring(text).itertext())  # noqa: S314 - we have just written it
+    for said_there in ("cost (USD)", "share (%)", "success (%)", "time of a call (s)", "failed attempts", "poet (2)"):
+        assert said_there in words
+
+
+def test_a_plot_that_cannot_be_written_is_said_before_the_work(retinue: Give, folder: Path) -> None:
+    assert "Let it end with .svg or .png" in retinue("stats", "--plot", "runs.gif").err
+    assert "There is no folder" in retinue("stats", "--plot", "nowhere/runs.svg").err
+
+
+def test_an_empty_history_can_be_drawn(retinue: Give, folder: Path) -> None:
+    assert retinue("stats", "--plot", "runs.svg").code == 0
+    ElementTree.fromstring((folder / "runs.svg").read_text(encoding="utf-8"))  # noqa: S314 - as above
+
+
+@pytest.mark.row("P21")
+def test_a_plot_may_be_a_png(retinue: Give, history: Path) -> None:
+    assert retinue("stats", "--plot", "runs.png").code == 0
+    assert (history / "runs.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")

@@ -1,0 +1,46 @@
+"""The two books of a run: nothing is counted twice, and nothing is left out."""
+
+from hypothesis import given, strategies as st
+
+from retinue.contract.budget import Budget
+from retinue.contract.result import Cost, Usage
+from retinue.llm.purse import Purse
+from retinue.orchestration.account import Account
+
+
+def usage(tokens: int, usd: float = 0.0) -> Usage:
+    return Usage(tokens_in=tokens, tokens_out=0, requests=1, cost=Cost(usd=usd, price_id="p", price_date="2026-01-01"))
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), max_size=8))
+def test_the_purse_knows_what_results_say_whether_or_not_it_saw_the_calls(steps: list[tuple[int, int]]):
+    account = Account(Budget(), Purse())
+    for number, (seen, unseen) in enumerate(steps):
+        purse = account.open(f"n{number}")
+        purse.hold(tokens=seen, usd=0.0).settle(usage(seen))
+        account.close(f"n{number}", usage(seen + unseen))
+    whole = sum(seen + unseen for seen, unseen in steps)
+    assert account.purse.spent_tokens == whole
+    assert account.ledger.tokens == whole
+    assert account.overhead_usage is None
+
+
+def test_a_step_that_was_replayed_is_booked_whole():
+    account = Account(Budget(tokens=1_000), Purse(tokens=1_000))
+    account.close("never_opened", usage(300, usd=0.5))
+    assert account.purse.tokens_left == 700
+    assert account.purse.spent_requests == 1
+
+
+def test_what_was_spent_before_counts_as_overhead():
+    account = Account(Budget(tokens=1_000), Purse(tokens=1_000))
+    account.spent_before(None)
+    account.spent_before(usage(200))
+    assert account.purse.tokens_left == 800
+    assert account.overhead_usage == usage(200)
+
+
+def test_a_share_bounds_a_step_and_is_named():
+    account = Account(Budget(), Purse())
+    assert account.open("a", tokens=10).tokens_left == 10
+    assert account.open("b").tokens_left is None
