@@ -123,3 +123,26 @@ def test_odd_uses_say_what_is_wrong(retinue: Give, thinkers: Path) -> None:
     (thinkers / "odd.toml").write_bytes(b"\xff\xfe")
     assert "is no text in UTF-8" in retinue("bench", "agents", "odd.toml").err
     assert retinue("bench", "agents", "tasks.toml", "--models", "nobody-knows").code == 2
+
+
+@pytest.mark.row("A26")
+def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from retinue.cli import project, providers
+    from retinue.llm.models import Models
+    from retinue.llm.recording import Recorder
+    from retinue.llm.scripted import ScriptedModel
+
+    kept = thinkers / "kept.jsonl"
+    model = Recorder(ScriptedModel(answers, name="scripted:real", usd_per_million=1.0), kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            project, "models_of", lambda _, default=None: Models.only(model) if default else Models.only(model)
+        )
+        first = retinue("bench", "agents", "tasks.toml", "--repeat", "1", "--models", "scripted:real", "--json")
+    assert first.code == 0
+    monkeypatch.setattr(project, "models_of", providers.models_of)
+    again = retinue("bench", "agents", "tasks.toml", "--repeat", "1", "--models", f"replay:{kept}", "--json")
+    assert again.code == 0
+    poet = next(each for each in again.data["contenders"] if each["agent"] == "poet")
+    before = next(each for each in first.data["contenders"] if each["agent"] == "poet")
+    assert (poet["quality"], poet["cost_usd"]) == (before["quality"], before["cost_usd"])

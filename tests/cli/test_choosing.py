@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from retinue.llm.models import Models
+from retinue.llm.scripted import ScriptedModel
 from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
@@ -125,3 +127,23 @@ def test_at_a_terminal_somebody_is_asked(
     assert code == 0
     assert "Roses are red." in rest
     assert f"option {letter}:" in rest
+
+
+def test_the_model_named_on_the_command_line_holds_when_it_is_resumed(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_agents(folder)
+    asked: list[str | None] = []
+
+    def note(settings: object, *, default: str | None = None) -> Models:
+        del settings
+        asked.append(default)
+        model = ScriptedModel(lambda _: POEM, name="scripted:small")
+        return Models(default=default or "", ready={model.name: model})
+
+    monkeypatch.setattr("retinue.cli.project.models_of", note)
+    monkeypatch.setenv("RETINUE_RUN_PLANNER", "rules")
+    assert retinue(*GOAL, "--model", "scripted:small").code == 0
+    assert retinue("runs", "resume").code == 0
+    assert retinue("ask", "poet", "a poem", "--model", "scripted:small").out == f"{POEM}\n"
+    assert asked == ["scripted:small"] * 3

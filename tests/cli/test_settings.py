@@ -232,7 +232,9 @@ def test_settings_are_shown_with_what_they_mean_or_where_they_come_from(retinue:
     assert "# how much of a result the next agent is handed" in told.out
     assert told.out == retinue("config", "show").out
     shown = retinue("config", "show", "--origin").out.splitlines()
-    assert any(re.fullmatch(rf'run\.context += "full" +# {re.escape(str(folder / "retinue.toml"))}', line) for line in shown)
+    assert any(
+        re.fullmatch(rf'run\.context += "full" +# {re.escape(str(folder / "retinue.toml"))}', line) for line in shown
+    )
     assert any(re.fullmatch(r"run\.timeout_s += - +# default", line) for line in shown)
 
 

@@ -24,7 +24,9 @@ def run(name: str, day: int = 0, outcome: Outcome = "success", **facts: object) 
     return RunFacts(name, "goal", START_NS + day * DAY_NS, outcome, 10**9, **facts)  # type: ignore[arg-type]
 
 
-def call(name: str, agent: str = "writer", outcome: Outcome = "success", *spent: UsageFacts, **facts: object) -> CallFacts:
+def call(
+    name: str, agent: str = "writer", outcome: Outcome = "success", *spent: UsageFacts, **facts: object
+) -> CallFacts:
     return CallFacts(name, "n1", agent, "work", outcome, used=spent, **{"duration_ns": 10**9, **facts})  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
 """`retinue ask`: one request to one agent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
+from retinue.cli.goal_options import model_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def command(
         skill.name,
         instruction=instruction,
         parameters={**decoded, **given},
-        settled=settled,
+        settled=replace(settled, model=model or ""),
         budget=budget,
     )
     recorded = project.settings.get("run.journal") and not no_journal

@@ -30,7 +30,7 @@ from retinue.tools.workspace import Workspace
 if TYPE_CHECKING:
     from retinue.contract.correction import Correction
 
-__all__ = ["ASKED_INSIDE", "Call", "NodeContext", "Surface", "asked_inside", "memo_for"]
+__all__ = ["ASKED_INSIDE", "Call", "NodeContext", "Surface", "asked_inside", "costs_a_round", "memo_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,6 +39,7 @@ _SECOND = 1_000_000_000
 ASKED_INSIDE = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
+_MOST_ASKED = 100
 _MEMO = "memo"
 _CALLS = "calls"
 """Where a memo keeps those of the agents that were called and wait for an answer."""
@@ -269,6 +270,11 @@ def asked_inside(task: Task, context: NodeContext, question: Question, usage: Us
         usage=usage,
         extras={ASKED_INSIDE: True, _MEMO: context.memo},
     )
+
+
+def costs_a_round(result: Result, *, answered: int) -> bool:
+    """Whether asking for `result` counts against its agent: not in the middle of its work, unless it asks for ever."""
+    return ASKED_INSIDE not in result.extras or answered >= _MOST_ASKED
 
 
 def memo_for(node: Delegation, last: Result | None) -> JsonMapping | None:

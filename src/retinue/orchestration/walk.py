@@ -7,7 +7,7 @@ rules for workflows in `engine.base`, so the same walk runs in memory and durabl
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Started
@@ -21,7 +21,7 @@ from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check
 from retinue.orchestration.child import Children, parts_in, plan_in
-from retinue.orchestration.context import ASKED_INSIDE, Surface
+from retinue.orchestration.context import ASKED_INSIDE, Surface, costs_a_round
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
@@ -35,9 +35,6 @@ from retinue.orchestration.working import Working
 from retinue.orchestration.written import Lost
 
 __all__ = ["Walk"]
-
-_MOST_ASKED: Final = 100
-"""So many questions in the middle cost an agent no round; one that asks for ever is stopped."""
 
 _Kind: TypeAlias = Literal["step", "child", "ask", "think", "split"]
 
@@ -329,8 +326,7 @@ class Walk:
 
     def _ask(self, progress: Progress, questions: tuple[Question, ...], result: Result) -> None:
         node = progress.node
-        if ASKED_INSIDE not in result.extras or len(progress.answers) >= _MOST_ASKED:
-            progress.rounds += 1
+        progress.rounds += costs_a_round(result, answered=len(progress.answers))
         progress.last = result
         for question in questions:
             name = self._fresh_name(progress)

@@ -85,7 +85,9 @@ def test_any_expectation_gives_a_share(expect: dict[str, Any]) -> None:
 # The summary.
 
 
-def trial(agent: str, quality: float | None, *, usd: float | None = None, seconds: float = 1.0, model: str = "") -> Trial:
+def trial(
+    agent: str, quality: float | None, *, usd: float | None = None, seconds: float = 1.0, model: str = ""
+) -> Trial:
     return Trial("t", agent, model, 1, "success", Score(judge=quality), seconds=seconds, usd=usd)
 
 

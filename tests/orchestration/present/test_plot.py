@@ -57,7 +57,11 @@ def test_more_than_can_be_seen_is_counted(kind: str) -> None:
 
 
 def test_nothing_measured_can_be_drawn() -> None:
-    for panel in (Panel("Empty", "n", ()), Panel("Empty", "n", (), kind="columns"), Panel("None", "n", (Bar("a", None),))):
+    for panel in (
+        Panel("Empty", "n", ()),
+        Panel("Empty", "n", (), kind="columns"),
+        Panel("None", "n", (Bar("a", None),)),
+    ):
         ElementTree.fromstring(as_svg(Plot("Nothing", (panel,))))  # noqa: S314 - as above
         assert as_png(Plot("Nothing", (panel,)))
 

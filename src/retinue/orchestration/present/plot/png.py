@@ -63,7 +63,10 @@ class _Dots:
         text = words.text.translate(_PLAIN)
         size = _SCALE + 1 if words.tone == "title" else _SCALE
         step = 6 * size
-        left = round(words.x * _SCALE) - {"start": 0, "middle": step * len(text) // 2, "end": step * len(text)}[words.anchor]
+        left = (
+            round(words.x * _SCALE)
+            - {"start": 0, "middle": step * len(text) // 2, "end": step * len(text)}[words.anchor]
+        )
         top = round(words.y * _SCALE) - HEIGHT * size
         for place, letter in enumerate(text):
             for column, bits in enumerate(columns_of(letter)):
