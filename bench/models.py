@@ -46,6 +46,7 @@ _QUESTION: Final = "What is 1 + 2?"
 _ANSWER: Final = "It is 3."
 _INSTRUCTIONS: Final = "You add numbers. Use the tool."
 _CONCURRENT: Final = 1_000
+_MANY: Final = 50
 _BRANCHES: Final = ((3, 20), (50, 5), (1_000, 1))
 _ASKED: Final[JsonMapping] = {"type": "object", "properties": {}, "additionalProperties": False}
 _SPEC: Final = ToolSpec(
@@ -205,7 +206,8 @@ async def _taking_turns(subjects: Mapping[str, Callable[[], Awaitable[None]]], r
     taken: dict[str, list[float]] = {name: [] for name in subjects}
     for number in range(rounds + 1):
         for name, once in subjects.items():
-            gc.collect() if rounds < 50 else None
+            if rounds < _MANY:
+                gc.collect()  # what the subject before left behind is not this one's
             begun = time.perf_counter_ns()
             await once()
             if number:

@@ -43,14 +43,21 @@ async def built(house: str) -> Figure:
 def judgement(request: Request) -> Line:
     """What a real model would be asked: a plan, then a summary of what came."""
     if request.shape is not None and request.shape.name == "plan":
-        nodes = [
-            {"id": "n1", "agent": "rooms", "skill": "rooms", "instruction": "count the rooms", "needs": []},
-            {"id": "n2", "agent": "built", "skill": "built", "instruction": "when was it built", "needs": []},
-        ]
+        wanted = {"rooms": "count the rooms", "built": "when was it built"}
         return {
             "move": "delegate",
             "reason": "Two questions about one house.",
-            "nodes": [{**node, "parameters": {"house": "the mill"}} for node in nodes],
+            "nodes": [
+                {
+                    "id": f"n{number}",
+                    "agent": name,
+                    "skill": name,
+                    "instruction": asked,
+                    "needs": [],
+                    "parameters": {"house": "the mill"},
+                }
+                for number, (name, asked) in enumerate(wanted.items(), start=1)
+            ],
         }
     return {
         "claims": [

@@ -23,6 +23,7 @@ from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import UnknownName
+from retinue.orchestration.router import Router
 from retinue.tools.structure import Import
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
@@ -308,6 +309,24 @@ def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:
     for node in reply.plan.nodes:
         assert known[node.agent].skill(node.skill or "") is not None
     assert {node.agent for node in reply.plan.nodes} == {"system_architect", "pattern_discovery", "researcher_analyst"}
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("are there circular imports in this project?", "cycles"),
+        ("what depends on the contract package", "dependencies"),
+        ("does the code keep its layer rules", "layers"),
+        ("which files change often and are complex", "hotspots"),
+        ("give me an overview of the architecture", "overview"),
+        ("assess the whole codebase before we rewrite it", "assess"),
+        ("who changed the cart most often", "commit_analysis"),
+        ("what does the architecture document say about engines", "research"),
+    ],
+)
+def test_questions_about_structure_come_here_and_no_others(clause: str, expected: str) -> None:
+    routing = Router([agent.definition for agent in agents()]).route(clause)
+    assert routing.candidates[0].skill == expected
 
 
 def test_an_unknown_skill_lists_what_there_is() -> None:

@@ -134,10 +134,13 @@ def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkey
 
     kept = thinkers / "kept.jsonl"
     model = Recorder(ScriptedModel(answers, name="scripted:real", usd_per_million=1.0), kept)
+
+    def only(settings: object, *, default: str | None = None) -> Models:
+        del settings, default
+        return Models.only(model)
+
     with monkeypatch.context() as patch:
-        patch.setattr(
-            project, "models_of", lambda _, default=None: Models.only(model) if default else Models.only(model)
-        )
+        patch.setattr(project, "models_of", only)
         first = retinue("bench", "agents", "tasks.toml", "--repeat", "1", "--models", "scripted:real", "--json")
     assert first.code == 0
     monkeypatch.setattr(project, "models_of", providers.models_of)

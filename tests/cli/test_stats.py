@@ -1,7 +1,7 @@
 """`retinue stats`: past runs, added up, as tables, as data and as a plot."""
 
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
@@ -78,7 +78,7 @@ def test_a_plot_is_an_svg_file_with_labelled_axes(retinue: Give, history: Path) 
     assert said.code == 0
     assert said.err.endswith("drawn into runs.svg\n")
     text = (history / "runs.svg").read_text(encoding="utf-8")
-    words = "".join(ElementTree.fromstring(text).itertext())  # noqa: S314 - we have just written it
+    words = "".join(fromstring(text).itertext())
     for said_there in ("cost (USD)", "share (%)", "success (%)", "time of a call (s)", "failed attempts", "poet (2)"):
         assert said_there in words
 
@@ -90,10 +90,19 @@ def test_a_plot_that_cannot_be_written_is_said_before_the_work(retinue: Give, fo
 
 def test_an_empty_history_can_be_drawn(retinue: Give, folder: Path) -> None:
     assert retinue("stats", "--plot", "runs.svg").code == 0
-    ElementTree.fromstring((folder / "runs.svg").read_text(encoding="utf-8"))  # noqa: S314 - as above
+    fromstring((folder / "runs.svg").read_text(encoding="utf-8"))
 
 
 @pytest.mark.row("P21")
 def test_a_plot_may_be_a_png(retinue: Give, history: Path) -> None:
     assert retinue("stats", "--plot", "runs.png").code == 0
     assert (history / "runs.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.mark.row("A15")
+def test_one_run_has_its_own_mix(retinue: Give, history: Path) -> None:
+    newest, dear, cheap = (each["run"] for each in retinue("runs", "list", "--json").data)
+    shares = [retinue("stats", "--run", run, "--json").data["mix"][0]["shares"]["small"] for run in (dear, cheap)]
+    assert shares == [0.0, 1.0]
+    assert retinue("stats", "--run", newest[-6:], "--json").data["mix"] == []
+    assert retinue("stats", "--run", "zzzz").code == 2

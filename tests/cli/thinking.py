@@ -1,15 +1,19 @@
 """A project whose agents think, with scripted models behind every tier."""
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import retinue.cli.project
 from retinue.cli.settings import Settings
 from retinue.llm.models import Models
-from retinue.llm.port import Request
 from retinue.llm.scripted import Line, ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from retinue.llm.port import Request
 
 POET = """---
 name: poet

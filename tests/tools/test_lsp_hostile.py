@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from retinue.errors import DeadlineExceeded, NotInstalled, OutputInvalid, RetinueError, Unavailable
+from retinue.errors import AccessDenied, DeadlineExceeded, NotInstalled, OutputInvalid, RetinueError, Unavailable
 from retinue.tools.lsp import Navigator, Servers, Spot
 from retinue.tools.lsp.connection import ServerGone
+from retinue.tools.refactor import rename
 from retinue.tools.workspace import Workspace
 
 SERVER = str(Path(__file__).parent / "servers" / "hostile.py")
@@ -103,3 +104,17 @@ def test_a_program_that_is_not_there_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(NotInstalled, match="no-such-server"):
         asyncio.run(start())
+
+
+def test_a_server_that_cannot_rename_gives_its_references(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("old = 1\nold + 2\n")
+
+    async def renamed(how: str) -> str:
+        async with Servers({"python": (sys.executable, "-S", "-E", SERVER, how)}) as servers:
+            workspace = Workspace(tmp_path)
+            found = await rename(Navigator(servers, workspace), workspace, Spot("a.py", 1, 1), "new")
+            return found.changes.files[0].after
+
+    assert asyncio.run(renamed("references")) == "new = 1\nnew + 2\n"
+    with pytest.raises(AccessDenied, match="outside the workspace"):
+        asyncio.run(renamed("outside"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput, UnknownName
-from retinue.tools.refactor import Change, Changes, Edit, edited, extract
+from retinue.tools.refactor import Change, Changes, Edit, edited, extract, syntax_error
 from retinue.tools.refactor.move import move
 from retinue.tools.workspace import Workspace
 
@@ -223,3 +223,94 @@ def test_edits_change_their_places_and_nothing_else(text: str, data: st.DataObje
     column = data.draw(st.integers(1, len(lines[line - 1]) + 1))
     before = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
     assert edited(text, [Edit(line, column, line, column, "X")]) == f"{text[:before]}X{text[before:]}"
+
+
+SRC = {
+    "src/pkg/__init__.py": "",
+    "src/pkg/sub/__init__.py": "",
+    "src/pkg/a.py": "from .b import low\nfrom . import b as whole\n\n\ndef helper(x: 'Low'):\n    return low(x), whole.low(x)\n",
+    "src/pkg/b.py": "class Low: ...\n\n\ndef low(x):\n    return x\n",
+    "src/pkg/sub/c.py": "",
+    "src/pkg/sub/user.py": "from ..a import (\n    helper,\n)\n\nprint(helper(1))\n",
+    "tests/test_a.py": "import pkg.a as module\nfrom pkg.a import helper as h\n\nprint(module.helper(1), h(2), 'pkg.a.helper')\n",
+}  # fmt: skip
+
+
+def test_a_move_between_packages_turns_relative_imports(tmp_path: Path) -> None:
+    workspace = made(tmp_path, SRC)
+    found = asyncio.run(move(workspace, "src/pkg/a.py", "helper", "src/pkg/sub/c.py"))
+    found.changes.apply(workspace)
+    assert (tmp_path / "src/pkg/sub/c.py").read_text().startswith("from ..b import low\nfrom .. import b as whole\n")
+    assert (tmp_path / "src/pkg/sub/user.py").read_text().startswith("from .c import helper\n")
+    test = (tmp_path / "tests/test_a.py").read_text()
+    assert "from pkg.sub.c import helper as h\nfrom pkg.sub.c import helper\n" in test
+    assert "print(helper(1), h(2), 'pkg.a.helper')" in test
+    assert found.notes == ["tests/test_a.py:4 holds 'a.helper' in a text."]
+    environment = {"PYTHONPATH": str(tmp_path / "src")}
+    subprocess.run([sys.executable, "tests/test_a.py"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"a.py": "def f():\n    return __name__\n"}, "means something only there"),
+        ({"a.py": "x = 0\n\n\ndef f():\n    global x\n    x = 1\n"}, "rebinds globals"),
+        ({"a.py": "def f(): ...\n", "b.py": "f = 1\n"}, "has a 'f' already"),
+        ({"a.py": "def f(): ...\n", "c.py": "from a import *\n\nf()\n"}, "imports everything"),
+        ({"a.py": "def f(): ...\n", "c.py": "def g():\n    from a import f\n\n    f()\n"}, "inside a function"),
+        ({"a.py": "def f(): ...\n", "c.py": "import a\n\nf = a.f\n"}, "of its own"),
+        ({"a.py": "import os\n\n\ndef f():\n    os.sep\n", "b.py": "os = 1\n"}, "means something else"),
+        ({"a.py": "if 1:\n    import os\n\n\ndef f():\n    os.sep\n"}, "only under a condition"),
+        ({"a.py": "def f(): ...\n", "b.py": "from a import f as g\n"}, "imports it as 'g'"),
+        ({"a.py": "def f(): ...\n", "b.py": "(\n"}, "cannot be parsed"),
+        ({"a.py": "def f(): ...\n", "c.py": "from a import f; import os\n"}, "several statements"),
+    ],
+)
+def test_a_move_that_cannot_be_kept_right_is_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
+    with pytest.raises(InvalidInput, match=why) as caught:
+        asyncio.run(move(made(tmp_path, files), "a.py", "f", "b.py"))
+    assert caught.value.hint
+
+
+def test_a_move_back_into_a_module_that_imported_it_drops_the_import(tmp_path: Path) -> None:
+    files = {"a.py": "def f():\n    return 1\n", "b.py": "import sys\nfrom a import f\n\nprint(f(), sys.path and 1)\n"}
+    workspace = made(tmp_path, files)
+    asyncio.run(move(workspace, "a.py", "f", "b.py")).changes.apply(workspace)
+    assert "from a" not in (tmp_path / "b.py").read_text()
+    assert (tmp_path / "a.py").read_text() == ""
+
+
+@pytest.mark.parametrize("target", ["a.py", "b.txt"])
+def test_a_move_needs_two_python_files(tmp_path: Path, target: str) -> None:
+    with pytest.raises(InvalidInput, match="different Python files"):
+        asyncio.run(move(made(tmp_path, {"a.py": "def f(): ...\n"}), "a.py", "f", target))
+
+
+def test_when_a_later_file_cannot_be_written_the_earlier_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = made(tmp_path, {"a.py": "a = 1\n", "z.py": "z = 1\n"})
+    write = Workspace.write_bytes
+
+    def failing(self: Workspace, path: str, data: bytes) -> Path:
+        if path == "z.py":
+            raise OSError("no space")
+        return write(self, path, data)
+
+    monkeypatch.setattr(Workspace, "write_bytes", failing)
+    changes = [
+        Change("a.py", "a = 1\n", "a = 2\n"),
+        Change("m.py", None, "m = 1\n"),
+        Change("z.py", "z = 1\n", "z = 2\n"),
+    ]
+    with pytest.raises(OSError, match="no space"):
+        Changes.of(changes).apply(workspace)
+    assert (tmp_path / "a.py").read_text() == "a = 1\n"
+    assert not (tmp_path / "m.py").exists()
+
+
+def test_other_languages_are_parsed_as_well_where_they_can_be() -> None:
+    assert syntax_error("a.go", "package x\nfunc {\n") is not None
+    assert syntax_error("a.go", "package x\nfunc A() {}\n") is None
+    assert syntax_error("a.txt", "((") is None
+    assert syntax_error("a.py", "a = '\0'\n") is not None

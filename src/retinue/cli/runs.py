@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
     from retinue.engine.ratings import Rating, Verdict
 
-__all__ = ["command"]
+__all__ = ["command", "found_run"]
 
 _DAY_NS = 86_400 * 10**9
 _LISTED = 20
@@ -72,7 +72,7 @@ def _show(
 
     form = form_of(as_json=as_json, kind=kind, output=output)
     with _journal() as journal:
-        record = journal.get(_found(journal, run))
+        record = journal.get(found_run(journal, run))
         result = journal.result(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
         rating = journal.rating(record.run)
@@ -139,7 +139,7 @@ def _resume(
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     with _journal() as journal:
-        name = _found(journal, run)
+        name = found_run(journal, run)
         settled = _settled(journal, name)
     folder = Path(settled.workspace) if settled and settled.workspace else None
     project = open_project(workspace or folder, model=settled.model or None if settled else None)
@@ -178,7 +178,7 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
         message = f"The comment has {len(comment):,} characters, and {_LONGEST_COMMENT:,} are kept."
         raise InvalidInput(message, hint="Say it in fewer words.", path="/comment")
     with _journal() as journal:
-        name = _found(journal, run)
+        name = found_run(journal, run)
         if journal.get(name).ended_ns is None:
             raise InvalidInput(f"The run `{name}` has no answer yet.", hint="Rate it when it has ended.")
         journal.rate(name, Rating(verdict, _writable(comment), time.time_ns()))
@@ -212,7 +212,7 @@ def _journal() -> "Journal":
     return Journal(places.journal_file())
 
 
-def _found(journal: "Journal", run: str | None) -> str:
+def found_run(journal: "Journal", run: str | None) -> str:
     """The id of the run that is meant.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from retinue.cli.complete import agent_names
+from retinue.cli.complete import agent_names, run_ids
 from retinue.cli.options import json_option, workspace_option
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class _Since(click.ParamType[int]):
 @click.command("stats")
 @click.option("--since", type=_Since(), metavar="WHEN", help="Only runs since then: 2026-01-31, 12h, 7d, 4w.")
 @click.option("--agent", metavar="NAME", shell_complete=agent_names, help="Only calls of this agent.")
+@click.option("--run", metavar="RUN", shell_complete=run_ids, help="Only this run: its agents, its costs, its mix.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -50,7 +51,15 @@ class _Since(click.ParamType[int]):
 )
 @json_option
 @workspace_option
-def command(*, since: int | None, agent: str | None, plot: Path | None, as_json: bool, workspace: Path | None) -> None:
+def command(
+    *,
+    since: int | None,
+    agent: str | None,
+    run: str | None,
+    plot: Path | None,
+    as_json: bool,
+    workspace: Path | None,
+) -> None:
     """Say what past runs came to: success, cost, tokens, time, and the mix of models.
 
     What nobody measured is not in it. Runs of all folders count; the tiers are those that are set here.
@@ -64,6 +73,7 @@ def command(*, since: int | None, agent: str | None, plot: Path | None, as_json:
     from retinue.cli.output import echo, echo_json, tell
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of
+    from retinue.cli.runs import found_run
     from retinue.cli.settings import load
     from retinue.engine.journal import Journal
     from retinue.orchestration.present.plot.of_statistics import plot_of
@@ -74,6 +84,7 @@ def command(*, since: int | None, agent: str | None, plot: Path | None, as_json:
     tiers = models_of(load(find_root(workspace))).tiers
     with Journal(places.journal_file()) as journal:
         facts = journal.facts(since_ns=since)
+        facts = facts if run is None else facts.of_run(found_run(journal, run))
     if agent is not None:
         _see_agent(agent, {call.agent for call in facts.calls})
     found = statistics_of(facts, tiers=tiers, agent=agent)
@@ -148,7 +159,7 @@ def _summary(found: "Statistics") -> Iterator[str]:
     spent = [f"${runs.usd:.4f} ({runs.priced:,} with a known price)"] if runs.usd is not None else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
     spent += [f"{duration(runs.median_ns)} in the middle"] if runs.median_ns is not None else []
-    spent += [counted(runs.retries, "retry").replace("retrys", "retries")] if runs.retries else []
+    spent += [f"{runs.retries:,} {'retry' if runs.retries == 1 else 'retries'}"] if runs.retries else []
     if spent:
         yield f"  {', '.join(spent)}"
     if found.tokens_full:

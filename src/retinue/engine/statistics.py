@@ -95,6 +95,13 @@ class Facts:
     unfinished: int = 0
     damaged: int = 0
 
+    def of_run(self, run: str) -> "Facts":
+        """Those of one run, its child runs included."""
+        return Facts(
+            tuple(each for each in self.runs if each.run == run),
+            tuple(call for call in self.calls if call.run.partition(CHILD)[0] == run),
+        )
+
 
 def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None) -> Facts:
     """The facts of all runs.

@@ -29,6 +29,9 @@ __all__ = ["CORRECTIONS", "Judge", "Thinker", "Thought"]
 CORRECTIONS: Final = 2
 """So often an answer is sent back (C6)."""
 
+_TIMEOUT_S: Final = 120.0
+"""A judgement that takes longer holds up a run for too long: the rules decide at once."""
+
 _MAX_BYTES: Final = 200_000
 _SHOWN: Final = 12
 _FINDING: Final = 400
@@ -122,6 +125,7 @@ class Thinker:
             shape=shape,
             max_tokens=min(max_tokens, self.model.max_output or max_tokens),
             effort=EFFORTS[self.thinking or "standard"],
+            timeout_s=_TIMEOUT_S,
         )
         return await converse(
             self.model, request, purse=self.purse, max_turns=2, clock=self.clock, deadline_ns=self.deadline_ns

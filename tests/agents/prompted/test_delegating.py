@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from retinue.agents.grants import READ_ONLY, Grants, ToolRule
-from retinue.agents.port import RunContext
+from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.python import agent
 from retinue.contract.budget import Budget
+from retinue.contract.fault import Fault
+from retinue.contract.question import Question
+from retinue.contract.result import Warned
 from retinue.llm.models import Models
 from retinue.llm.port import Request
 from retinue.llm.scripted import ScriptedModel, use
@@ -190,3 +193,44 @@ def test_an_answer_in_part_says_so() -> None:
     cast = Cast(boss=[delegated("worker"), "Partly."])
     orchestrated(cast.agent("boss"), worker)
     assert "The model was asked 2 times" in told(cast.models["boss"].asked[-1])
+
+
+def test_what_an_agent_needs_to_know_first_is_told() -> None:
+    @agent(description="Must know more.")
+    async def unsure() -> Reply:
+        """Ask back."""
+        return Reply(questions=(Question(id="q", text="Which year?"),))
+
+    cast = Cast(boss=[delegated("unsure"), "Which year?"])
+    orchestrated(cast.agent("boss"), unsure)
+    assert "It must know first: Which year?" in told(cast.models["boss"].asked[-1])
+
+
+def test_data_files_and_warnings_of_another_agent_are_told(tmp_path: Path) -> None:
+    @agent(description="Writes a report.", effects=("write",))
+    async def reports() -> Reply:
+        """Report."""
+        (tmp_path / "out.md").write_text("report")
+        warning = Warned(type="missing_data", message="Half is missing.", impact="-", recovery="-")
+        return Reply(
+            data={"pages": 1}, content="Written.", outcome="partial", warnings=(warning,), files_written=("out.md",)
+        )
+
+    cast = Cast(boss=[delegated("reports"), "Done."])
+    result = orchestrated(cast.agent("boss"), reports, answer=True, workspace=Workspace(tmp_path, write=["."]))
+    assert result.outcome == "success"
+    said = told(cast.models["boss"].asked[-1])
+    for words in ("Written.", '{"pages":1}', "only a part", "Warning: Half is missing.", "It wrote the file 'out.md'."):
+        assert words in said
+
+
+def test_what_a_failing_agent_had_said_is_told() -> None:
+    @agent(description="Fails half way.")
+    async def stumbles() -> Reply:
+        """Stumble."""
+        fault = Fault(code="missing_file", message="No b.txt.", hint="Write it.")
+        return Reply(outcome="error", fault=fault, content="a.txt is fine.")
+
+    cast = Cast(boss=[delegated("stumbles"), "Half."])
+    orchestrated(cast.agent("boss"), stumbles)
+    assert "No b.txt. Write it. What it said before: a.txt is fine." in told(cast.models["boss"].asked[-1])

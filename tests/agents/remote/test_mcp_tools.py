@@ -150,7 +150,8 @@ def test_servers_that_do_not_start_are_absent_with_the_reason(tmp_path: Path) ->
             StdioServer("keyless", sys.executable, ("${MISSING_KEY}",)),
             HttpServer("unreachable", "http://127.0.0.1:9/mcp"),
             HttpServer("nonsense", "no url"),
-            HttpServer("broken", "http://127.0.0.1:9/mcp", {"Key": "a\nb"}),
+            HttpServer("crooked", "http://[::1/mcp"),
+            HttpServer("broken", "http://127.0.0.1:9/mcp", {"Key": "se\ncret"}),
             raw(tmp_path, json.dumps([DO])),
             environ={},
             start_timeout_s=1.5,
@@ -164,8 +165,8 @@ def test_servers_that_do_not_start_are_absent_with_the_reason(tmp_path: Path) ->
         assert "MISSING_KEY" in told["keyless"]
         assert "cannot be reached" in told["unreachable"]
         assert told["nonsense"]
-        assert "b" not in told["broken"].replace("broken", "").split("'")
-        assert len(told) == 8
+        assert told["crooked"] == told["broken"] == "The URL or a header of the MCP server cannot be used. Correct it."
+        assert len(told) == 9
 
     asyncio.run(run())
 

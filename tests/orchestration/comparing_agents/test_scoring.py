@@ -17,7 +17,8 @@ def task(**asked: Any) -> CompareTask:
 
 
 def result(data: object = None, content: str = "", **facts: Any) -> Result:
-    return Result(task_id="t", agent="a", data=data, content=content, **{"outcome": "success", **facts})
+    whole: dict[str, Any] = {"outcome": "success", **facts}
+    return Result(task_id="t", agent="a", data=data, content=content, **whole)
 
 
 @pytest.mark.row("A26")

@@ -37,7 +37,7 @@ def raw(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def misbehave(number: int, uri: str) -> None:  # noqa: C901, PLR0912 - a table
+def misbehave(number: int, uri: str) -> None:  # noqa: C901, PLR0912, PLR0915 - a table
     """Answer one question in the way that was asked for."""
     good = {"jsonrpc": "2.0", "id": number, "result": {"contents": "ok"}}
     match HOW:
@@ -76,6 +76,11 @@ def misbehave(number: int, uri: str) -> None:  # noqa: C901, PLR0912 - a table
             answers = [read() for _ in range(3)]
             text = json.dumps([each.get("result", each.get("error", {}).get("code")) for each in answers])
             write({"jsonrpc": "2.0", "id": number, "result": {"contents": text}})
+        case "references":
+            spans = [
+                {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 3}} for line in (0, 1)
+            ]
+            write({"jsonrpc": "2.0", "id": number, "result": [{"uri": uri, "range": span} for span in spans]})
         case "outside":
             spans = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
             places = [

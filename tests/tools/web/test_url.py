@@ -1,9 +1,11 @@
 """URLs are read strictly, and mean one thing only."""
 
+import sys
+
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.url import MAX_URL, parse_url
 
 
@@ -73,6 +75,14 @@ def test_an_address_in_other_letters_is_an_address(host: str) -> None:
 def test_a_url_that_is_too_long_is_refused() -> None:
     with pytest.raises(InvalidInput, match=str(MAX_URL)):
         parse_url("http://example.org/" + "a" * MAX_URL)
+
+
+def test_without_the_extra_names_of_other_letters_cannot_be_spelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "idna", None)
+    with pytest.raises(NotInstalled) as refused:
+        parse_url("http://bücher.example/")
+    assert "retinue[web]" in refused.value.hint
+    assert parse_url("http://example.org/").host == "example.org"
 
 
 @given(st.text(max_size=60) | st.from_regex(r"https?://[^/]{0,30}/?.{0,20}", fullmatch=True))

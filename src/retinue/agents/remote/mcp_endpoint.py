@@ -48,6 +48,9 @@ class Endpoint:
         import httpx2  # noqa: PLC0415 - comes with the SDK
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - optional
 
+        # What refuses these later quotes them, and they may hold a key.
+        if any(not text.isprintable() for pair in self._headers.items() for text in pair):
+            raise _unusable()
         try:
             client = httpx2.AsyncClient(
                 headers={"Accept-Encoding": "identity", **self._headers},
@@ -55,8 +58,8 @@ class Endpoint:
                 event_hooks={"response": [self._bound]},
             )
             httpx2.URL(self._url)
-        except (httpx2.InvalidURL, ValueError, TypeError):  # their messages may quote a key
-            raise InvalidInput("The URL or a header of the MCP server cannot be used.", hint="Correct it.") from None
+        except (httpx2.InvalidURL, ValueError, TypeError):
+            raise _unusable() from None
         async with (
             client,
             streamable_http_client(self._url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
@@ -87,3 +90,7 @@ class Endpoint:
                 await inner.aclose()
 
         response.stream = Capped()
+
+
+def _unusable() -> InvalidInput:
+    return InvalidInput("The URL or a header of the MCP server cannot be used.", hint="Correct it.")

@@ -72,7 +72,7 @@ def failure(error: BaseException, met: Circumstances) -> RetinueError:
             return _at_transport(met) or _by_code(refusal, met)
         case other:
             return NetworkError(
-                f"{met.who} cannot be reached: {str(other) or type(other).__name__}.{met.epilogue}",
+                f"{met.who} cannot be reached: {str(other).rstrip('.') or type(other).__name__}.{met.epilogue}",
                 hint="Check that it runs, or go on without its tools.",
             )
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from typing import Final, ParamSpec, TypeVar
 
 from retinue.agents.port import RunContext
@@ -129,7 +130,7 @@ class Work:
         if all(each.word == "allow" for each in verdicts):
             return
         question = Question(
-            id=f"{self.task.id}_{spec.name}",
+            id=_question_id(self.asked.task, spec.name, *tellings),
             text=f"May `code_engineer_executor` {what}?"[:1_000],
             kind="approval",
             agent="code_engineer_executor",
@@ -153,3 +154,8 @@ class Work:
         lines = text.split("\n")
         content = lines[line - 1] if line <= len(lines) else ""
         return Spot(relative, line, len(content) - len(content.lstrip()) + 1)
+
+
+def _question_id(*facts: str) -> str:
+    """The same whenever the same is asked: an agent that waited for an answer runs anew, under another task."""
+    return f"approve_{sha256(chr(0).join(facts).encode(errors='replace')).hexdigest()[:16]}"

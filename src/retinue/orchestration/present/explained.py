@@ -93,12 +93,12 @@ def _of_clause(clause: JsonMapping) -> Iterator[Block]:
 
 def _of_planning(planning: JsonMapping) -> Iterator[Block]:
     yield Heading("Who made the plan")
-    by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}"
     move = as_line(str(planning["move"]).replace("_", " "))
+    by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
     corrected: object = planning.get("corrections")
     times = f" Its draft was sent back {corrected} times." if corrected else ""
     reason = as_prose(str(planning.get("reason", "")))
-    yield Prose(f"{by}: {move}.{times} {reason}".rstrip())
+    yield Prose(f"{by}.{times} {reason}".rstrip())
 
 
 def _thinking(clause: JsonMapping) -> str:

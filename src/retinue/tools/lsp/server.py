@@ -177,7 +177,8 @@ class Server:
             del self._stderr[:-_STDERR_KEPT]
 
     async def _end(self) -> None:
-        self._life.cancel()
+        if self._connection.broken is None:  # else it is being collected already, and must not be disturbed
+            self._life.cancel()
         await asyncio.wait({self._life})
 
     def _kill(self) -> None:

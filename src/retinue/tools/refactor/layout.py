@@ -49,10 +49,10 @@ class Layout:
 
 
 def relative_module(path: str, target: str) -> str:
-    """The relative name of the module `target` in the file `path`."""
+    """The relative name of the module or package `target` in the file `path`."""
     here, there = PurePosixPath(path).parent.parts, PurePosixPath(_bare(target)).parts
     shared = 0
-    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+    while shared < min(len(here), len(there)) and here[shared] == there[shared]:
         shared += 1
     return "." * (len(here) - shared + 1) + ".".join(there[shared:])
 

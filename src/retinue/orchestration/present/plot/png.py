@@ -19,7 +19,7 @@ _PALETTE: Final = bytes.fromhex("".join(("ffffff", "1c2127", "5b6570", "dfe3e8",
 _THICK: Final = {"grid": 1, "axis": 2, "over": 3, "target": 4}
 _LINES: Final = {"grid": _GRID, "axis": _SOFT, "over": _INK, "target": _RED}
 _WORDS: Final[dict[Tone, int]] = {"title": _INK, "value": _INK, "label": _INK, "soft": _SOFT}
-_PLAIN: Final = str.maketrans({"…": "...", "·": "-", "–": "-", "’": "'", "≈": "~"})
+_PLAIN: Final = str.maketrans({"…": "...", "·": "-", "\u2013": "-", "\u2019": "'"})
 
 
 def as_png(plot: Plot) -> bytes:

@@ -1,0 +1,61 @@
+"""The command line with a real SDK behind it: recorded once, and replayed when the provider is gone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.llm.wire.doors import KEY
+from tests.llm.wire.script import Reply
+from tests.llm.wire.server import WireServer
+
+GREETER = """\
+---
+name: greeter
+description: Greets somebody by name. Use when a greeting is due. Returns the greeting.
+---
+You greet people. Answer in one short sentence.
+"""
+
+
+def retinue(folder: Path, *words: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """One command in `folder`, with nothing of whoever runs the tests."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RETINUE_")}
+    places = {f"RETINUE_{name}_DIR": str(folder / "own" / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
+    return subprocess.run(
+        [sys.executable, "-m", "retinue", *words],
+        cwd=folder,
+        env=environment | places | settings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.slow
+def test_a_request_is_recorded_and_replayed_when_the_provider_is_gone(tmp_path: Path) -> None:
+    (tmp_path / ".claude" / "agents").mkdir(parents=True)
+    (tmp_path / ".claude" / "agents" / "greeter.md").write_text(GREETER, encoding="utf-8")
+    (tmp_path / "own" / "config").mkdir(parents=True)
+    with WireServer([Reply(f"Good day, Ada! {KEY}", tokens_in=120)]) as server:
+        config = f'[models.base_url]\nopenai = "{server.url}/v1"\n[models.key_variable]\nopenai = "SHOP_KEY"\n'
+        (tmp_path / "own" / "config" / "config.toml").write_text(config, encoding="utf-8")
+        real = {"RETINUE_MODELS_DEFAULT": "openai:some-model", "RETINUE_MODELS_RECORD": "kept", "SHOP_KEY": KEY}
+        first = retinue(tmp_path, "ask", "greeter", "Greet Ada", **real)
+    assert first.returncode == 0, first.stderr
+    assert "Good day, Ada!" in first.stdout
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert KEY not in kept.read_text(encoding="utf-8")
+
+    replayed = {"RETINUE_MODELS_DEFAULT": "replay:kept"}
+    again = retinue(tmp_path, "ask", "greeter", "Greet Ada", **replayed)
+    assert (again.returncode, again.stdout) == (0, first.stdout.replace(KEY, "[removed]"))
+    other = retinue(tmp_path, "ask", "greeter", "Greet Bob", **replayed)
+    assert other.returncode != 0
+    assert "Greet Ada" in other.stderr
+    assert "Greet Bob" in other.stderr
