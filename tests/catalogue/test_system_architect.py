@@ -5,6 +5,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import UnknownName
 from retinue.orchestration.router import Router
-from retinue.tools.structure import Import
+from retinue.tools.structure import Import, Structure
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
 
@@ -296,6 +297,24 @@ def test_damaged_entries_and_a_cache_that_cannot_be_written(
     monkeypatch.setattr(remembered_module, "_MOST_BYTES", 10)
     assert "too much to be kept" in ask(shop.root, "cycles", cache=tmp_path / "other").content
     assert Remembered(None, "/x").structure("y") is None
+
+
+def test_two_skills_of_one_run_may_save_at_once(tmp_path: Path) -> None:
+    together, notes = Barrier(8), list[str]()
+
+    def save(number: int) -> None:
+        known = Remembered(tmp_path / "cache", "/project")
+        known.keep(f"key {number}", Structure(lines=number))
+        together.wait()
+        notes.append(known.save())
+
+    threads = [Thread(target=save, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert notes == [""] * 8
+    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:

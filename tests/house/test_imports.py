@@ -28,12 +28,12 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "google": ("genai_prices", "pydantic_ai"),
     "llm": ("genai_prices", "pydantic_ai"),
     "local": ("genai_prices", "pydantic_ai", "xllamacpp"),
-    "mcp": ("httpx", "mcp"),
+    "mcp": ("anyio", "httpx2", "mcp"),
     "otel": ("opentelemetry",),
     "postgres": ("dbos", "psycopg"),
     "serve": ("sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
-    "web": ("httpx", "trafilatura"),
+    "web": ("httpcore", "idna", "trafilatura"),
 }
 
 HEAVY = ("asyncio", "click", "jsonschema_rs", "pydantic", "rich", "ruamel", "sqlite3")

@@ -27,15 +27,16 @@ _MAX_FILES: Final = 2_000
 def code_files(folder: Path, *, tool_root: Path | None = None) -> tuple[Path, ...]:
     """The files of `folder` that name code to run.
 
-    These are the Python files under `.retinue/agents` and the definitions there that name a program, `retinue.toml`,
-    `pyproject.toml` when it has a `[tool.retinue]` table, and with `tool_root` every `*_tool.py` under it (B20).
+    These are the Python files under `.retinue/agents` and the definitions there that name a program, `.mcp.json`,
+    `retinue.toml`, `pyproject.toml` when it has a `[tool.retinue]` table, and with `tool_root` every `*_tool.py` under
+    it (B20).
 
     Raises:
         InvalidInput: There are more than anybody will look at, or `tool_root` is outside the folder.
         AccessDenied: A folder cannot be read.
     """
     root = folder.resolve()
-    found = {path for path in (root / "retinue.toml", root / "pyproject.toml") if path.is_file()}
+    found = {path for path in (root / ".mcp.json", root / "retinue.toml", root / "pyproject.toml") if path.is_file()}
     found = {path for path in found if path.name != "pyproject.toml" or _settings(path) is not None}
     found.update(_files_below(root / AGENTS_FOLDER, ending=".py"))
     found.update(path for path in _files_below(root / AGENTS_FOLDER, ending=".json") if _names_program(path))

@@ -1,6 +1,6 @@
 """What a search keeps: passages judged, with what a file says of itself; the search itself stands in `gather`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -29,7 +29,11 @@ _NAMES: Final = 20
 
 @dataclass
 class Candidates:
-    """What may answer a question, and what that is judged by."""
+    """What may answer a question, and what that is judged by.
+
+    Attributes:
+        hidden: Whether a file may not be shown to whoever asks.
+    """
 
     asked: Asked
     workspace: Workspace
@@ -37,6 +41,7 @@ class Candidates:
     sources: Sequence[Source]
     depth: Depth
     watch: Watch
+    hidden: Callable[[str], bool]
     found: Gathered = field(default_factory=Gathered)
     entries: list[FileEntry] = field(default_factory=list[FileEntry])
     candidates: list[Evidence] = field(default_factory=list[Evidence])
@@ -105,12 +110,14 @@ class Candidates:
         literal: tuple[str, ...] = (),
         below: bool = False,
     ) -> None:
-        """Judge a passage and keep it among the candidates, unless it says nothing."""
+        """Judge a passage and keep it among the candidates, unless it says nothing or may not be shown."""
+        if self.hidden(path):
+            return
         try:
             one = judge(
                 kind=kind,
                 source=source or source_of(path) or "code",
-                file_kind="docs" if source == "memory" else kind_of(path) or "code",
+                file_kind="docs" if source in {"memory", "web"} else kind_of(path) or "code",
                 path=path,
                 start=start,
                 end=end,

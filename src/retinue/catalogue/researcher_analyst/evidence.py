@@ -196,8 +196,8 @@ def _topic(path: str, name: str, title: str) -> str:
 
 
 def place_of(evidence: Evidence) -> str:
-    """Where the quotation stands: `path:line`."""
-    return f"{evidence.path}:{evidence.line}"
+    """Where the quotation stands: `path:line`, or the URL of a page, whose lines nobody else counts."""
+    return evidence.path if evidence.source == "web" else f"{evidence.path}:{evidence.line}"
 
 
 def distinct(found: Iterable[Evidence], *, limit: int, per_file: int) -> list[Evidence]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
+from retinue.catalogue.researcher_analyst.brought import Brought, passages_in
 from retinue.catalogue.researcher_analyst.candidates import Candidates
 from retinue.catalogue.researcher_analyst.depth import Depth
 from retinue.catalogue.researcher_analyst.documents import (
@@ -29,7 +30,6 @@ from retinue.catalogue.researcher_analyst.lookup import Looked, block_at, look_u
 from retinue.catalogue.researcher_analyst.preference import fitness
 from retinue.catalogue.researcher_analyst.question import Asked
 from retinue.catalogue.researcher_analyst.raising import asks_for_errors, raised_in
-from retinue.catalogue.researcher_analyst.remembered import remembered
 from retinue.catalogue.researcher_analyst.sources import Source, kinds_of, source_of
 from retinue.catalogue.researcher_analyst.spelling import respelled
 from retinue.errors import DeadlineExceeded
@@ -70,20 +70,30 @@ def gather(
     index: Index,
     sources: Sequence[Source],
     depth: Depth,
-    memory: str,
+    texts: Sequence[Brought],
     watch: Watch,
+    hidden: Callable[[str], bool],
     progress: Callable[[str, int, int], None],
 ) -> Gathered:
-    """Gather for `asked`, in the sources there are (`web` is none of them).
+    """Gather for `asked`.
 
-    `memory` is what the caller remembers, searched like a memory file; `progress` is told of each phase, with how much
-    of it is done.
+    Args:
+        asked: The question.
+        workspace: The files; they are looked at only when `sources` names some.
+        index: The index of them.
+        sources: Which files: `web` is none of them.
+        depth: How far to go.
+        texts: What is no file, searched as documents are.
+        watch: Says when to stop.
+        hidden: Whether a file may not be shown to whoever asks.
+        progress: Is told of each phase, with how much of it is done.
     """
-    search = _Search(asked, workspace, index, sources, depth, watch)
+    search = _Search(asked, workspace, index, sources, depth, watch, hidden, texts=texts)
     try:
-        search.prepare(progress)
-        search.look_up()
-        search.passages(memory)
+        if sources:
+            search.prepare(progress)
+            search.look_up()
+        search.passages()
     except DeadlineExceeded:
         search.found.late = True
         search.hurry()
@@ -103,6 +113,7 @@ def _needed(one: Evidence) -> float:
 
 @dataclass
 class _Search(Candidates):
+    texts: Sequence[Brought] = ()
     best: float = 0.0
 
     # --- the steps ----------------------------------------------------------------------------------------------
@@ -116,7 +127,11 @@ class _Search(Candidates):
             self.watch.check()
 
         listing = list_files(self.workspace)
-        self.entries = [entry for entry in listing.files if not entry.is_link and source_of(entry.path) in self.sources]
+        self.entries = [
+            entry
+            for entry in listing.files
+            if not entry.is_link and source_of(entry.path) in self.sources and not self.hidden(entry.path)
+        ]
         refreshed = self.index.refresh(progress=looked_at)
         passed_over = {item.path for item in refreshed.skipped}
         self.found.left_out = [
@@ -143,17 +158,15 @@ class _Search(Candidates):
             self.found.looked.append(looked)
             self._looked(looked)
 
-    def passages(self, memory: str) -> None:
-        """Search the tree, and the memory that came with the task, for the words of the question."""
+    def passages(self) -> None:
+        """Search what is no file, and then the tree, for the words of the question."""
         self.watch.check()
         if self.asked.wish == "overview":
             self._overview()
         self.found.searched_for = list(dict.fromkeys(self.asked.words.values()))
         for passage in self._searched(self.asked.text):
             self._keep(passage, 1.0)
-        if memory.strip() and "memory" in self.sources:
-            for passage in remembered(memory, self.weights):
-                self._keep(passage, 1.0)
+        self._in_texts()
         self._by_words_alone()
         if self.depth.feedback and self.candidates:
             self._feed_back()
@@ -164,6 +177,8 @@ class _Search(Candidates):
         if not self.candidates:
             for passage in islice(self._searched(self.asked.text), _HURRIED):
                 self._keep(passage, 1.0)
+        if not self.found.texts:
+            self._in_texts()
 
     def finished(self) -> Gathered:
         """What was found, in order, with what says nothing new or too little left out."""
@@ -281,6 +296,7 @@ class _Search(Candidates):
         )  # fmt: skip
 
     def _count_places(self, matches: Sequence[Match]) -> None:
+        matches = [match for match in matches if not self.hidden(match.path)]
         counts = Counter(match.path for match in matches)
         first: dict[str, int] = {}
         for match in matches:
@@ -302,11 +318,20 @@ class _Search(Candidates):
                 yield passage
         self.found.passages.update(counted)
 
-    def _keep(self, passage: Passage, share: float) -> None:
-        """Judge a passage that was searched for, and keep it."""
+    def _in_texts(self) -> None:
+        """The passages that fit of what is no file."""
+        for text in self.texts:
+            self.found.texts[text.path] = text
+            for passage in passages_in(text, self.weights):
+                self.found.compared[text.source] += 1
+                self._keep(passage, 1.0, source=text.source)
+
+    def _keep(self, passage: Passage, share: float, *, source: Source | None = None) -> None:
+        """Judge a passage that was searched for, and keep it. With a `source` it is no file's."""
         if not self.hurried:
             self.watch.check()
-        source = source_of(passage.path) or "memory"
+        suits = fitness(passage if source is None else replace(passage, path=""), self.asked)
+        source = source or source_of(passage.path)
         covered = coverage(self.weights, passage.text, passage.name, passage.title, passage.path)
         headed = coverage(self.weights, passage.title.rpartition(" > ")[2]) if passage.kind == "docs" else 0.0
         if not self.asked.unwanted.isdisjoint(terms(f"{passage.title} {passage.text}")):
@@ -314,7 +339,7 @@ class _Search(Candidates):
         said = f"{passage.title.rpartition(' > ')[2]} {passage.text}"
         held = all(has_literal(one, said) for one in self.asked.literals)
         share *= 1.0 if held else _WITHOUT_LITERAL
-        score = share * (0.25 + 0.75 * covered) * (1 + _HEADED * headed) * fitness(passage, self.asked)
+        score = share * (0.25 + 0.75 * covered) * (1 + _HEADED * headed) * suits
         kind: EvidenceKind = "definition" if self.asked.wish == "where" and self._is_meant(passage.name) else "passage"
         self.add(
             kind, passage.path, passage.start, passage.end, passage.text, score=score * self._scale(passage),

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from retinue.tools.search import terms
 from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["KNOWN_WORDS", "Asked", "Wish", "read_question"]
+__all__ = ["KNOWN_WORDS", "Asked", "Wish", "of_the_web", "read_question"]
 
 Wish: TypeAlias = Literal["where", "usages", "files", "why", "how", "what", "overview", "any"]
 """What kind of passage would answer: a definition, places of use, a list of files, a reason, …"""
@@ -103,6 +103,12 @@ _OVERVIEW: Final = re.compile(
 _HOW_TO: Final = re.compile(
     r"\bhow (?:to|(?:do|can|could|should|would|must|might) (?:I|we|you|one|people|users?))\b|\bhow-?to\b", re.IGNORECASE
 )
+_WEB_BEFORE: Final = re.compile(
+    r"\A\s*(?:please\s+)?(?:search|browse|check|ask|look\s+(?:on|in)|(?:find|look\s+(?:it\s+)?up)\s+on)\s+the\s+"
+    r"(?:web|internet)\b(?:\s+(?:for|about|to\s+find(?:\s+out)?)\b)?[\s:,]*",
+    re.IGNORECASE,
+)
+_WEB_AFTER: Final = re.compile(r"[\s,]+(?:on|in|from)\s+the\s+(?:web|internet)\s*(?=[?.!]*\s*\Z)", re.IGNORECASE)
 _LONGEST: Final = 2000
 _WORD: Final = re.compile(r"[\w'\u2019.+#-]*\w")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s?\Z")
@@ -158,6 +164,12 @@ class Asked:
         """The question with some of its words spelled otherwise, read again."""
         pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, right))})(?![\w/-])")
         return read_question(pattern.sub(lambda found: right[found.group()], self.whole))
+
+
+def of_the_web(question: str) -> str:
+    """What `question` wants looked up on the web, without the words that say so; empty when they do not stand there."""
+    bare = _WEB_AFTER.sub("", _WEB_BEFORE.sub("", question[:_LONGEST], count=1), count=1)
+    return bare.strip() if bare != question[:_LONGEST] else ""
 
 
 def read_question(question: str) -> Asked:

@@ -1,19 +1,38 @@
-"""What a caller remembers, searched as if it were a file of the project's memory."""
+"""What was remembered in earlier runs, of this project and everywhere, with who said it (tools/memory)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
-from retinue.tools.search import Passage
-from retinue.tools.search.ranking import Question, passages_of
+from retinue.catalogue.researcher_analyst.brought import Brought
+from retinue.tools.memory.entry import Entry, Scope
+from retinue.tools.memory.file import memory_file
+from retinue.tools.memory.store import Memory
 
-__all__ = ["NAME", "remembered"]
+__all__ = ["recalled"]
 
-NAME: Final = "context.memory"
-"""What such a passage has in place of a path; its lines are those of the text that came with the task."""
-
-_LONGEST: Final = 200_000
+_SCOPES: Final[Sequence[Scope]] = ("project", "global")
+_LIMIT: Final = 20
 
 
-def remembered(memory: str, weights: Mapping[str, float]) -> Iterator[Passage]:
-    """The passages of `memory` that have a word of the question."""
-    yield from passages_of(NAME, "docs", memory[:_LONGEST], Question(weights), floor=0.0)
+def recalled(state: Path, project: Path, words: str) -> list[Brought]:
+    """The memories that fit `words` best; no file is made where nothing was ever remembered.
+
+    Raises:
+        RetinueError: A file is there and cannot be read, as `Memory.search`.
+    """
+    found: list[Brought] = []
+    for scope in _SCOPES:
+        if memory_file(state, scope, project=project).exists():
+            with Memory(state, scope, project=project) as memory:
+                found += [_brought(hit.entry) for hit in memory.search(words, limit=_LIMIT)]
+    return found
+
+
+def _brought(entry: Entry) -> Brought:
+    source = entry.source
+    said = {"by": source.by, "run": source.run, "origin": source.origin}
+    remembered = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
+    facts = {"scope": entry.scope, "remembered": remembered, **{name: fact for name, fact in said.items() if fact}}
+    return Brought("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts={"memory": facts})

@@ -12,15 +12,23 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
 from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
+from retinue.catalogue.researcher_analyst.facts import (
+    Elsewhere,
+    Revisions,
+    citation,
+    finding,
+    not_searched,
+    searched,
+)
 from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.preference import is_changelog
 from retinue.catalogue.researcher_analyst.question import Asked
-from retinue.catalogue.researcher_analyst.remembered import NAME
 from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
+from retinue.orchestration.citing import Claim, Summary
 
-__all__ = ["Revisions", "Style", "Told", "tell"]
+__all__ = ["Style", "Told", "sentence", "tell"]
 
 Style: TypeAlias = Literal["summary", "detailed_report", "bullet_points"]
 
@@ -67,88 +75,42 @@ def tell(
     *,
     style: Style,
     sources: Sequence[Source],
-    web_is_wanted: bool,
-    revisions: "Revisions",
+    elsewhere: Elsewhere,
+    revisions: Revisions,
+    summary: Summary | None,
     now_ns: int,
 ) -> Told:
     """Put together what is handed over.
 
-    `web_is_wanted` says that the web was asked for by name, not only by default: not having searched it is a warning.
+    With a `summary`, what holds of a model's words leads; the findings stay what was found.
     """
     evidence = gathered.evidence
-    warnings = list(_warnings(gathered, web_is_wanted=web_is_wanted))
+    warnings = [*_elsewhere(elsewhere, gathered), *_warnings(gathered)]
     confidence = _confidence(evidence)
-    lines = _answer(gathered, asked)
+    lines = _answer(gathered, asked, summary)
+    notes = [*_notes(gathered), *_by_model(summary)]
     day = datetime.fromtimestamp(now_ns // _SECOND, UTC).date().isoformat()
     data: JsonMapping = {
         "answer": "\n".join(line.plain() for line in lines),
-        "findings": [_finding(one) for one in evidence],
-        "citations": [_citation(one, day, revisions) for one in evidence],
-        "searched": {
-            source: {"files": gathered.files[source], "passages": gathered.passages[source]}
-            for source in sources if source != "web"
-        },
-        "not_searched": list(_not_searched(gathered, sources)),
+        "findings": [finding(one, sentence(one).plain()) for one in evidence],
+        "citations": [citation(one, day, revisions, gathered.texts) for one in evidence],
+        "searched": searched(gathered, sources, elsewhere),
+        "not_searched": list(not_searched(gathered, sources, elsewhere)),
         "confidence_basis": _basis(evidence),
-        "notes": [one.plain() for one in _notes(gathered)],
+        "notes": [one.plain() for one in notes],
         "terms": [one_line(term) for term in gathered.searched_for],
-    }  # fmt: skip
+        **_summary(summary),
+    }
     return Told(
         data=data,
-        content="\n\n".join([_content(gathered, lines, style), *(one.markdown() for one in _notes(gathered))]),
+        content="\n\n".join([_content(gathered, lines, style), *(one.markdown() for one in notes)]),
         warnings=warnings,
         confidence=confidence,
-        files=tuple(dict.fromkeys(one.path for one in evidence if one.path != NAME)),
+        files=tuple(dict.fromkeys(one.path for one in evidence if one.path not in gathered.texts)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Revisions:
-    """Which commit a file is cited at: none outside of a repository, and none for a file that differs from it."""
-
-    head: str | None = None
-    differing: frozenset[str] = frozenset()
-
-    def of(self, path: str) -> str | None:
-        """The commit at which `path` is as it was read."""
-        return None if path in self.differing else self.head
-
-
 # --- data -----------------------------------------------------------------------------------------------------------
-
-
-def _finding(one: Evidence) -> JsonMapping:
-    return {
-        "topic": one_line(one.topic),
-        "content": _sentence(one).plain(),
-        "source": place_of(one),
-        **({"confidence": round(one.covered, 2)} if one.measured else {}),
-        "path": one.path,
-        "line_start": one.start,
-        "line_end": one.end,
-        "kind": one.kind,
-    }
-
-
-def _citation(one: Evidence, day: str, revisions: Revisions) -> JsonMapping:
-    found: JsonMapping = {
-        "source": place_of(one),
-        "origin": one.source,
-        "path": one.path,
-        "line": one.line,
-        "accessed": day,
-    }
-    revision = revisions.of(one.path)
-    return {**found, **({"revision": revision} if revision else {})}
-
-
-def _not_searched(gathered: Gathered, sources: Sequence[Source]) -> Iterable[JsonMapping]:
-    if "web" in sources:
-        yield {"source": "web", "reason": "Web search is not configured."}
-    for item in gathered.left_out[:_FILES]:
-        yield {"source": one_line(item.path), "reason": f"Left out: {item.reason}."}
-    if len(gathered.left_out) > _FILES:
-        yield {"source": "files", "reason": f"{len(gathered.left_out) - _FILES:,} more files were left out."}
 
 
 def _confidence(evidence: Sequence[Evidence]) -> float | None:
@@ -171,14 +133,46 @@ def _basis(evidence: Sequence[Evidence]) -> str:
     )
 
 
-def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
-    if web_is_wanted:
+def _summary(summary: Summary | None) -> JsonMapping:
+    """What a model wrote, sentence by sentence with what it rests on; nothing when none was asked."""
+    if summary is None:
+        return {}
+    if not summary.claims:
+        reason = summary.refused or "No sentence of it held against what it cites."
+        return {"summary": {"by": "rules", "model": summary.model, "reason": one_line(reason)}}
+    claims = [
+        {"text": claim.text, "cites": list(dict.fromkeys(piece.source for piece in claim.pieces))}
+        for claim in summary.claims
+    ]
+    dropped = [{"text": one_line(text), "reason": why} for text, why in summary.dropped]
+    return {"summary": {"by": "model", "model": summary.model, "claims": claims, "dropped": dropped}}
+
+
+def _elsewhere(elsewhere: Elsewhere, gathered: Gathered) -> Iterable[Warned]:
+    """What is missing of the web and of memory."""
+    if elsewhere.refused is not None:
         yield Warned(
             type="missing_data",
-            message="The web was not searched: no search provider is configured.",
+            message=f"The web was not searched. {one_line(elsewhere.refused.message)}",
             impact="What only the web knows is missing.",
-            recovery="Configure a web search provider, or ask for the sources docs, code and memory.",
+            recovery=elsewhere.refused.hint,
         )
+    elif elsewhere.left_out and not any(text.source == "web" for text in gathered.texts.values()):
+        yield Warned(
+            type="missing_data",
+            message=f"No page could be read of the {elsewhere.results:,} that were found.",
+            impact="What only the web knows is missing.",
+            recovery="See `not_searched` for why.",
+        )
+    if elsewhere.memory is not None:
+        yield Warned(
+            type="missing_data",
+            message=f"What earlier runs remembered was not searched. {one_line(elsewhere.memory.message)}",
+            recovery=elsewhere.memory.hint,
+        )
+
+
+def _warnings(gathered: Gathered) -> Iterable[Warned]:
     for path, near in gathered.absent_files.items():
         yield Warned(
             type="missing_data",
@@ -223,23 +217,44 @@ def _warnings(gathered: Gathered, *, web_is_wanted: bool) -> Iterable[Warned]:
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-def _answer(gathered: Gathered, asked: Asked) -> list[_Line]:
-    """The answer in sentences: where things are defined, then what the best passages say."""
+def _answer(gathered: Gathered, asked: Asked, summary: Summary | None) -> list[_Line]:
+    """The answer in sentences: a model's where they hold, else where things are defined, then what passages say."""
     absent = [_absent(one.name) for one in gathered.looked if not one.found and not one.cut]
     absent += [_no_file(path) for path in gathered.absent_files]
     if asked.wish == "files" and gathered.places:
         return [*absent, _file_list(gathered)]
     if not gathered.evidence:
         return [*absent, _nothing(gathered)]
+    if summary is not None and summary.claims:
+        return [*absent, *(_claimed(claim) for claim in summary.claims)]
     defined = [one for one in gathered.evidence if one.kind == "definition"]
     best = defined if asked.wish == "where" and defined else gathered.evidence
-    return [*absent, *(_Line(_sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
+    return [*absent, *(_Line(sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
 
 
 def _notes(gathered: Gathered) -> list[Prose]:
     """How the question was read."""
     pairs = [code(one_line(text)) for pair in gathered.spelled.items() for text in pair]
     return [Prose(f"Read {', '.join(['{} as {}'] * len(gathered.spelled))}.", tuple(pairs))] if pairs else []
+
+
+def _claimed(claim: Claim) -> _Line:
+    places = dict.fromkeys(piece.source for piece in claim.pieces)
+    return _Line(Prose("{}", (quote(claim.text, longest=_QUOTE),)), tuple(places))
+
+
+def _by_model(summary: Summary | None) -> list[Prose]:
+    """Whose words the answer is in."""
+    if summary is None:
+        return []
+    model = code(summary.model or "a model")
+    if not summary.claims:
+        reason = summary.refused or "no sentence held against what it cites"
+        return [Prose("The answer is quoted, not written by {}: {}", (model, quote(reason)))]
+    dropped = len(summary.dropped)
+    left = f" {dropped} that did not hold {'was' if dropped == 1 else 'were'} left out." if dropped else ""
+    said = f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{left}"
+    return [Prose(said, (model,))]
 
 
 def _no_file(path: str) -> _Line:
@@ -262,7 +277,10 @@ def _nothing(gathered: Gathered) -> _Line:
     slots = ", ".join(["{}"] * len(words)) or "no words"
     nearest = gathered.nearest
     noun = "file" if total == 1 else "files"
-    said = f"Nothing was found that answers this. Searched {total:,} {noun} ({where}) for {slots}."
+    pages = sum(text.source == "web" for text in gathered.texts.values())
+    read = f"{pages:,} {'page' if pages == 1 else 'pages'} of the web"
+    all_of_it = f"{total:,} {noun} ({where})" + (f" and {read}" if pages else "") if total or not pages else read
+    said = f"Nothing was found that answers this. Searched {all_of_it} for {slots}."
     if nearest is None:
         return _Line(Prose(said, tuple(words)))
     share = f"{nearest.covered:.0%}".replace("%", " %")
@@ -279,7 +297,7 @@ def _file_list(gathered: Gathered) -> _Line:
     )
 
 
-def _sentence(one: Evidence) -> Prose:
+def sentence(one: Evidence) -> Prose:
     """A finding as a sentence: a definition says where it stands, anything else is quoted as it is."""
     said = quote(one.text, longest=_SECTION if one.kind == "overview" else _QUOTE)
     heading = one.topic.rpartition(" > ")[2]
@@ -306,7 +324,7 @@ def _content(gathered: Gathered, lines: Sequence[_Line], style: Style) -> str:
             return "\n\n".join(line.markdown() for line in lines)
         case "bullet_points":
             quoted = {line.plain() for line in lines}
-            rest = [_Line(_sentence(one), (place_of(one),)) for one in gathered.evidence]
+            rest = [_Line(sentence(one), (place_of(one),)) for one in gathered.evidence]
             return "\n".join(
                 f"- {line.markdown()}" for line in [*lines, *(one for one in rest if one.plain() not in quoted)]
             )
@@ -324,7 +342,7 @@ def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
         sure = f", confidence {one.covered:.2f}" if one.measured else ""
         blocks += [
             f"### {code(one.topic).markdown()}",
-            _sentence(one).markdown(),
+            sentence(one).markdown(),
             f"{code(f'{one.path}:{one.start}-{one.end}').markdown()}, {one.kind}{sure}",
         ]
     searched = (

@@ -1,0 +1,180 @@
+"""Searches the web for a question and reads the best pages, each step with leave: by the rules, or from a person.
+
+Only the question leaves the machine. What comes back is data: nothing here follows it, and whatever it says, no other
+page is read than those that a search gave and somebody allowed.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, cast
+
+from retinue.agents.port import RunContext
+from retinue.catalogue._leave import see_allowed
+from retinue.catalogue._prose import one_line
+from retinue.catalogue.researcher_analyst.brought import Brought
+from retinue.catalogue.researcher_analyst.web import Web
+from retinue.contract.event import Progress, ToolCall
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Trace
+from retinue.contract.sanitize import printable
+from retinue.errors import AccessDenied, Canceled, RetinueError, Unavailable
+from retinue.tools.port import Grip, Tool, ToolOutput
+
+__all__ = ["Browsed", "browse"]
+
+_QUERY: Final = 400
+_PAGE: Final = 200_000
+_TRACED: Final = 2_000
+_SPARE: Final = 2
+"""So many times as many pages are asked leave for as are read: some cannot be."""
+_MEMO: Final = "web_results"
+
+
+@dataclass(slots=True)
+class Browsed:
+    """What the web had.
+
+    Attributes:
+        service: Who searched.
+        results: How many results there were.
+        left_out: Pages that were not read, each with why.
+        refused: Why the web was not searched.
+    """
+
+    pages: list[Brought] = field(default_factory=list[Brought])
+    service: str = ""
+    results: int = 0
+    left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    traces: list[Trace] = field(default_factory=list[Trace])
+    refused: RetinueError | None = None
+
+
+async def browse(
+    question: str, run: RunContext, *, web: Web | None, pages: int, deadline_ns: int | None, agent: str, skill: str
+) -> Browsed:
+    """Search for `question` and read at most `pages` of what is found. What fails is told in what is given.
+
+    Raises:
+        Canceled: A person must be asked first, and the run waits for the answer.
+    """
+    steps = _Steps(" ".join(question.split())[:_QUERY], run, deadline_ns, agent, skill)
+    try:
+        if web is None:
+            raise Unavailable(
+                "No search service is configured.",
+                hint="Give the agent a `Web`, as the command line does from its settings.",
+                detail={"retryable": False},
+            )
+        steps.found.service, search, fetch = web.opened(clock=run.now)
+        urls = await steps.search(search)
+        await steps.read(fetch, urls, pages)
+    except Canceled:
+        raise
+    except RetinueError as error:
+        steps.found.refused = error
+    return steps.found
+
+
+@dataclass(slots=True)
+class _Steps:
+    query: str
+    run: RunContext
+    deadline_ns: int | None
+    agent: str
+    skill: str
+    found: Browsed = field(default_factory=Browsed)
+
+    async def search(self, tool: Tool) -> list[str]:
+        """The URLs of the results, best first. When the agent runs anew after a question, those it had before."""
+        known = self.run.memo.get(_MEMO)
+        if not isinstance(known, dict) or known.get("query") != self.query:
+            what = f"search the web with `{self.found.service}` for {self.query!r}"
+            await self._see_allowed(tool, [self.query], what)
+            self.run.emit(Progress("searching the web", self.found.service))
+            said = await self._use(tool, {"query": self.query, "limit": 10}, self.query)
+            results = cast("list[JsonMapping]", (said.data or {}).get("results", []))
+            known = {"query": self.query, "urls": list(dict.fromkeys(str(one["url"]) for one in results))}
+            self.run.memo[_MEMO] = known
+        urls = cast("dict[str, Any]", known)["urls"]
+        self.found.results = len(urls)
+        return urls
+
+    async def read(self, tool: Tool, urls: Sequence[str], most: int) -> None:
+        """Read the first `most` pages that may be read and can be."""
+        left = await self._allowed(tool, urls[: most * _SPARE], most)
+        while left and len(self.found.pages) < most:
+            wave, left = left[: most - len(self.found.pages)], left[most - len(self.found.pages) :]
+            self.run.emit(Progress("reading pages", "", len(self.found.pages), most))
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._page(tool, url)) for url in wave]
+            self.found.pages += [page for task in tasks if (page := task.result()) is not None]
+
+    async def _allowed(self, tool: Tool, urls: Sequence[str], most: int) -> list[str]:
+        """Those of `urls` that may be read. A person is asked about all at once that no rule speaks of."""
+        verdicts = {url: self.run.grants.verdict(tool.spec, url) for url in urls}
+        self.found.left_out += [(url, f"{each.reason}.") for url, each in verdicts.items() if each.word == "deny"]
+        asked = [url for url, each in verdicts.items() if each.word == "ask"]
+        if asked:
+            shown = ", ".join(one_line(url, longest=200) for url in asked)
+            try:
+                await self._see_allowed(tool, asked, f"read up to {most} of these pages: {shown}")
+            except AccessDenied:
+                self.found.left_out += [(url, "nobody approved reading it.") for url in asked]
+                return [url for url, each in verdicts.items() if each.word == "allow"]
+        return [url for url, each in verdicts.items() if each.word != "deny"]
+
+    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> Brought | None:
+        try:
+            said = await self._use(tool, {"url": url}, url)
+        except Canceled:
+            raise
+        except RetinueError as error:
+            self.found.left_out.append((came_from or url, error.message))
+            return None
+        facts = said.data or {}
+        if "moved_to" in facts:
+            return await self._moved(tool, url, str(facts["moved_to"]), again=bool(came_from))
+        title = one_line(str(facts.get("title", "")), longest=200)
+        where = str(facts.get("url", url))
+        return Brought(
+            "web", where, said.text, title, str(facts["accessed"])[:10], facts={"title": title} if title else {}
+        )
+
+    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> Brought | None:
+        """The page at its new host, if that needs no question: leave was given for another."""
+        if not again and self.run.grants.verdict(tool.spec, to).word == "allow":
+            return await self._page(tool, to, came_from=url)
+        self.found.left_out.append((url, f"it has moved to {one_line(to, longest=200)}, which nobody allowed."))
+        return None
+
+    async def _see_allowed(self, tool: Tool, tellings: Sequence[str], what: str) -> None:
+        await see_allowed(
+            self.run, tool.spec, tellings, what, agent=self.agent, skill=self.skill, key=_digest(self.query)
+        )
+
+    async def _use(self, tool: Tool, arguments: JsonMapping, about: str) -> ToolOutput:
+        """Use a tool, and record that it was used: what it touches is no secret."""
+        began = self.run.now()
+        grip = Grip(None, self.deadline_ns, _PAGE, agent=self.agent, run=self.run.run)
+        try:
+            said = await tool.use(arguments, grip)
+        except RetinueError as error:
+            self._record(tool, arguments, about, f"{error.code}: {error.message}", began, failed=True)
+            raise
+        self._record(tool, arguments, about, said.text, began)
+        return said
+
+    def _record(
+        self, tool: Tool, arguments: JsonMapping, about: str, text: str, began: int, *, failed: bool = False
+    ) -> None:
+        took = max(0, self.run.now() - began)
+        more = f"\n[{len(text) - _TRACED:,} more characters]" if len(text) > _TRACED else ""
+        output = f"{printable(text[:_TRACED])}{more}"
+        self.found.traces.append(Trace(tool=tool.spec.name, output=output, args=arguments, duration_ns=took))
+        self.run.emit(ToolCall(tool.spec.name, took, failed=failed, about=one_line(about)))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()[:16]
