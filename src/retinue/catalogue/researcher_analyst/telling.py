@@ -277,14 +277,19 @@ def _nothing(gathered: Gathered) -> _Line:
     slots = ", ".join(["{}"] * len(words)) or "no words"
     nearest = gathered.nearest
     noun = "file" if total == 1 else "files"
-    pages = sum(text.source == "web" for text in gathered.texts.values())
-    read = f"{pages:,} {'page' if pages == 1 else 'pages'} of the web"
-    all_of_it = f"{total:,} {noun} ({where})" + (f" and {read}" if pages else "") if total or not pages else read
+    files, pages = f"{total:,} {noun} ({where})", _pages(gathered)
+    all_of_it = (f"{files} and {pages}" if total else pages) if pages else files
     said = f"Nothing was found that answers this. Searched {all_of_it} for {slots}."
     if nearest is None:
         return _Line(Prose(said, tuple(words)))
     share = f"{nearest.covered:.0%}".replace("%", " %")
     return _Line(Prose(f"{said} The nearest passage, {{}}, has only {share} of it.", (*words, code(place_of(nearest)))))
+
+
+def _pages(gathered: Gathered) -> str:
+    """How many pages of the web were searched, in words; empty when none."""
+    count = sum(text.source == "web" for text in gathered.texts.values())
+    return f"{count:,} {'page' if count == 1 else 'pages'} of the web" if count else ""
 
 
 def _file_list(gathered: Gathered) -> _Line:
@@ -334,6 +339,10 @@ def _content(gathered: Gathered, lines: Sequence[_Line], style: Style) -> str:
             assert_never(style)
 
 
+def _lines(one: Evidence) -> str:
+    return place_of(one) if one.source == "web" else f"{one.path}:{one.start}-{one.end}"
+
+
 def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
     blocks = ["## Answer", *(line.markdown() for line in lines)]
     if gathered.evidence:
@@ -343,15 +352,11 @@ def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
         blocks += [
             f"### {code(one.topic).markdown()}",
             sentence(one).markdown(),
-            f"{code(f'{one.path}:{one.start}-{one.end}').markdown()}, {one.kind}{sure}",
+            f"{code(_lines(one)).markdown()}, {one.kind}{sure}",
         ]
-    searched = (
-        ", ".join(
-            f"{count:,} {'file' if count == 1 else 'files'} of {source}" for source, count in gathered.files.items()
-        )
-        or "nothing"
-    )
-    blocks += ["## Searched", f"{searched[0].upper()}{searched[1:]}."]
+    counts = [f"{count:,} {'file' if count == 1 else 'files'} of {source}" for source, count in gathered.files.items()]
+    counts += [_pages(gathered)] if _pages(gathered) else []
+    blocks += ["## Searched", f"{', '.join(counts) or 'Nothing'}."]
     if gathered.late:
         blocks.append("Time was up before everything was searched.")
     return "\n\n".join(blocks)
