@@ -38,7 +38,7 @@ def command() -> None:
 
 @command.command("domains")
 @json_option
-def domains(*, as_json: bool) -> None:
+def _domains(*, as_json: bool) -> None:
     """Show the shipped domains as the router sees them."""
     from retinue.agents.extensions import light_schema
     from retinue.catalogue.assistant import shipped_domains
@@ -56,7 +56,7 @@ def domains(*, as_json: bool) -> None:
 @click.option("--keep-going", "-k", is_flag=True, help="Go on after a prompt whose process failed.")
 @click.option("--limit", "limit_s", type=float, default=_LIMIT_S, show_default=True, help="Seconds for one prompt.")
 @json_option
-def test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> None:
+def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> None:
     """Put prompts to the assistant, a process each, and say which led to the tool they should.
 
     CASES is a TOML file of [[case]] tables with `prompt` and `tool`; without it the shipped prompts are used. `pass`

@@ -27,7 +27,7 @@ from .sight import DomainSight
 from .slots import Filled, around, as_definition, fill
 from .thinking import Mind
 
-__all__ = ["STEPS", "Desk", "DomainResult", "by_model", "by_rules", "directly", "spec_of", "timed"]
+__all__ = ["STEPS", "Desk", "DomainResult", "Status", "by_model", "by_rules", "directly", "spec_of", "timed"]
 
 STEPS: Final = 8
 """Requests that a domain's model may make."""
