@@ -20,7 +20,10 @@ from retinue.orchestration.router import Router
 from tests.catalogue.conftest import Ask
 from tests.house.test_imports import loaded_after
 
-NAMES = ["data_analyst", "git_state_analyzer", "pattern_discovery", "research_supervisor", "researcher_analyst"]
+NAMES = [
+    "code_engineer_executor", "data_analyst", "git_state_analyzer", "pattern_discovery", "personal_assistant",
+    "research_supervisor", "researcher_analyst", "system_architect",
+]  # fmt: skip
 AGENTS = {agent.definition.name: agent for agent in agents()}
 
 

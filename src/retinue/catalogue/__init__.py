@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from retinue.agents.port import Agent
+    from retinue.catalogue.researcher_analyst.web import Web
     from retinue.llm.models import Models
 
 __all__ = ["agents"]
@@ -22,16 +23,19 @@ def agents(
     cache_dir: "str | PathLike[str] | None" = None,
     state_dir: "str | PathLike[str] | None" = None,
     models: "Models | None" = None,
+    web: "Web | None" = None,
 ) -> "tuple[Agent, ...]":
     """Every ready-made agent, made anew.
 
     Args:
         cache_dir: Where an agent may remember between runs what a tree of files holds; None remembers nothing on disk.
-        state_dir: Where an agent keeps what a person told it; None keeps it for one call only.
+        state_dir: Where an agent keeps what a person told it, and finds what earlier runs remembered; None keeps it for
+            one call only.
         models: What agents think with, where they go deeper with a model; without one they do their share by rules.
+        web: How the web is searched, when it is asked for; without it that is said.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
-    from retinue.catalogue.assistant import PersonalAssistant  # noqa: PLC0415
+    from retinue.catalogue.personal_assistant import PersonalAssistant  # noqa: PLC0415
     from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
     from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
@@ -46,7 +50,7 @@ def agents(
         GitStateAnalyzer(),
         PatternDiscovery(cache_dir=cache_dir),
         PersonalAssistant(store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3", models=models),
-        ResearcherAnalyst(cache_dir=cache_dir),
+        ResearcherAnalyst(cache_dir=cache_dir, state_dir=state_dir, models=models, web=web),
         ResearchSupervisor(),
         SystemArchitect(cache_dir=cache_dir),
     )

@@ -20,7 +20,7 @@ from retinue.cli.options import json_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.catalogue.assistant.facade import Case, Verdict
+    from retinue.catalogue.personal_assistant.facade import Case, Verdict
 
 __all__ = ["command"]
 
@@ -41,7 +41,7 @@ def command() -> None:
 def _domains(*, as_json: bool) -> None:
     """Show the shipped domains as the router sees them."""
     from retinue.agents.extensions import light_schema
-    from retinue.catalogue.assistant import shipped_domains
+    from retinue.catalogue.personal_assistant import shipped_domains
     from retinue.cli.output import echo, echo_json, plain
 
     found = shipped_domains()
@@ -63,7 +63,7 @@ def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool
     means that exactly the expected tool was used, `partial` that it was among several. The first process that fails
     ends the test, unless you say otherwise. Exit code 8 when a prompt failed.
     """
-    from retinue.catalogue.assistant.facade import read_cases, shipped_cases
+    from retinue.catalogue.personal_assistant.facade import read_cases, shipped_cases
     from retinue.cli.output import echo_json, tell
 
     listed = shipped_cases() if cases is None else read_cases(cases)
@@ -102,7 +102,7 @@ class _Tried:
 
 def _try(case: "Case", *, limit_s: float) -> _Tried:
     """Ask one prompt in a process of its own, with nothing remembered from before."""
-    from retinue.catalogue.assistant.facade import judge
+    from retinue.catalogue.personal_assistant.facade import judge
 
     command_line = [sys.executable, "-m", "retinue", "ask", "personal_assistant", case.prompt, "--json"]
     with tempfile.TemporaryDirectory(prefix="retinue-facade-") as folder:

@@ -11,6 +11,7 @@ from retinue import catalogue
 from retinue.agents.discover import discover
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
+from retinue.catalogue.researcher_analyst.web import Web
 from retinue.cli import places
 from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell
@@ -118,7 +119,8 @@ def open_project(folder: Path | None, *, model: str | None = None) -> Project:
     trusted = TrustStore(places.state_dir()).is_trusted(root)
     models = models_of(settings, default=model)
     index = places.index_dir() if settings.get("index.cache") else None
-    ready_made = catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models)
+    web = Web(settings.get("search.provider") or None, environment=os.environ)
+    ready_made = catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models, web=web)
     toolbox = _toolbox(root, settings) if models.configured else None
     registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox)
     return Project(root, settings, registry, trusted, models, toolbox)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from retinue.contract import json
 from retinue.contract.finding import Finding
-from retinue.contract.json import JsonValue, pointer
+from retinue.contract.json import pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.errors import RetinueError
@@ -47,12 +47,19 @@ def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
         trial = Result(task_id="-", agent="-", **claims)
     except ValidationError as error:
         return _told(error), {}
+    try:
+        whole = _read_back(trial, *claims)
+    except Exception:  # noqa: BLE001 - writing runs foreign code; which claim it was is found out below
+        return _one_by_one(trial, claims)
+    return [], {name: getattr(whole, name) for name in claims}
+
+
+def _one_by_one(trial: Result, claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
     copies: JsonMapping = {}
     wrong: list[Finding] = []
     for name in claims:
         try:
-            text = json.dumps(_plain(trial, name))
-            copies[name] = getattr(Result.model_validate_json(text), name)
+            copies[name] = getattr(_read_back(trial, name), name)
         except ValidationError as error:
             wrong += _told(error)
         except RetinueError as error:
@@ -65,12 +72,12 @@ def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
 _FIX: Final = "Use the nouns of `retinue.contract`, filled with plain values."
 
 
-def _plain(trial: Result, name: str) -> JsonValue:
+def _read_back(trial: Result, *names: str) -> Result:
     # What was not said stays unsaid: "not retryable" and silence about it are two things.
     dumped = trial.model_dump(
-        include={"task_id", "agent", name}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
+        include={"task_id", "agent", *names}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
     )
-    return cast("JsonValue", dumped)
+    return Result.model_validate_json(json.dumps(dumped))
 
 
 def _told(error: ValidationError) -> list[Finding]:

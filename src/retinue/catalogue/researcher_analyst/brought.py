@@ -9,10 +9,12 @@ from typing import Final
 
 from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.contract.model import JsonMapping
+from retinue.contract.result import Trace
+from retinue.errors import RetinueError
 from retinue.tools.search import Passage
 from retinue.tools.search.ranking import Question, passages_of
 
-__all__ = ["CONTEXT", "Brought", "passages_in", "said_by_caller"]
+__all__ = ["CONTEXT", "Brought", "Browsed", "passages_in", "said_by_caller"]
 
 CONTEXT: Final = "context.memory"
 """What stands in place of a path for what came with the task; its lines are those of that text."""
@@ -38,6 +40,25 @@ class Brought:
     title: str = ""
     accessed: str = ""
     facts: JsonMapping = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Browsed:
+    """What the web had.
+
+    Attributes:
+        service: Who searched.
+        results: How many results there were.
+        left_out: Pages that were not read, each with why.
+        refused: Why the web was not searched.
+    """
+
+    pages: list[Brought] = field(default_factory=list[Brought])
+    service: str = ""
+    results: int = 0
+    left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    traces: list[Trace] = field(default_factory=list[Trace])
+    refused: RetinueError | None = None
 
 
 def said_by_caller(memory: str) -> tuple[Brought, ...]:

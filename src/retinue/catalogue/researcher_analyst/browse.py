@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.researcher_analyst.brought import Brought
+from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
 from retinue.catalogue.researcher_analyst.web import Web
 from retinue.contract.event import Progress, ToolCall
 from retinue.contract.model import JsonMapping
@@ -22,7 +22,7 @@ from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, Canceled, RetinueError, Unavailable
 from retinue.tools.port import Grip, Tool, ToolOutput
 
-__all__ = ["Browsed", "browse"]
+__all__ = ["browse"]
 
 _QUERY: Final = 400
 _PAGE: Final = 200_000
@@ -30,25 +30,6 @@ _TRACED: Final = 2_000
 _SPARE: Final = 2
 """So many times as many pages are asked leave for as are read: some cannot be."""
 _MEMO: Final = "web_results"
-
-
-@dataclass(slots=True)
-class Browsed:
-    """What the web had.
-
-    Attributes:
-        service: Who searched.
-        results: How many results there were.
-        left_out: Pages that were not read, each with why.
-        refused: Why the web was not searched.
-    """
-
-    pages: list[Brought] = field(default_factory=list[Brought])
-    service: str = ""
-    results: int = 0
-    left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    traces: list[Trace] = field(default_factory=list[Trace])
-    refused: RetinueError | None = None
 
 
 async def browse(
@@ -88,8 +69,8 @@ class _Steps:
 
     async def search(self, tool: Tool) -> list[str]:
         """The URLs of the results, best first. When the agent runs anew after a question, those it had before."""
-        known = self.run.memo.get(_MEMO)
-        if not isinstance(known, dict) or known.get("query") != self.query:
+        known: JsonMapping = self.run.memo.get(_MEMO) or {}
+        if known.get("query") != self.query:
             what = f"search the web with `{self.found.service}` for {self.query!r}"
             await self._see_allowed(tool, [self.query], what)
             self.run.emit(Progress("searching the web", self.found.service))
@@ -97,7 +78,7 @@ class _Steps:
             results = cast("list[JsonMapping]", (said.data or {}).get("results", []))
             known = {"query": self.query, "urls": list(dict.fromkeys(str(one["url"]) for one in results))}
             self.run.memo[_MEMO] = known
-        urls = cast("dict[str, Any]", known)["urls"]
+        urls = cast("list[str]", known["urls"])
         self.found.results = len(urls)
         return urls
 

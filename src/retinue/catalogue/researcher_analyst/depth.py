@@ -34,8 +34,14 @@ class Depth:
 
 
 DEPTHS: Final[dict[DepthName, Depth]] = {
-    "quick_scan": Depth(seconds=300, findings=5, per_file=2, candidates=40, sentences=2, usages=0, pages=3, feedback=False),
-    "deep_dive": Depth(seconds=900, findings=10, per_file=3, candidates=80, sentences=2, usages=3, pages=5, feedback=False),
-    "comprehensive": Depth(seconds=1800, findings=20, per_file=4, candidates=160, sentences=2, usages=5, pages=8, feedback=True),
+    "quick_scan": Depth(
+        seconds=300, findings=5, per_file=2, candidates=40, sentences=2, usages=0, pages=3, feedback=False
+    ),
+    "deep_dive": Depth(
+        seconds=900, findings=10, per_file=3, candidates=80, sentences=2, usages=3, pages=5, feedback=False
+    ),
+    "comprehensive": Depth(
+        seconds=1800, findings=20, per_file=4, candidates=160, sentences=2, usages=5, pages=8, feedback=True
+    ),
 }
 """5, 15 and 30 minutes are upper bounds (A5); a search takes seconds."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.researcher_analyst.brought import Brought
+from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
 from retinue.catalogue.researcher_analyst.evidence import Evidence, place_of
 from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.sources import Source
@@ -33,22 +33,14 @@ class Elsewhere:
     """What was looked at outside of the files, and why not.
 
     Attributes:
-        on_purpose: The web was asked for, not only left in by default.
-        service: Who searched the web; empty when nobody did.
-        results: How many results there were.
-        left_out: Pages that were not read, each with why.
-        refused: Why the web was not searched although it was asked for.
-        memory: Why what earlier runs remembered was not searched.
-        remembers: Whether there is a place for that at all.
+        browsed: What the web had; None when it was not asked for, but at most left in by default.
+        remembers: Whether there is a place where earlier runs remembered things.
+        not_recalled: Why that was not searched.
     """
 
-    on_purpose: bool = False
-    service: str = ""
-    results: int = 0
-    left_out: Sequence[tuple[str, str]] = ()
-    refused: RetinueError | None = None
-    memory: RetinueError | None = None
+    browsed: Browsed | None = None
     remembers: bool = False
+    not_recalled: RetinueError | None = None
 
 
 def finding(one: Evidence, said: str) -> JsonMapping:
@@ -81,12 +73,13 @@ def searched(gathered: Gathered, sources: Sequence[Source], elsewhere: Elsewhere
         source: {"files": gathered.files[source], "passages": gathered.passages[source]}
         for source in sources if source != "web"
     }  # fmt: skip
-    if "memory" in found and elsewhere.remembers and elsewhere.memory is None:
+    if "memory" in found and elsewhere.remembers and elsewhere.not_recalled is None:
         found["memory"]["memories"] = sum(path.startswith("memory:") for path in gathered.texts)
-    if elsewhere.service and elsewhere.refused is None:
+    browsed = elsewhere.browsed
+    if browsed is not None and browsed.refused is None:
         found["web"] = {
-            "service": elsewhere.service,
-            "results": elsewhere.results,
+            "service": browsed.service,
+            "results": browsed.results,
             "pages": sum(text.source == "web" for text in gathered.texts.values()),
             "passages": gathered.compared["web"],
         }
@@ -95,14 +88,15 @@ def searched(gathered: Gathered, sources: Sequence[Source], elsewhere: Elsewhere
 
 def not_searched(gathered: Gathered, sources: Sequence[Source], elsewhere: Elsewhere) -> Iterable[JsonMapping]:
     """What was not searched, and why."""
-    if "web" in sources and not elsewhere.on_purpose:
+    browsed = elsewhere.browsed
+    if browsed is None and "web" in sources:
         yield {"source": "web", "reason": "The web is searched only when it is asked for by name."}
-    elif elsewhere.refused is not None:
-        yield {"source": "web", "reason": one_line(elsewhere.refused.message)}
-    for url, reason in elsewhere.left_out[:_FILES]:
+    elif browsed is not None and browsed.refused is not None:
+        yield {"source": "web", "reason": one_line(browsed.refused.message)}
+    for url, reason in browsed.left_out[:_FILES] if browsed else ():
         yield {"source": one_line(url), "reason": one_line(f"Not read: {reason}")}
-    if elsewhere.memory is not None:
-        yield {"source": "memory", "reason": one_line(elsewhere.memory.message)}
+    if elsewhere.not_recalled is not None:
+        yield {"source": "memory", "reason": one_line(elsewhere.not_recalled.message)}
     for item in gathered.left_out[:_FILES]:
         yield {"source": one_line(item.path), "reason": f"Left out: {item.reason}."}
     if len(gathered.left_out) > _FILES:

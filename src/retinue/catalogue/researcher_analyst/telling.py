@@ -85,7 +85,7 @@ def tell(
     With a `summary`, what holds of a model's words leads; the findings stay what was found.
     """
     evidence = gathered.evidence
-    warnings = [*_elsewhere(elsewhere, gathered), *_warnings(gathered)]
+    warnings = [*_missing(elsewhere), *_warnings(gathered)]
     confidence = _confidence(evidence)
     lines = _answer(gathered, asked, summary)
     notes = [*_notes(gathered), *_by_model(summary)]
@@ -148,27 +148,28 @@ def _summary(summary: Summary | None) -> JsonMapping:
     return {"summary": {"by": "model", "model": summary.model, "claims": claims, "dropped": dropped}}
 
 
-def _elsewhere(elsewhere: Elsewhere, gathered: Gathered) -> Iterable[Warned]:
+def _missing(elsewhere: Elsewhere) -> Iterable[Warned]:
     """What is missing of the web and of memory."""
-    if elsewhere.refused is not None:
+    browsed = elsewhere.browsed
+    if browsed is not None and browsed.refused is not None:
         yield Warned(
             type="missing_data",
-            message=f"The web was not searched. {one_line(elsewhere.refused.message)}",
+            message=f"The web was not searched. {one_line(browsed.refused.message)}",
             impact="What only the web knows is missing.",
-            recovery=elsewhere.refused.hint,
+            recovery=browsed.refused.hint,
         )
-    elif elsewhere.left_out and not any(text.source == "web" for text in gathered.texts.values()):
+    elif browsed is not None and browsed.left_out and not browsed.pages:
         yield Warned(
             type="missing_data",
-            message=f"No page could be read of the {elsewhere.results:,} that were found.",
+            message=f"No page could be read of the {browsed.results:,} that were found.",
             impact="What only the web knows is missing.",
             recovery="See `not_searched` for why.",
         )
-    if elsewhere.memory is not None:
+    if elsewhere.not_recalled is not None:
         yield Warned(
             type="missing_data",
-            message=f"What earlier runs remembered was not searched. {one_line(elsewhere.memory.message)}",
-            recovery=elsewhere.memory.hint,
+            message=f"What earlier runs remembered was not searched. {one_line(elsewhere.not_recalled.message)}",
+            recovery=elsewhere.not_recalled.hint,
         )
 
 

@@ -1,4 +1,4 @@
-"""How the web is reached: by which search service, with whose keys, through which guard. Decided by who makes the agent.
+"""How the web is reached: by which search service, with whose keys, through which guard. Its maker decides.
 
 Nothing of it comes from a question, a page or a project.
 """

@@ -31,7 +31,7 @@ def place_of(item: object) -> str:
     line = next((fields[name] for name in _LINES if isinstance(fields.get(name), int)), None)
     if not place:
         return ""
-    has_line = str(place).rpartition(":")[2].isdigit()
+    has_line = "://" in str(place) or str(place).rpartition(":")[2].isdigit()
     return _shown(str(place) if line is None or has_line else f"{place}:{line}")
 
 

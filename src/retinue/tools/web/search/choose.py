@@ -50,4 +50,5 @@ def choose_provider(name: str | None, *, environ: Mapping[str, str], client: Web
     raise Unavailable(
         "No search service is configured." if name is None else f"The search service `{name}` is not configured.",
         hint=f"Set {' or '.join(f'`{variable}`' for variable in wanted)} in the environment.",
+        detail={"retryable": False},
     )

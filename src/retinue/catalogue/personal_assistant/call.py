@@ -49,7 +49,7 @@ class Call:
             InvalidInput: Nothing is asked, or a tool is named that nobody has.
             RetinueError: A model could not route the prompt.
         """
-        if not self.prompt and "tool" not in self.task.parameters:
+        if not self.prompt and self._named is None:
             raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         self.notes += self.settings.notes
         self.notes += [f"{each.path}: {each.reason} {each.hint}".strip() for each in self.extensions.skipped]
@@ -72,7 +72,7 @@ class Call:
     def _named(self) -> tuple[Extension, str] | None:
         """The tool that the caller named, with its extension."""
         name = self.task.parameters.get("tool")
-        if name is None:
+        if not name:
             return None
         for extension in self.extensions.found:
             if extension.tool(str(name)):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retinue.catalogue.assistant import shipped_domains
-from retinue.catalogue.assistant.facade import Case, judge, read_cases, shipped_cases
+from retinue.catalogue.personal_assistant import shipped_domains
+from retinue.catalogue.personal_assistant.facade import Case, judge, read_cases, shipped_cases
 from retinue.errors import InvalidInput, MissingFile
 from tests.house.tree import child_environment
 

@@ -47,7 +47,7 @@ _PARAMETERS: Final = ("only_domains", "execution_mode", "domain_timeout_secs")
 
 def settings_of(task: Task, environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings of `task`; its parameters come first, then the `config` of a `run_agent` call."""
-    said = {**_config(task), **{name: task.parameters[name] for name in _PARAMETERS if name in task.parameters}}
+    said = {**_config(task), **{name: value for name in _PARAMETERS if (value := _said(task, name))}}
     read = read_config(said, os.environ if environment is None else environment)
     config, overrides = read.config, read.config.model_overrides
     ignored = tuple(f"The setting {path[1:]!r} is not known and was ignored." for path in read.ignored)
@@ -65,6 +65,12 @@ def settings_of(task: Task, environment: Mapping[str, str] | None = None) -> Set
         models={role: model for role, model in named.items() if model},
         notes=(*ignored, *wrong),
     )
+
+
+def _said(task: Task, name: str) -> object:
+    """What the parameters say of a setting; nothing when they leave it to whatever is set elsewhere."""
+    value = task.parameters.get(name)
+    return None if value == "usual" else value
 
 
 def _config(task: Task) -> JsonMapping:

@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from retinue.catalogue.assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
     "NAME",

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from retinue.catalogue.assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
     "NAME",

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Literal
 
-from retinue.catalogue.assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
     "NAME",
