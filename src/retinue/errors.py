@@ -77,7 +77,8 @@ class RetinueError(Exception):
         hint: What to do next, clear enough for a model to follow. Empty when there is nothing to do.
         path: JSON Pointer (or file position) of the offending place; empty for the whole.
         suggestions: Names or steps that would have worked, best first.
-        detail: Further facts as JSON data (`line`, `column`, `findings`, …).
+        detail: Further facts as JSON data (`line`, `column`, `findings`, …). `retryable` is False where asking again is
+            of no use, although it is for others of the same class.
         retry_after_s: Seconds the peer asked us to wait, when it did.
     """
 

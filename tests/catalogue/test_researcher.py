@@ -117,7 +117,7 @@ def test_a_definition_is_found_with_its_line_and_its_first_sentence(kitchen: Rep
             "memory": {"files": 1, "passages": 0},
             "code": {"files": 2, "passages": 5},
         },
-        "not_searched": [{"source": "web", "reason": "Web search is not configured."}],
+        "not_searched": [{"source": "web", "reason": "The web is searched only when it is asked for by name."}],
         "confidence_basis": "The confidence is the share of the question's content words, weighted by how rare each is "
         "in these files, that the passage has together with its headings and names.",
         "notes": [],
@@ -224,7 +224,7 @@ def test_what_the_caller_remembers_is_searched_too(ask: Ask) -> None:
 def test_the_web_is_said_not_to_be_configured(ask: Ask) -> None:
     both = ask.research("what does the valve do?", sources=["web", "docs"])
     assert both.outcome == "partial"
-    assert "no search provider is configured" in both.warnings[0].message
+    assert "No search service is configured" in both.warnings[0].message
     assert data(both)["not_searched"][0]["source"] == "web"
     only = ask.research("what does the valve do?", sources=["web"])
     assert only.fault is not None

@@ -4,8 +4,9 @@ import os
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retinue import catalogue
 from retinue.agents.discover import discover
@@ -18,14 +19,19 @@ from retinue.cli.output import counted, findings_text, tell
 from retinue.cli.providers import models_of
 from retinue.cli.settings import Settings, load
 from retinue.contract.budget import Budget
-from retinue.errors import InvalidInput, MissingFile
+from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.llm.models import Models
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.agents.grants import Grants
     from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.remote.mcp_servers import Servers
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
+
+_MCP_FILE: Final = ".mcp.json"
+"""Looked for here, so that whoever has none loads nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +64,25 @@ class Project:
 
         return grants_of(self.settings)
 
+    @property
+    def workspace(self) -> Workspace:
+        """The folder as agents may use it: for reading, and for writing where that can be granted at all."""
+        return Workspace(self.root, write=(".",) if "write" in self.grants.effects else ())
+
     @asynccontextmanager
-    async def tools_closed(self) -> AsyncGenerator[None]:
-        """Afterwards no program that a tool started goes on, and no connection of a model is open."""
+    async def tools_opened(self) -> "AsyncGenerator[Project]":
+        """This folder with the tools of its MCP servers.
+
+        Afterwards no program that a tool started goes on, and no connection of a model is open.
+        """
+        project = self
         try:
-            yield
+            if self.toolbox is not None and (servers := _mcp_servers(self)) is not None:
+                project = await _with_servers(self, self.toolbox, servers)
+            yield project
         finally:
-            if self.toolbox is not None:
-                await self.toolbox.aclose()
+            if project.toolbox is not None:
+                await project.toolbox.aclose()
             await self.models.close()
 
     def with_only(self, names: Iterable[str]) -> "Project":
@@ -124,6 +141,49 @@ def open_project(folder: Path | None, *, model: str | None = None) -> Project:
     toolbox = _toolbox(root, settings) if models.configured else None
     registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox)
     return Project(root, settings, registry, trusted, models, toolbox)
+
+
+def _mcp_servers(project: Project) -> "Servers | None":
+    """The MCP servers of the user and of the folder; None when nobody named any.
+
+    A file that cannot be used is told, and does not keep agents from working.
+    """
+    own: str = project.settings.get("mcp.file")
+    if not own and not (project.root / _MCP_FILE).is_file():
+        return None
+    from retinue.agents.remote.mcp_servers import Servers, project_servers, read_servers
+
+    found: list[Servers] = []
+    for read in (
+        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else Servers,
+        partial(project_servers, project.root, trust=TrustStore(places.state_dir())),
+    ):
+        try:
+            found.append(read())
+        except RetinueError as error:
+            tell(f"MCP servers are left out: {error.message} {error.hint}")
+    servers = {server.name: server for each in found for server in each.servers}
+    absent = {name: why for each in found for name, why in each.absent.items()}
+    return Servers(tuple(servers.values()), absent) if servers or absent else None
+
+
+async def _with_servers(project: Project, toolbox: "Toolbox", servers: "Servers") -> Project:
+    """The same folder, its agents found anew: what tools there are is settled when they are."""
+    from retinue.agents.remote.mcp_toolbox import with_mcp
+
+    wider = await with_mcp(toolbox, servers, environ=os.environ)
+    for name, why in wider.absent.items():
+        if name.startswith("mcp__") and name not in toolbox.absent:
+            tell(f"`{name}` is not there: {why}")
+    registry = discover(
+        project.root,
+        trusted=project.trusted,
+        catalogue=(agent for agent in project.registry if agent.definition.source is None),
+        models=project.models,
+        toolbox=wider,
+    )
+    names = [agent.definition.name for agent in project.registry]
+    return replace(project, registry=registry, toolbox=wider).with_only(names)
 
 
 def _toolbox(root: Path, settings: Settings) -> "Toolbox":

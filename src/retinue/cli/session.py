@@ -35,7 +35,6 @@ from retinue.errors import Canceled, Unavailable, UnknownName
 from retinue.orchestration.explain import Decided
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.order import RESERVED
-from retinue.tools.workspace import Workspace
 
 __all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
 
@@ -179,18 +178,17 @@ async def _conduct(
     lines: IO[str] | None,
     watchdog: Watchdog,
 ) -> Ended:
-    workspace = Workspace(project.root)
+    workspace = project.workspace
     person = Person(screen.aside) if somebody_is_there() else None
-    async with Pool() as pool:
+    async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(project.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        known = workflows(opened.registry, workspace=workspace, offload=pool, models=models, grants=grants)
         async with (
-            project.tools_closed(),
             InProcessEngine(known, journal=journal, answerer=person) as engine,
             watchdog,
         ):
             orchestrator = Orchestrator(
-                project.registry, engine, workspace, models=models, model=thinks_along(project), grants=grants
+                opened.registry, engine, workspace, models=models, model=thinks_along(project), grants=grants
             )
             begun = await begin(orchestrator, engine)
             watchdog.run = begun.run if journal is not None else ""

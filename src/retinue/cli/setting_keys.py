@@ -96,6 +96,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "permissions.deny": Key("words", (), "uses of tools that never happen", adds=True),
     "search.provider": Key("text", "", "who answers web searches; nobody when empty", for_projects=False),
     "lsp.command": Key("words", (), "the language server to run; `ty server` when empty", for_projects=False),
+    "mcp.file": Key("text", "", "a JSON file with the `mcpServers` of your own", for_projects=False),
     "shell.allow": Key("words", (), "programs that an agent may run", for_projects=False),
     "lint.ignore": Key("words", (), "rules that lint passes over, by the beginning of their id"),
     "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),

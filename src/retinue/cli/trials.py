@@ -134,11 +134,11 @@ async def _tried(
 ) -> tuple[list[Trial], str]:
     workspace, trials = Workspace(project.root), list[Trial]()
     account = _Account(budget)
-    async with Pool() as pool, project.tools_closed():
+    async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(project.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        known = workflows(opened.registry, workspace=workspace, offload=pool, models=models, grants=grants)
         async with InProcessEngine(known) as engine:
-            orchestrator = Orchestrator(project.registry, engine, workspace, models=models, grants=grants)
+            orchestrator = Orchestrator(opened.registry, engine, workspace, models=models, grants=grants)
             try:
                 async with asyncio.timeout(budget.timeout_s):
                     for task, agent, model, number in wanted.each():

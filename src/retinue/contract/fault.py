@@ -60,7 +60,7 @@ class Fault(Model):
             hint=_writable(error.hint),
             suggestions=tuple(map(_writable, error.suggestions)),
             path=_writable(error.path),
-            retryable=error.retryable,
+            retryable=error.retryable and error.detail.get("retryable") is not False,
             retry_after_s=wait if wait is not None and math.isfinite(wait) else None,
             detail={**_data(error.detail), "class": kind},
             **place,

@@ -61,10 +61,10 @@ class Allowance:
 
     def _hold(self, turns: Sequence[Turn]) -> tuple[int | None, Hold]:
         purse = self._purse
-        tokens, usd = purse.tokens_left, purse.usd_left
         self.bound = None
-        if tokens is None and usd is None:
+        if not purse.is_bounded:
             return self._wanted, purse.hold(tokens=0, usd=None)
+        tokens, usd = purse.tokens_left, purse.usd_left
         tokens_in = self._sizes.tokens_in(turns)
         tokens_out = self._affordable(tokens_in, tokens, usd)
         price = self._model.price(tokens_in=tokens_in, tokens_out=tokens_out)
@@ -72,10 +72,8 @@ class Allowance:
 
     def settle(self, hold: Hold, usage: Usage, turns: Sequence[Turn]) -> None:
         """Book what a request took; `turns` ends with its answer."""
-        if usage.tokens is None and self._purse.tokens_left is None and self._purse.usd_left is None:
-            usage = Usage(tokens_total=self._sizes.tokens_in(turns))
         hold.settle(usage)
-        if usage.tokens_in is not None and usage.tokens_out is not None:
+        if self._purse.is_bounded and usage.tokens_in is not None and usage.tokens_out is not None:
             self._sizes.measured(usage.tokens_in + usage.tokens_out, turns)
 
     def _affordable(self, tokens_in: int, tokens: int | None, usd: float | None) -> int:

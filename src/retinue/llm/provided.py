@@ -6,13 +6,14 @@ makes an attempt decides that.
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
 from .credentials import Cleaner
 from .failures import as_ours, too_slow
+from .looseness import is_loose
 from .messages import Messages
 from .port import Hear, Request, Response, StopReason
 from .prices import Price, PriceList
@@ -44,6 +45,9 @@ _STOPS: Final[dict[str | None, StopReason]] = {
 }
 _THINKING_BUDGETS: Final = {"low": 2_048, "medium": 10_000, "high": 16_384, "max": 32_768}
 """Tokens that thinking takes of an answer where a provider asks for a number."""
+
+_CLOSE_OBJECTS: Final = frozenset({"anthropic", "bedrock"})
+"""Systems whose own form of structured output has no objects with free keys."""
 
 
 class Provided:
@@ -164,12 +168,18 @@ class Provided:
             return self._parameters(function_tools=tools, instruction_parts=parts), ""
         from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - optional
 
-        if not self._profile.get("supports_json_schema_output") and self._profile.get("supports_tools", True):
+        loose = is_loose(shape.schema)
+        mode = self._mode(request, loose=loose)
+        if mode == "tool":
             name = shape.name
             while any(tool.name == name for tool in tools):
                 name += "_"
             output = self._definition(
-                name=name, description=shape.description or None, parameters_json_schema=shape.schema, kind="output"
+                name=name,
+                description=shape.description or None,
+                parameters_json_schema=shape.schema,
+                kind="output",
+                strict=False if loose else None,
             )
             parameters = self._parameters(
                 function_tools=tools,
@@ -179,23 +189,36 @@ class Provided:
                 allow_text_output=False,
             )
             return parameters, name
-        native = bool(self._profile.get("supports_json_schema_output"))
         target = OutputObjectDefinition(
-            json_schema=shape.schema, name=shape.name, description=shape.description or None
+            json_schema=shape.schema,
+            name=shape.name,
+            description=shape.description or None,
+            strict=False if loose else None,
         )
         parameters = self._parameters(
-            function_tools=tools,
-            instruction_parts=parts,
-            output_mode="native" if native else "prompted",
-            output_object=target,
+            function_tools=tools, instruction_parts=parts, output_mode=mode, output_object=target
         )
         return parameters, ""
+
+    def _mode(self, request: Request, *, loose: bool) -> Literal["native", "tool", "prompted"]:
+        """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
+        closes = loose and self.model.system in _CLOSE_OBJECTS
+        if self._profile.get("supports_json_schema_output") and not closes:
+            return "native"
+        if closes and request.effort is not None and self._thinks:
+            return "prompted"  # whoever thinks first cannot be made to use a tool
+        return "tool" if self._profile.get("supports_tools", True) else "prompted"
 
     def _defined(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
         """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
         if specs is not self._tools[0]:
             made = [
-                self._definition(name=spec.name, description=spec.description, parameters_json_schema=spec.input_schema)
+                self._definition(
+                    name=spec.name,
+                    description=spec.description,
+                    parameters_json_schema=spec.input_schema,
+                    strict=False if is_loose(spec.input_schema) else None,
+                )
                 for spec in specs
             ]
             self._tools = (specs, made)

@@ -105,9 +105,10 @@ class Purse:
 
     Attributes:
         ledgers: The bounds that hold here: its own, then those above.
+        is_bounded: Whether anything bounds tokens or money, here or above; else nobody need know how large a call is.
     """
 
-    __slots__ = ("ledgers",)
+    __slots__ = ("is_bounded", "ledgers")
 
     def __init__(
         self,
@@ -120,6 +121,7 @@ class Purse:
     ) -> None:
         own = Ledger(name, tokens, usd, requests)
         self.ledgers: tuple[Ledger, ...] = (own, *above.ledgers) if above is not None else (own,)
+        self.is_bounded = tokens is not None or usd is not None or (above is not None and above.is_bounded)
 
     @property
     def spent_tokens(self) -> int:

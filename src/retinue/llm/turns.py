@@ -88,6 +88,8 @@ def _answered_to_json(turn: Answered) -> JsonMapping:
     if turn.uses:
         data["uses"] = [_use_to_json(each) for each in turn.uses]
     native: object = turn.native
+    if native is None:  # which is cheap to see, and whether a thing fits a protocol is not
+        return data
     if isinstance(native, Writable):
         data["native"] = native.to_json()
     elif isinstance(native, dict):

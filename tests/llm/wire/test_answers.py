@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from retinue.contract.json import loads
+from retinue.contract.json import dumps, loads
 from retinue.contract.schema import compile as compiled
+from retinue.contract.tool import ToolSpec
 from retinue.llm.port import Answered, AnswerShape, Request, Said, ToolAnswer, ToolAnswers, ToolUse
 from tests.llm.wire.doors import ADD, KEY, Door, ask, asking, both, run, talk
 from tests.llm.wire.script import Call, Reply
@@ -95,6 +96,38 @@ def test_an_answer_of_a_shape_is_json_text(door: Door, streamed: bool) -> None:
     assert compiled(SCHEMA).accepts(value)
     assert (response.turn.uses, response.stop) == ((), "end")
     assert "colour" in str(server.asked[0].body)
+
+
+FREE = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "parameters": {"type": "object", "description": "Any keys."}},
+    "required": ["name", "parameters"],
+    "additionalProperties": False,
+}
+
+
+@both
+@pytest.mark.parametrize("as_tool", [False, True], ids=["shape", "tool"])
+def test_an_object_with_free_keys_stays_open_on_its_way(door: Door, as_tool: bool) -> None:
+    """Closed, it could only ever be answered with `{}`."""
+    free = ToolSpec(name="call", description="Calls it.", input_schema=FREE)
+    request = asking(tools=(free,)) if as_tool else asking(shape=AnswerShape(FREE, name="call"))
+    with WireServer([Reply("x")]) as server:
+        ask(door.at(server), request)
+    (asked,) = server.asked
+    sent = dumps(asked.body)
+    assert sent.count("Any keys.") == 1
+    assert {found.get("additionalProperties", True) for found in _with_description(asked.body, "Any keys.")} == {True}
+    assert '"strict":true' not in sent
+
+
+def _with_description(value: Any, about: str) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        found: dict[str, Any] = value
+        own = [found] if found.get("description") == about else []
+        return own + [one for each in found.values() for one in _with_description(each, about)]
+    listed: list[Any] = value if isinstance(value, list) else []
+    return [one for each in listed for one in _with_description(each, about)]
 
 
 @both

@@ -26,6 +26,8 @@ CLAIMS: Final = (
 
 def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     """The claims that hold, copied, and a finding for each that does not; its path begins with the claim's name."""
+    if _only_words(claims):
+        return dict(claims), []
     findings: list[Finding] = []
     kept = {
         name: tuple(cast("list[object]", value)) if type(value) is list else value for name, value in claims.items()
@@ -39,6 +41,15 @@ def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
         for name in {finding.path.split("/")[1] for finding in wrong}:
             kept.pop(name, None)
     return {}, findings
+
+
+_SHORT: Final = 100_000
+
+
+def _only_words(claims: JsonMapping) -> bool:
+    """Whether there is nothing but a text that surely can be written: many agents answer with no more."""
+    text: object = claims.get("content")
+    return len(claims) == 1 and type(text) is str and len(text) <= _SHORT and text.isascii()
 
 
 def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
