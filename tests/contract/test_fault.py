@@ -114,3 +114,10 @@ def test_a_detail_that_is_no_json_is_shown() -> None:
     fault = Fault.from_error(errors.NetworkError("m \udcff", detail={"x": {1}}))
     assert fault.detail == {"shown": "{'x': {1}}", "class": "NetworkError"}
     assert Fault.model_validate_json(fault.to_json_text()) == fault
+
+
+def test_an_error_may_say_that_asking_again_is_of_no_use() -> None:
+    error = errors.Unavailable("Nobody is configured.", detail={"retryable": False})
+    fault = Fault.from_error(error)
+    assert not fault.retryable
+    assert not Fault.from_error(fault.to_error()).retryable

@@ -130,11 +130,12 @@ def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, worksp
     from retinue.cli.providers import models_of
     from retinue.cli.settings import load
     from retinue.contract.definition import read_tier
+    from retinue.llm.models import DEFAULT_TIERS
     from retinue.llm.prices import price
 
     models = models_of(load(find_root(workspace)))
     tier = read_tier(model)
-    name = models.tiers[tier] if tier else _full(models, model)
+    name = (models.tiers.get(tier) or models.default or DEFAULT_TIERS[tier]) if tier else _full(models, model)
     cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=models.prices.get(name))
     if as_json:
         facts: dict[str, Any] = {"model": name, "tokens_in": tokens_in, "tokens_out": tokens_out}

@@ -16,7 +16,6 @@ from retinue.llm.prices import Price
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings
     from retinue.contract.definition import Tier
-    from retinue.llm.port import LanguageModel
 
 __all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
@@ -28,39 +27,21 @@ def models_of(settings: "Settings", *, default: str | None = None) -> Models:
         settings: What is set.
         default: The model or tier of whoever names none, instead of what is set.
     """
-    said = {tier: settings.get(f"models.{tier}") for tier in DEFAULT_TIERS}
-    # The very same mapping tells that nobody configured the tiers.
-    tiers = {tier: said[tier] or name for tier, name in DEFAULT_TIERS.items()} if any(said.values()) else DEFAULT_TIERS
+    said = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
     addresses, variables = _table(settings, "models.base_url"), _table(settings, "models.key_variable")
     providers = {
         name: ProviderSettings(base_url=addresses.get(name, ""), key_variable=variables.get(name, ""))
         for name in dict.fromkeys((*addresses, *variables))
     }
     prices = {name: _price(text) for name, text in _table(settings, "models.prices").items()}
-    models = _Recorded(
-        tiers=cast("Mapping[Tier, str]", tiers),
+    return Models(
+        # The very same mapping tells that nobody configured the tiers.
+        tiers=cast("Mapping[Tier, str]", said) or DEFAULT_TIERS,
         default=settings.get("models.default", default),
         providers=providers,
         prices=prices,
+        record=settings.get("models.record"),
     )
-    models.folder = settings.get("models.record")
-    return models
-
-
-@dataclass(slots=True)
-class _Recorded(Models):
-    """Models whose exchanges are written down, where a folder is named for that."""
-
-    folder: str = ""
-
-    def get(self, name: str) -> "LanguageModel":
-        """See `Models.get`."""
-        model = Models.get(self, name)
-        if not self.folder or provider_of(name) == "replay":
-            return model
-        from retinue.llm.recording import record_into
-
-        return record_into(self.folder, model)
 
 
 def _table(settings: "Settings", key: str) -> Mapping[str, str]:

@@ -13,10 +13,10 @@ from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueErr
 
 from .credentials import Cleaner
 from .failures import as_ours, too_slow
-from .looseness import is_loose
 from .messages import Messages
-from .port import Hear, Request, Response, StopReason
+from .port import AnswerShape, Hear, Request, Response, StopReason
 from .prices import Price, PriceList
+from .strictness import compiles, is_open
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -46,8 +46,8 @@ _STOPS: Final[dict[str | None, StopReason]] = {
 _THINKING_BUDGETS: Final = {"low": 2_048, "medium": 10_000, "high": 16_384, "max": 32_768}
 """Tokens that thinking takes of an answer where a provider asks for a number."""
 
-_CLOSE_OBJECTS: Final = frozenset({"anthropic", "bedrock"})
-"""Systems whose own form of structured output has no objects with free keys."""
+_NARROW: Final = frozenset({"anthropic", "bedrock"})
+"""Systems whose own form of structured output takes only some schemas."""
 
 
 class Provided:
@@ -168,8 +168,8 @@ class Provided:
             return self._parameters(function_tools=tools, instruction_parts=parts), ""
         from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - optional
 
-        loose = is_loose(shape.schema)
-        mode = self._mode(request, loose=loose)
+        mode = self._mode(request, shape)
+        strict = False if is_open(shape.schema) else None
         if mode == "tool":
             name = shape.name
             while any(tool.name == name for tool in tools):
@@ -179,7 +179,7 @@ class Provided:
                 description=shape.description or None,
                 parameters_json_schema=shape.schema,
                 kind="output",
-                strict=False if loose else None,
+                strict=strict,
             )
             parameters = self._parameters(
                 function_tools=tools,
@@ -193,19 +193,19 @@ class Provided:
             json_schema=shape.schema,
             name=shape.name,
             description=shape.description or None,
-            strict=False if loose else None,
+            strict=strict,
         )
         parameters = self._parameters(
             function_tools=tools, instruction_parts=parts, output_mode=mode, output_object=target
         )
         return parameters, ""
 
-    def _mode(self, request: Request, *, loose: bool) -> Literal["native", "tool", "prompted"]:
+    def _mode(self, request: Request, shape: AnswerShape) -> Literal["native", "tool", "prompted"]:
         """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
-        closes = loose and self.model.system in _CLOSE_OBJECTS
-        if self._profile.get("supports_json_schema_output") and not closes:
+        narrow = self.model.system in _NARROW
+        if self._profile.get("supports_json_schema_output") and not (narrow and not compiles(shape.schema)):
             return "native"
-        if closes and request.effort is not None and self._thinks:
+        if narrow and request.effort is not None and self._thinks:
             return "prompted"  # whoever thinks first cannot be made to use a tool
         return "tool" if self._profile.get("supports_tools", True) else "prompted"
 
@@ -217,7 +217,7 @@ class Provided:
                     name=spec.name,
                     description=spec.description,
                     parameters_json_schema=spec.input_schema,
-                    strict=False if is_loose(spec.input_schema) else None,
+                    strict=False if is_open(spec.input_schema) else None,
                 )
                 for spec in specs
             ]

@@ -122,12 +122,36 @@ def test_an_object_with_free_keys_stays_open_on_its_way(door: Door, as_tool: boo
 
 
 def _with_description(value: Any, about: str) -> list[dict[str, Any]]:
-    if isinstance(value, dict):
-        found: dict[str, Any] = value
-        own = [found] if found.get("description") == about else []
-        return own + [one for each in found.values() for one in _with_description(each, about)]
-    listed: list[Any] = value if isinstance(value, list) else []
-    return [one for each in listed for one in _with_description(each, about)]
+    inside: list[Any] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    own: list[dict[str, Any]] = [value] if isinstance(value, dict) and value.get("description") == about else []
+    return own + [one for each in inside for one in _with_description(each, about)]
+
+
+OPTIONAL: dict[str, Any] = {f"p{each}": {"type": "string"} for each in range(30)}
+NARROW: dict[str, dict[str, Any]] = {
+    "many": {"type": "object", "properties": OPTIONAL, "required": ["p0"], "additionalProperties": False},
+    "union": {
+        "type": "object",
+        "properties": {"note": {"type": ["string", "null"]}},
+        "required": ["note"],
+        "additionalProperties": False,
+    },
+    "recursive": {
+        "type": "object",
+        "properties": {"part": {"$ref": "#"}, "n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    },
+}
+
+
+@both
+@pytest.mark.parametrize("effort", [None, "high"])
+@pytest.mark.parametrize("schema", NARROW.values(), ids=NARROW)
+def test_a_shape_that_no_grammar_takes_is_asked_for_another_way(door: Door, schema: Any, effort: Any) -> None:
+    with WireServer([Reply('{"n": 1}')]) as server:
+        response, _ = ask(door.at(server), asking(shape=AnswerShape(schema), effort=effort))
+    assert response.turn.text == '{"n": 1}'
 
 
 @both

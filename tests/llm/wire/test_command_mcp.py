@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,8 @@ def asked(folder: Path, more: str = "") -> tuple[list[str], str, list[str]]:
     with WireServer([Reply(calls=(Call("mcp__sums__add", {"a": 2, "b": 3}),)), Reply("Done.")]) as server:
         (folder / "own" / "config" / "config.toml").write_text(settings(server, more=more), encoding="utf-8")
         done = retinue(folder, "ask", "adder", "Add 2 and 3", "--json", SHOP_KEY=KEY)
-    offered = [tool["function"]["name"] for tool in server.asked[0].body.get("tools") or []]
+    listed: list[Any] = server.asked[0].body.get("tools") or []
+    offered: list[str] = [tool["function"]["name"] for tool in listed]
     traces = json.loads(done.stdout).get("traces", [])
     return [trace["output"] for trace in traces], done.stderr, offered
 

@@ -8,11 +8,12 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from retinue.agents.boundary.plain import ROOM, quick_copy
 from retinue.contract import json
 from retinue.contract.finding import Finding
-from retinue.contract.json import pointer
-from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result
+from retinue.contract.json import MAX_DEPTH, pointer
+from retinue.contract.model import JsonMapping, Model
+from retinue.contract.result import Cost, Result, Trace, Usage, Warned
 from retinue.errors import RetinueError
 
 __all__ = ["CLAIMS", "sound"]
@@ -26,8 +27,9 @@ CLAIMS: Final = (
 
 def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     """The claims that hold, copied, and a finding for each that does not; its path begins with the claim's name."""
-    if _only_words(claims):
-        return dict(claims), []
+    copies = _quickly(claims)
+    if copies is not None:
+        return copies, []
     findings: list[Finding] = []
     kept = {
         name: tuple(cast("list[object]", value)) if type(value) is list else value for name, value in claims.items()
@@ -43,13 +45,31 @@ def sound(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     return {}, findings
 
 
-_SHORT: Final = 100_000
+def _quickly(claims: JsonMapping) -> JsonMapping | None:
+    """The claims copied, if they are plain values and the simplest nouns and nothing is wrong; most are."""
+    room = [ROOM]
+    try:
+        copies = {name: _copied(value, room) for name, value in claims.items()}
+        if copies.keys() != {"content"} or type(copies["content"]) is not str:
+            Result(task_id="-", agent="-", **copies)
+    except Exception:  # noqa: BLE001 - whatever it is, the slow way says what is wrong
+        return None
+    return copies
 
 
-def _only_words(claims: JsonMapping) -> bool:
-    """Whether there is nothing but a text that surely can be written: many agents answer with no more."""
-    text: object = claims.get("content")
-    return len(claims) == 1 and type(text) is str and len(text) <= _SHORT and text.isascii()
+_SIMPLE: Final = (Usage, Cost, Trace, Warned)
+
+
+def _copied(value: object, room: list[int]) -> object:
+    kind = type(value)
+    if kind is tuple:
+        return tuple([_copied(each, room) for each in cast("tuple[object, ...]", value)])
+    if kind not in _SIMPLE:
+        return quick_copy(value, MAX_DEPTH, room)
+    noun = cast("Model", value)
+    # What was not said stays unsaid: "not retryable" and silence about it are two things.
+    said = {name: getattr(noun, name) for name in noun.model_fields_set}
+    return kind(**{name: _copied(each, room) for name, each in said.items() if each is not None})
 
 
 def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:
@@ -84,7 +104,6 @@ _FIX: Final = "Use the nouns of `retinue.contract`, filled with plain values."
 
 
 def _read_back(trial: Result, *names: str) -> Result:
-    # What was not said stays unsaid: "not retryable" and silence about it are two things.
     dumped = trial.model_dump(
         include={"task_id", "agent", *names}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
     )

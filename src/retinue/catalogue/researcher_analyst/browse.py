@@ -90,7 +90,11 @@ class _Steps:
             self.run.emit(Progress("reading pages", "", len(self.found.pages), most))
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._page(tool, url)) for url in wave]
-            self.found.pages += [page for task in tasks if (page := task.result()) is not None]
+            for came in (task.result() for task in tasks):
+                if isinstance(came, Brought):
+                    self.found.pages.append(came)
+                else:
+                    self.found.left_out.append(came)
 
     async def _allowed(self, tool: Tool, urls: Sequence[str], most: int) -> list[str]:
         """Those of `urls` that may be read. A person is asked about all at once that no rule speaks of."""
@@ -106,29 +110,26 @@ class _Steps:
                 return [url for url, each in verdicts.items() if each.word == "allow"]
         return [url for url, each in verdicts.items() if each.word != "deny"]
 
-    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> Brought | None:
+    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> Brought | tuple[str, str]:
+        """The page, or its URL with why it could not be read."""
         try:
             said = await self._use(tool, {"url": url}, url)
         except Canceled:
             raise
         except RetinueError as error:
-            self.found.left_out.append((came_from or url, error.message))
-            return None
+            return came_from or url, error.message
         facts = said.data or {}
         if "moved_to" in facts:
             return await self._moved(tool, url, str(facts["moved_to"]), again=bool(came_from))
         title = one_line(str(facts.get("title", "")), longest=200)
-        where = str(facts.get("url", url))
-        return Brought(
-            "web", where, said.text, title, str(facts["accessed"])[:10], facts={"title": title} if title else {}
-        )
+        more: JsonMapping = {"title": title} if title else {}
+        return Brought("web", str(facts.get("url", url)), said.text, title, str(facts["accessed"])[:10], more)
 
-    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> Brought | None:
+    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> Brought | tuple[str, str]:
         """The page at its new host, if that needs no question: leave was given for another."""
         if not again and self.run.grants.verdict(tool.spec, to).word == "allow":
             return await self._page(tool, to, came_from=url)
-        self.found.left_out.append((url, f"it has moved to {one_line(to, longest=200)}, which nobody allowed."))
-        return None
+        return url, f"it has moved to {one_line(to, longest=200)}, which nobody allowed."
 
     async def _see_allowed(self, tool: Tool, tellings: Sequence[str], what: str) -> None:
         await see_allowed(
