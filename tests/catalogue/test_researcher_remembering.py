@@ -168,16 +168,15 @@ def test_a_model_writes_the_answer_and_what_does_not_hold_is_dropped(house: Hous
     assert result.usage.cost is not None
 
 
-@pytest.mark.parametrize(
-    ("script", "why"),
-    [
-        ([NetworkError("It cannot be reached.")] * 5, "cannot be reached"),
-        (["No object at all."] * 3, "refused 3 times"),
-        ([claims(("It opens at 900 degrees.", ["f1"]))] * 3, "900"),
-        ([{"claims": []}] * 3, "refused 3 times"),
-    ],
-    ids=["unreachable", "prose", "nothing holds", "no claims"],
-)
+NO_USE: list[tuple[list[Line], str]] = [
+    ([NetworkError("It cannot be reached.")] * 5, "cannot be reached"),
+    (["No object at all."] * 3, "refused 3 times"),
+    ([claims(("It opens at 900 degrees.", ["f1"]))] * 3, "900"),
+    ([claims()] * 3, "refused 3 times"),
+]
+
+
+@pytest.mark.parametrize(("script", "why"), NO_USE, ids=["unreachable", "prose", "nothing holds", "no claims"])
 def test_without_a_usable_answer_the_quotations_stay(house: House, script: list[Line], why: str) -> None:
     result = house.research("why does the valve open?", script=script)
     assert result.outcome == "success"

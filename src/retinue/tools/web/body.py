@@ -4,7 +4,7 @@ import codecs
 import re
 import zlib
 from collections.abc import AsyncIterable
-from typing import Final
+from typing import Final, Literal
 
 from retinue.errors import OutputInvalid
 
@@ -12,16 +12,26 @@ __all__ = ["ACCEPTED_CODINGS", "decoded", "media_type", "read_capped"]
 
 ACCEPTED_CODINGS: Final = "gzip, deflate"
 
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")  # RFC 6838, 4.2
 _META: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CHARACTER_SETS: Final = re.compile(
     r"utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-\w+|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|hz|johab|tis-620"
 )
-_BOMS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS: Final = (  # the first of UTF-32 begins like one of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_MOST_MEMBERS: Final = 1_000
+"""Of one gzip stream: each costs a copy of what follows it."""
 
 
 async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> tuple[bytes, bool]:
-    """All of `chunks`, decompressed, at most `max_bytes`; and whether there was more.
+    """All of `chunks`, decompressed, at most `max_bytes`; and whether something is missing: there was more, or it broke off.
 
     Args:
         chunks: As they arrive.
@@ -39,34 +49,63 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
         body += chunk if inflate is None else inflate(chunk, max_bytes + 1 - len(body))
         if len(body) > max_bytes or came > max_bytes:
             return bytes(body[:max_bytes]), True
-    return bytes(body), False
+    return bytes(body), inflate is not None and inflate.broke_off
 
 
 class _Inflate:
-    """Decompresses a stream, each time no more than asked for.
+    """Decompresses a stream, each time no more than asked for. gzip may be many members, one after the other.
 
     Args:
-        wbits: The form, as `zlib` counts them; 0 tells the two forms that are both called "deflate" apart.
+        coding: `gzip`, or `deflate`, which two forms are called.
     """
 
-    def __init__(self, wbits: int) -> None:
+    def __init__(self, coding: Literal["gzip", "deflate"]) -> None:
+        self._coding = coding
         self._head = b""
-        self._stream = zlib.decompressobj(wbits) if wbits else None
+        self._stream: zlib._Decompress | None = None
+        self._members = 0
+        self._over = False
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether what came so far is not the whole."""
+        return not (self._over or (self._stream.eof if self._stream is not None else not self._head))
 
     def __call__(self, chunk: bytes, at_most: int) -> bytes:
-        if self._stream is None:
-            self._head += chunk
-            if len(self._head) < 2:
-                return b""
-            chunk = self._head
-            headed = chunk[0] & 0x0F == 8 and int.from_bytes(chunk[:2], "big") % 31 == 0  # RFC 1950, 2.2
-            self._stream = zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS)
-        try:
-            return self._stream.decompress(chunk, at_most)
-        except zlib.error as error:
-            raise OutputInvalid(
-                f"The page is not compressed as it says: {error}.", hint="Try another page, or later."
-            ) from None
+        body = bytearray()
+        rest, self._head = self._head + chunk, b""
+        while rest and not self._over and len(body) < at_most:
+            if self._stream is None or self._stream.eof:
+                if len(rest) < 2:
+                    self._head = rest
+                    break
+                self._begin(rest[:2])
+                continue
+            try:
+                body += self._stream.decompress(rest, at_most - len(body))
+            except zlib.error as error:
+                raise _not_as_said(str(error)) from None
+            rest = self._stream.unused_data
+        return bytes(body)
+
+    def _begin(self, head: bytes) -> None:
+        """Begin what `head` is the beginning of; what follows a whole stream and is none is passed over."""
+        if self._coding == "deflate":
+            headed = head[0] & 0x0F == 8 and int.from_bytes(head, "big") % 31 == 0  # RFC 1950, 2.2
+            wbits = zlib.MAX_WBITS if headed else -zlib.MAX_WBITS
+        else:
+            wbits = zlib.MAX_WBITS | 16
+        if self._members and (self._coding == "deflate" or head != _GZIP_MAGIC):
+            self._over = True
+            return
+        self._members += 1
+        if self._members > _MOST_MEMBERS:
+            raise _not_as_said(f"it has more than {_MOST_MEMBERS} members")
+        self._stream = zlib.decompressobj(wbits)
+
+
+def _not_as_said(why: str) -> OutputInvalid:
+    return OutputInvalid(f"The page is not compressed as it says: {why}.", hint="Try another page, or later.")
 
 
 def _inflater(coding: str) -> _Inflate | None:
@@ -74,9 +113,9 @@ def _inflater(coding: str) -> _Inflate | None:
         case "" | "identity":
             return None
         case "gzip" | "x-gzip":
-            return _Inflate(zlib.MAX_WBITS | 16)
+            return _Inflate("gzip")
         case "deflate":
-            return _Inflate(0)
+            return _Inflate("deflate")
         case other:
             raise OutputInvalid(
                 f"The page is compressed as {other[:40]!r}, which was not asked for.", hint="Try another page."
@@ -84,8 +123,9 @@ def _inflater(coding: str) -> _Inflate | None:
 
 
 def media_type(content_type: str) -> str:
-    """The type alone, in lower case: `text/html`. Empty when none is said."""
-    return content_type.partition(";")[0].strip().lower()
+    """The type alone, in lower case: `text/html`. Empty when none is said, or what is said is no type."""
+    said = content_type.partition(";")[0].strip().lower()
+    return said if _TYPE.fullmatch(said) else ""
 
 
 def decoded(data: bytes, content_type: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, NetworkError, OutputInvalid
@@ -37,8 +38,8 @@ class Received:
     """An answer.
 
     Attributes:
-        headers: By lower-case name; of one that came twice, the first.
-        truncated: There was more than was read.
+        headers: By lower-case name; of one that came twice, the first, but all of the codings.
+        truncated: There was more than was read, or it broke off.
     """
 
     url: WebUrl
@@ -118,7 +119,8 @@ class WebClient:
                 hint="Check the key or the URL.",
             ) from None
         except httpcore.RemoteProtocolError as error:
-            raise OutputInvalid(f"What {url.host!r} says is not HTTP: {error}.", hint="Try another page.") from error
+            why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
+            raise OutputInvalid(f"What {url.host!r} says is not HTTP: {why}.", hint="Try another page.") from error
         except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
             raise NetworkError(
                 f"{url.host!r} cannot be reached: {_why(error)}.", hint="Check the URL, or later."
@@ -135,7 +137,7 @@ class WebClient:
             async with httpcore.AsyncConnectionPool(ssl_context=trust, network_backend=backend) as pool:
                 yield pool
         else:
-            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=httpcore.Proxy(proxy)) as pool:
+            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=_with_credentials(proxy)) as pool:
                 yield pool
 
     def _proxy_for(self, url: WebUrl) -> str | None:
@@ -165,10 +167,34 @@ class WebClient:
         return self._trust
 
 
+def _with_credentials(proxy: str) -> "httpcore.Proxy":
+    """The proxy at a URL, to be told the name and the password that the URL may hold.
+
+    Raises:
+        InvalidInput: It is no URL; what it is may hold a password, and is not repeated.
+    """
+    import httpcore  # noqa: PLC0415 - optional
+
+    try:
+        parts = urlsplit(proxy)
+        name, password, place = parts.username, parts.password, parts.netloc.rpartition("@")[2]
+        url = httpcore.URL(f"{parts.scheme}://{place}/")
+        host, _ = url.host, parts.port  # a port that is none is told here
+    except (ValueError, UnicodeError):
+        host, url, name, password = b"", None, None, None
+    if not host or url is None:
+        raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
+    return httpcore.Proxy(url, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None)
+
+
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in raw:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("utf-8", "replace"))
+    for raw_name, raw_value in raw:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+        if name == "content-encoding" and name in found:  # RFC 9110, 5.3: each was applied
+            found[name] += f", {value}"
+        else:
+            found.setdefault(name, value)
     return found
 
 

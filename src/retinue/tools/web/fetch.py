@@ -121,7 +121,7 @@ def _output(page: Page, *, start: int, limit: int) -> ToolOutput:
     more = end < len(page.text)
     notes = [f"[{len(page.text) - end} more characters; go on with start={end}]"] if more else []
     if page.truncated and not more:
-        notes.append("[the page is larger than may be read; its rest is missing]")
+        notes.append("[the page is larger than may be read, or broke off; its rest is missing]")
     if start and start >= len(page.text):
         notes.append(f"[the page has only {len(page.text)} characters]")
     elif not page.text:

@@ -1,5 +1,6 @@
 """From a URL to a page that can be read: hop by hop through the guard, then by its type to text."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _TEXTS: Final = frozenset(
         "application/yaml",
     }
 )
+_NO_TEXT: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_LOOKED_AT: Final = 1_024
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -46,7 +49,7 @@ class Page:
 
     Attributes:
         url: Where it was found in the end.
-        truncated: It was larger than may be read.
+        truncated: It was larger than may be read, or broke off.
         accessed_ns: When, in nanoseconds since 1970 UTC.
     """
 
@@ -130,6 +133,11 @@ def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> P
             hint="Look for the same as HTML or as text.",
         )
     text = decoded(received.body, content_type)
+    if _is_binary(received.body, text):
+        raise InvalidInput(
+            f"The page {received.url.text!r} says that it is {kind!r}, and is no text.",
+            hint="Look for the same as HTML or as text.",
+        )
     title, links = "", ()
     if kind in _HTML:
         read = read_html(text, url=received.url)
@@ -139,6 +147,11 @@ def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> P
 
 def _readable(kind: str) -> bool:
     return kind.startswith("text/") or kind in _TEXTS or kind in _HTML or kind.endswith(("+json", "+xml"))
+
+
+def _is_binary(body: bytes, text: str) -> bool:
+    """Whether a page that says it is text is something else: a PDF, or full of what no text holds."""
+    return body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _LOOKED_AT)) * 50 > min(len(text), _LOOKED_AT) + 100
 
 
 def _guessed(body: bytes) -> str:

@@ -4,9 +4,12 @@ Pages are foreign: one with so many elements that finding its main part would ta
 """
 
 import logging
+import re
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, Final
 
+from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.url import WebUrl
 
@@ -15,6 +18,11 @@ __all__ = ["Link", "PageText", "read_html"]
 _MANY: Final = 30_000
 _MOST_LINKS: Final = 100
 _LONGEST_WORDS: Final = 120
+_LONGEST_TITLE: Final = 300
+_UNSEEN: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|head|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
         tree = trafilatura.load_html(html)
     if tree is None:
         return PageText("", "", ())
-    title = " ".join(str(tree.findtext(".//title") or "").split())[:300]
+    title = _words(str(tree.findtext(".//title") or "")[:_LONGEST_TITLE])
     links = _links(tree, url)
     text = None
     if sum(1 for _ in tree.iter()) <= _MANY:
@@ -74,7 +82,8 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
             include_comments=False,
             favor_recall=True,
         )
-    return PageText(title, text or _plain(trafilatura.html2txt(html)), links)
+    # Of a piece of a page, and of one that is nested hundreds deep, it may find nothing at all.
+    return PageText(title, text or _plain(trafilatura.html2txt(html)) or _plain(_stripped(html)), links)
 
 
 def _hush() -> None:
@@ -94,12 +103,22 @@ def _links(tree: Any, url: WebUrl) -> tuple[Link, ...]:
             leads_to = url.join(reference).text
         except InvalidInput:  # mail addresses, scripts, and what cannot be read
             continue
-        words = " ".join("".join(element.itertext()).split())[:_LONGEST_WORDS]
+        words = _words("".join(element.itertext())[:_LONGEST_WORDS])
         if leads_to != url.text:
             found.setdefault(leads_to, Link(words, leads_to))
         if len(found) == _MOST_LINKS:
             break
     return tuple(found.values())
+
+
+def _words(text: str) -> str:
+    """Foreign text on one line, hidden characters shown."""
+    return " ".join(printable(text).split())
+
+
+def _stripped(html: str) -> str:
+    """What is no markup, as a browser without any style would show it."""
+    return unescape(_TAG.sub("\n", _UNSEEN.sub(" ", html)))
 
 
 def _plain(text: str) -> str:

@@ -24,6 +24,8 @@ _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
+_USER: Final = re.compile(r"(?<=//)[^/?#]*@")
+"""What stands before a host may be a password, and is not repeated."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HINT: Final = "Give a whole URL, as in `https://example.org/page`."
 
@@ -143,4 +145,4 @@ def _ascii(text: str, name: str) -> str:
 
 
 def _refused(text: str, why: str) -> InvalidInput:
-    return InvalidInput(f"The URL {text[:200]!r} is refused: {why}.", hint=_HINT)
+    return InvalidInput(f"The URL {_USER.sub('…@', text)[:200]!r} is refused: {why}.", hint=_HINT)

@@ -32,7 +32,7 @@ class SearXNG:
     def __init__(self, base: str, *, client: WebClient | None = None) -> None:
         self._base = parse_url(base.rstrip("/"))
         if "?" in self._base.target:
-            raise InvalidInput(f"The address {base!r} of SearXNG has a query.", hint=f"Correct `{SEARXNG_URL}`.")
+            raise InvalidInput("The address of SearXNG has a query.", hint=f"Correct `{SEARXNG_URL}`.")
         self._client = client or WebClient(ANYWHERE)
 
     async def search(self, query: str, *, limit: int) -> tuple[Hit, ...]:
