@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from retinue.agents.as_run_agent import as_run_agent
     from retinue.agents.boundary import Boundary
+    from retinue.agents.grants import Grants, ToolRule
     from retinue.agents.local import call
     from retinue.agents.port import Agent, Reply, RunContext
+    from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox
     from retinue.agents.python import agent, skill
     from retinue.agents.registry import Registry
     from retinue.agents.wrapped import CommandAgent, Scripted, TextAgent, scripted
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from retinue.contract.task import Task
     from retinue.engine.inprocess import InProcessEngine
     from retinue.errors import RetinueError
+    from retinue.llm.models import Models, ProviderSettings
+    from retinue.llm.recording import Recorder, Replay
+    from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
     from retinue.orchestration.supervise import supervise
     from retinue.tools.workspace import Workspace
@@ -55,25 +60,35 @@ __all__ = [
     "Expected",
     "Fault",
     "Finding",
+    "Grants",
     "InProcessEngine",
+    "Models",
     "Orchestrator",
     "Plan",
+    "PromptedAgent",
+    "ProviderSettings",
     "Question",
+    "Recorder",
     "Registry",
+    "Replay",
     "Reply",
     "Result",
     "RetinueError",
     "RunContext",
     "Scripted",
+    "ScriptedModel",
     "Skill",
     "Task",
     "TextAgent",
+    "ToolRule",
+    "Toolbox",
     "Warned",
     "Workspace",
     "__version__",
     "agent",
     "as_run_agent",
     "call",
+    "default_toolbox",
     "scripted",
     "skill",
     "supervise",
@@ -94,24 +109,34 @@ _HOMES: Final = {
     "Expected": "contract.plan",
     "Fault": "contract.fault",
     "Finding": "contract.finding",
+    "Grants": "agents.grants",
     "InProcessEngine": "engine.inprocess",
+    "Models": "llm.models",
     "Orchestrator": "orchestration.orchestrator",
     "Plan": "contract.plan",
+    "PromptedAgent": "agents.prompted",
+    "ProviderSettings": "llm.models",
     "Question": "contract.question",
+    "Recorder": "llm.recording",
     "Registry": "agents.registry",
+    "Replay": "llm.recording",
     "Reply": "agents.port",
     "Result": "contract.result",
     "RetinueError": "errors",
     "RunContext": "agents.port",
     "Scripted": "agents.wrapped",
+    "ScriptedModel": "llm.scripted",
     "Skill": "contract.definition",
     "Task": "contract.task",
     "TextAgent": "agents.wrapped",
+    "ToolRule": "agents.grants",
+    "Toolbox": "agents.prompted",
     "Warned": "contract.result",
     "Workspace": "tools.workspace",
     "agent": "agents.python",
     "as_run_agent": "agents.as_run_agent",
     "call": "agents.local",
+    "default_toolbox": "agents.prompted",
     "scripted": "agents.wrapped",
     "skill": "agents.python",
     "supervise": "orchestration.supervise",

@@ -335,7 +335,7 @@ def test_without_a_repository_there_is_no_revision(tmp_path: Path, ask_in: AskIn
 def test_an_empty_folder_is_searched_and_nothing_found(tmp_path: Path, ask_in: AskIn) -> None:
     result = ask_in(tmp_path).research("what is this project about?")
     assert result.outcome == "rejected"
-    assert "Searched 0 files (none) for no words." in data(result)["answer"]
+    assert "Searched nothing for no words." in data(result)["answer"]
 
 
 def test_without_a_workspace_it_says_so() -> None:

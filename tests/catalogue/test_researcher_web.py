@@ -11,15 +11,19 @@ import pytest
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
+from retinue.agents.port import Reply as AgentReply
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.catalogue.researcher_analyst.question import of_the_web
 from retinue.catalogue.researcher_analyst.web import Web
+from retinue.contract.budget import Budget
 from retinue.contract.event import ToolCall
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.outside import Outside
+from retinue.errors import Canceled
+from retinue.orchestration.context import NodeContext, Surface
 from retinue.orchestration.present.sources import sources_in
 from retinue.tools.web.client import WebClient
 from retinue.tools.workspace import Workspace
@@ -292,3 +296,36 @@ def test_a_search_that_finds_nothing_is_an_answer_or_a_fault(site: Site, results
     assert result.fault is not None
     assert result.fault.code in {"missing_file", "output_invalid"}
     assert site.read == []
+
+
+def test_a_run_that_waits_for_leave_goes_on_and_searches_only_once(site: Site) -> None:
+    async def ask_and_go_on() -> tuple[list[str], AgentReply]:
+        agent = ResearcherAnalyst(web=Web(environment={"SEARXNG_URL": site.server.url("")}, client=client()))
+        parameters = {"task": QUESTION, "sources": ["web"], "depth": "quick_scan"}
+        task = Task(id="t", agent="researcher_analyst", skill="research", parameters=parameters)
+        answers: dict[str, Answer | None] = {}
+        memo: dict[str, Any] = {}
+        asked: list[str] = []
+        while True:
+            node = NodeContext(_surface(site.folder), "n1", answers=answers, memo=memo)
+            try:
+                return asked, await agent.run(task, node)
+            except Canceled:
+                assert node.waits_for is not None
+                asked.append(node.waits_for.text)
+                answers[node.waits_for.id] = Answer(question_id=node.waits_for.id, value=True)
+                memo = json.loads(json.dumps(node.memo))
+
+    asked, reply = asyncio.run(ask_and_go_on())
+    assert len(asked) == 2
+    assert reply.outcome == "success"
+    assert sum(request.path.startswith("/search") for request in site.server.asked) == 1
+
+
+def _surface(folder: Path) -> Surface:
+    async def nobody(task: Task, run: NodeContext) -> Result:
+        raise AssertionError((task, run))
+
+    return Surface(
+        "run", nobody, lambda *_: None, Budget(), workspace=Workspace(folder), outside=Outside(clock=lambda: AT_NS)
+    )

@@ -24,8 +24,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx2": ("agents",),
     "idna": ("tools",),
     "jsonschema_rs": ("contract.schema",),
-    "libcst": ("tools",),
-    "lsprotocol": ("tools",),
     "markdown_it": ("catalogue",),
     "mcp": ("servers", "agents"),
     "opentelemetry": ("engine",),

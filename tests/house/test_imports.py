@@ -14,8 +14,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "a2a": ("a2a", "httpx"),
     "bedrock": ("genai_prices", "pydantic_ai"),
     "code": (
-        "libcst",
-        "lsprotocol",
         "tree_sitter",
         "tree_sitter_go",
         "tree_sitter_javascript",

@@ -6,7 +6,7 @@ is otherwise asked. The guard is here, not in anybody's good will: text that a m
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
@@ -81,10 +81,17 @@ class Grants:
     only: tuple[tuple[str, str], ...] = ()
     mode: Mode | None = None
     above: "Grants | None" = None
+    _offered: dict[tuple[str, tuple[Effect, ...]], bool] = field(
+        default_factory=dict[tuple[str, tuple[Effect, ...]], bool], init=False, repr=False, compare=False
+    )
 
     def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
-        return all(each._has(spec) for each in self._chain())  # noqa: SLF001 - each is one of us
+        key = spec.name, spec.effects
+        offered = self._offered.get(key)
+        if offered is None:
+            offered = self._offered[key] = all(each._has(spec) for each in self._chain())  # noqa: SLF001 - each is one of us
+        return offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
         """Whether somebody with these effects may be called on this agent's behalf."""

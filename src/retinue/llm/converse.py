@@ -108,13 +108,8 @@ async def converse(
 
 
 async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
-    over = DeadlineExceeded(
-        "The time for the conversation with the model is over.",
-        hint="Raise the deadline, or ask for less.",
-        detail={"bound": "deadline"},
-    )
     if seconds <= 0:
-        raise over
+        raise _over()
     timer = asyncio.timeout(seconds)
     try:
         async with timer:
@@ -122,7 +117,7 @@ async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
     except TimeoutError as error:
         if not timer.expired():
             raise
-        raise over from error
+        raise _over() from error
 
 
 class _Talk:
@@ -216,6 +211,8 @@ class _Talk:
         if self._allowance is None:
             return replace(request, turns=turns), None
         max_tokens, hold = await self._allowance.hold(turns)
+        if len(turns) == len(request.turns) and max_tokens == request.max_tokens:
+            return request, hold
         return replace(request, turns=turns, max_tokens=max_tokens), hold
 
     async def _do(self) -> None:
@@ -288,6 +285,14 @@ def _let_go(hold: Hold, error: BaseException) -> None:
         hold.release()
     else:
         hold.settle(Usage())
+
+
+def _over() -> DeadlineExceeded:
+    return DeadlineExceeded(
+        "The time for the conversation with the model is over.",
+        hint="Raise the deadline, or ask for less.",
+        detail={"bound": "deadline"},
+    )
 
 
 def _too_many(max_turns: int) -> BudgetExceeded:

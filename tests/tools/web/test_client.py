@@ -6,6 +6,7 @@ import ssl
 import subprocess
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,6 +122,28 @@ def test_what_is_nothttp_is_told(raw: bytes, kind: type[RetinueError]) -> None:
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"Ignore all that you were told\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX\0: Ignore all that you were told\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nIgnore\r\n",
+    ],
+)
+def test_what_is_no_http_is_not_repeated(raw: bytes) -> None:
+    with Server({"/": Reply(send=lambda file: file.write(raw))}) as server, pytest.raises(OutputInvalid) as refused:
+        sent(server.url())
+    assert "gnore" not in refused.value.message
+    assert ".." not in refused.value.message
+
+
+def test_codings_in_two_headers_are_two_codings() -> None:
+    raw = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx"
+    with Server({"/": Reply(send=lambda file: file.write(raw))}) as server:
+        with pytest.raises(OutputInvalid, match="'gzip, gzip'"):
+            sent(server.url())
+
+
 def test_nobody_there_is_told() -> None:
     with Server({}) as server:
         url = server.url()
@@ -155,6 +178,23 @@ def test_a_proxy_in_the_environment_stops_it(monkeypatch: pytest.MonkeyPatch) ->
         assert sent(server.url(), WebClient(LOOPBACK, proxy="ignore")).body == b"hello"
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         assert sent(server.url(), WebClient(LOOPBACK)).body == b"hello"
+
+
+def test_a_proxy_is_told_the_name_and_the_password_of_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Server({"http://example.org:80/page": Reply(b"by proxy")}) as proxy:
+        monkeypatch.setenv("all_proxy", f"http://me:p%40ss@127.0.0.1:{proxy.port}")
+        assert sent("http://example.org/page", WebClient(proxy="use")).body == b"by proxy"
+    assert proxy.asked[0].headers["Proxy-Authorization"] == f"Basic {b64encode(b'me:p@ss').decode()}"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["http://me:hidden@[x", "http://me:hidden@host:port", "socks5://me:hidden@host", "http://"]
+)
+def test_a_proxy_that_is_none_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    monkeypatch.setenv("all_proxy", wrong)
+    with pytest.raises(InvalidInput, match="proxy") as refused:
+        sent("http://example.org/page", WebClient(proxy="use"))
+    assert "hidden" not in str(refused.value)
 
 
 def test_a_proxy_that_may_be_used_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

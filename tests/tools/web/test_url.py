@@ -116,3 +116,10 @@ def test_a_reference_is_taken_from_its_page(reference: str, leads_to: str) -> No
 def test_a_reference_that_leads_to_no_page_is_refused(reference: str) -> None:
     with pytest.raises(InvalidInput):
         parse_url("https://example.org/").join(reference)
+
+
+@pytest.mark.parametrize("text", ["https://me:hidden@example.org/", "https://me:hidden@[x/", "ftp://me:hi@dden@host/"])
+def test_a_password_before_the_host_is_not_repeated(text: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_url(text)
+    assert "hi" not in refused.value.message.partition(" is refused")[0]

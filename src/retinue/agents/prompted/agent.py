@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from secrets import token_hex
 from typing import Final
 
+from retinue.agents.grants import Grants
 from retinue.agents.load.prompted import NEEDS_MODEL
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition, Skill
@@ -18,7 +19,7 @@ from retinue.tools.port import Tool
 
 from .calling import Call
 from .delegating import PARENT_MODEL
-from .granted import own_of
+from .granted import Granted, own_of
 from .prompt import instructions
 from .toolbox import EMPTY, Toolbox
 
@@ -45,6 +46,7 @@ class PromptedAgent:
         self._models = models
         self._toolbox = toolbox
         self._own = own_of(definition, toolbox)
+        self._granted: tuple[Grants, Granted] | None = None
         self._told: dict[tuple[str, bool, tuple[str, ...]], str] = {}
         self._open: OrderedDict[str, Mapping[str, Tool]] = OrderedDict()
 
@@ -72,7 +74,7 @@ class PromptedAgent:
             task,
             run,
             skill=self._skill(task),
-            own=self._own,
+            granted=self._granted_by(run.grants),
             chosen=chosen,
             model=self._models.get(chosen.name),
             opened=self._opened,
@@ -84,6 +86,12 @@ class PromptedAgent:
         named = None if task.skill is None else self._definition.skill(task.skill)
         return named or self._definition.skills[0]
 
+    def _granted_by(self, above: Grants) -> Granted:
+        """What it may use on behalf of the holder of `above`, found out once for one that calls again and again."""
+        if self._granted is None or self._granted[0] is not above:
+            self._granted = above, self._own.granted(above)
+        return self._granted[1]
+
     def _instructions(self, skill: Skill, skills: Mapping[str, Definition], owed: bool) -> str:  # noqa: FBT001 - a callback
         """What the system says, made once."""
         key = skill.name, owed, tuple(skills)
@@ -94,6 +102,8 @@ class PromptedAgent:
 
     def _opened(self, kit: str) -> tuple[str, dict[str, Tool]]:
         """The tools of a conversation: those it had before, else new ones under a new name."""
+        if not self._toolbox.remembers:
+            return "", self._toolbox.opened()
         known = self._open.get(kit)
         if known is None:
             kit = token_hex(8)

@@ -21,7 +21,7 @@ from retinue.llm.usage import together
 from retinue.tools.port import Tool
 
 from .delegating import Delegating
-from .granted import Own
+from .granted import Granted
 from .memo import read_notes, write_notes
 from .naming import DELEGATE, SKILL
 from .prompt import corrected, opening, shape_of
@@ -52,7 +52,7 @@ class Call:
         task: What is asked.
         run: What it gets beside it.
         skill: Which of its skills is meant.
-        own: What its definition says of its tools.
+        granted: What it may use.
         chosen: Its model, and why it is this one.
         model: The model itself.
         opened: Opens tools, or gives those that were opened before under a name.
@@ -66,7 +66,7 @@ class Call:
         run: RunContext,
         *,
         skill: Skill,
-        own: Own,
+        granted: Granted,
         chosen: Chosen,
         model: LanguageModel,
         opened: _Opened,
@@ -77,8 +77,7 @@ class Call:
         self._whose = f"{definition.name}.{skill.name}"
         self._shape = shape_of(skill, task, definition)
         self._notes = read_notes(run.memo, whose=self._whose)
-        self._grants, refused = own.granted(run.grants)
-        self._unsupported = [*own.missing, *refused]
+        self._grants, self._unsupported = granted.grants, list(granted.in_vain)
         self._notes.kit, self._tools = opened(self._notes.kit)
         self._delegating: Delegating | None = None
 
@@ -135,9 +134,9 @@ class Call:
         there, run = self._tools, self._run
         if skills:
             there[SKILL] = Skills(skills)
-        if run.light_schema:
+        if others := run.light_schema:
             name, model = self._definition.name, self._chosen.name
-            self._delegating = Delegating(agent=name, model=model, grants=self._grants, run=run)
+            self._delegating = Delegating(agent=name, model=model, grants=self._grants, run=run, others=others)
             there[DELEGATE] = self._delegating
         self._tools = {name: tool for name, tool in there.items() if self._grants.offers(tool.spec)}
 

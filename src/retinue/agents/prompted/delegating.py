@@ -3,6 +3,7 @@
 Whom it may call, and how deep and how often, is decided by the run; here only what the model is told of it.
 """
 
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
@@ -53,24 +54,18 @@ class Delegating:
         agent: Its name.
         model: The model it thinks with.
         grants: What it may use, and so whom it calls.
-        run: Knows who there is, and calls them.
+        run: Calls them.
+        others: Who there is and what each does.
 
     Attributes:
+        spec: What the model is told of it.
         usage: What those it called have spent.
     """
 
-    def __init__(self, *, agent: str, model: str, grants: Grants, run: RunContext) -> None:
+    def __init__(self, *, agent: str, model: str, grants: Grants, run: RunContext, others: str) -> None:
         self._agent, self._model, self._grants, self._run = agent, model, grants, run
-        self._spec: ToolSpec | None = None
+        self.spec = _spec(others)
         self.usage: Usage | None = None
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What the model is told: who there is and what each does."""
-        if self._spec is None:
-            about = _ABOUT + self._run.light_schema
-            self._spec = ToolSpec(name=DELEGATE, description=about, input_schema=_TAKES, timeout_s=_DAY_S)
-        return self._spec
 
     def judged(self, arguments: JsonMapping) -> tuple[ToolSpec, str]:
         """The tool with the effects of the skill that is asked for, which permissions are about; and whose it is."""
@@ -124,6 +119,12 @@ class Delegating:
             )
         except ValidationError:
             raise UnknownName(f"No agent is called {name[:80]!r}.", hint="Name one of the agents listed.") from None
+
+
+@lru_cache(maxsize=8)
+def _spec(others: str) -> ToolSpec:
+    """The same for all who work beside the same others: made once, whoever calls."""
+    return ToolSpec(name=DELEGATE, description=_ABOUT + others, input_schema=_TAKES, timeout_s=_DAY_S)
 
 
 def _named(known: Definition | None, name: str) -> str:

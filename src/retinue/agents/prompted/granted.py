@@ -6,6 +6,7 @@ Nothing a definition says is ignored without a word, and nothing it says widens 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from retinue.agents.grants import MODES, Grants, Mode
 from retinue.contract.definition import Definition
@@ -16,9 +17,21 @@ from .naming import DELEGATE, SKILL, ToolWord, read_word
 from .permissions import mode_from
 from .toolbox import Toolbox
 
-__all__ = ["Own", "findings_about", "own_of"]
+__all__ = ["Granted", "Own", "findings_about", "own_of"]
 
 _MEMORY = ("remember", "recall", "forget")
+
+
+class Granted(NamedTuple):
+    """What an agent gets of what it asks for.
+
+    Attributes:
+        grants: What it may use.
+        in_vain: What it does not get, one sentence each.
+    """
+
+    grants: Grants
+    in_vain: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +50,9 @@ class Own:
     mode: Mode | None = None
     words: tuple[str, ...] | None = None
 
-    def granted(self, above: Grants) -> tuple[Grants, tuple[str, ...]]:
-        """Its grants within those of its caller, and what it asked for in vain."""
-        return self.grants.within(above), self.refused(above)
+    def granted(self, above: Grants) -> Granted:
+        """What its caller gives it of that."""
+        return Granted(self.grants.within(above), (*self.missing, *self.refused(above)))
 
     def refused(self, above: Grants) -> tuple[str, ...]:
         """What it asked for and its caller may not give."""

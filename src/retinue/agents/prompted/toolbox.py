@@ -31,6 +31,7 @@ class Toolbox:
 
     Attributes:
         absent: As given.
+        remembers: Whether some of its tools remember what one conversation has seen.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Toolbox:
         self.absent: Mapping[str, str] = MappingProxyType(dict(absent or {}))
         self._shared: dict[str, Tool] = dict(tools or {})
         self._kits = tuple(kits)
+        self.remembers = bool(self._kits)
         self._closers = tuple(closers)
         self._specs: Mapping[str, ToolSpec] | None = None
 

@@ -6,6 +6,7 @@ not made. What kept a call from being made is told to the model, which may try s
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from retinue.agents.grants import Grants, Verdict
@@ -81,11 +82,16 @@ class Using:
         self._turns: tuple[Turn, ...] = tuple(turns)
         self._done: dict[str, ToolAnswer] = {}
         self._began: dict[str, int] = {}
-        self._workspace = _workspace_of(run)
-        self._root = None if self._workspace is None else self._workspace.root
         self.traces = list(traces)
         self.files_read: dict[str, None] = {}
         self.files_written: dict[str, None] = {}
+
+    @cached_property
+    def _workspace(self) -> "Workspace | None":
+        try:
+            return self._run.workspace
+        except AccessDenied:
+            return None
 
     def keep(self, turns: Sequence[Turn]) -> None:
         """Hear how the conversation goes on."""
@@ -116,7 +122,7 @@ class Using:
         about: tuple[str, ...] = ()
         try:
             self._see_fitting(tool.spec, arguments)
-            about = tellings(use.name, arguments, root=self._root)
+            about = tellings(use.name, arguments, root=self._workspace and self._workspace.root)
             await self._see_allowed(tool, use, arguments, about)
             output = await self._in_time(tool, use, arguments)
             self.files_written.update(dict.fromkeys(output.files_written))
@@ -256,13 +262,6 @@ class Using:
 def _answers(turns: Sequence[Turn]) -> tuple[ToolAnswer, ...]:
     last = turns[-1] if turns else None
     return last.answers if isinstance(last, ToolAnswers) else ()
-
-
-def _workspace_of(run: RunContext) -> "Workspace | None":
-    try:
-        return run.workspace
-    except AccessDenied:
-        return None
 
 
 def _told(error: RetinueError) -> str:

@@ -187,7 +187,7 @@ def _reply(wanted: "Wanted", found: _Found, summary: "Summary | None", now_ns: i
         summary=summary,
         now_ns=now_ns,
     )
-    nothing = None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]))
+    nothing = None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]), local=bool(wanted.local))
     return Reply(
         data=told.data,
         outcome="rejected" if nothing else "partial" if told.warnings else "success",
@@ -217,11 +217,12 @@ def _with_answer(question: str, task: Task) -> str:
     return question
 
 
-def _nothing(answer: str) -> Fault:
+def _nothing(answer: str, *, local: bool) -> Fault:
+    there = "Ask with words that the project itself uses, or name a file or identifier."
     return Fault(
         code="missing_file",
         message=" ".join(answer.split()),
-        hint="Ask with words that the project itself uses, or name a file or identifier.",
+        hint=there if local else "Ask in other words, or also for the sources docs, code or memory.",
         retryable=False,
     )
 

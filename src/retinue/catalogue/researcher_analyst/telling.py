@@ -279,7 +279,7 @@ def _nothing(gathered: Gathered) -> _Line:
     nearest = gathered.nearest
     noun = "file" if total == 1 else "files"
     files, pages = f"{total:,} {noun} ({where})", _pages(gathered)
-    all_of_it = (f"{files} and {pages}" if total else pages) if pages else files
+    all_of_it = (f"{files} and {pages}" if total else pages) if pages else files if gathered.files else "nothing"
     said = f"Nothing was found that answers this. Searched {all_of_it} for {slots}."
     if nearest is None:
         return _Line(Prose(said, tuple(words)))

@@ -5,8 +5,8 @@ the same for a model, `Servers` holds what runs. Results outside the workspace a
 """
 
 from .commands import LANGUAGES, language_of
-from .navigator import OPERATIONS, Navigator, Spot, Step
-from .places import Call, Place, Symbol
+from .navigator import OPERATIONS, Navigator, Step
+from .places import Call, Place, Spot, Symbol
 from .pool import Servers
 from .tool import LspTool
 

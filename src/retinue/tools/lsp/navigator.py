@@ -55,18 +55,6 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
-
-    path: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One question that was asked (G19: `navigation_trace`)."""
 
@@ -206,11 +194,11 @@ class Navigator:
             known = tuple(each for each in everywhere if not each.place.is_outside)
             fitting = await self._with_containers([each for each in known if each.name == name], symbol)
         if not fitting:
-            raise _unknown(symbol, path, [each.name for each in known])
+            raise unknown(symbol, path, [each.name for each in known])
         tops = [each for each in fitting if not each.container]
         fitting = tops or fitting
         if len(fitting) > 1 and not path:
-            raise _ambiguous(symbol, fitting)
+            raise ambiguous(symbol, fitting)
         place = fitting[0].place
         return Spot(place.path, place.line, place.column)
 
@@ -272,11 +260,11 @@ class Navigator:
                 session.lines[path] = lines
                 document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
                 if not whole:
-                    document["position"] = _position(at, lines, session.server.encoding)
+                    document["position"] = position(at, lines, session.server.encoding)
                 return session, await self._timed(session, method, {**document, **(more or {})})
             except (ServerGone, OutputInvalid) as error:
                 if is_last:
-                    raise _gone(error) from error
+                    raise gone(error) from error
         raise AssertionError  # pragma: no cover - the second time returns or raises
 
     async def _timed(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
@@ -291,7 +279,7 @@ class Navigator:
                 return _Session(server, documents, self._workspace)
             except (ServerGone, OutputInvalid) as error:
                 if is_last:
-                    raise _gone(error) from error
+                    raise gone(error) from error
         raise AssertionError  # pragma: no cover - as above
 
     def _offered(self, server: Server, operation: str, capability: str) -> None:
@@ -346,21 +334,6 @@ class Navigator:
         return None
 
 
-def _position(at: Spot, lines: Sequence[str], encoding: str) -> JsonValue:
-    if not 1 <= at.line <= len(lines):
-        raise InvalidInput(
-            f"{at.path!r} has no line {at.line}.", hint=f"It has {len(lines)} lines, counted from 1.", path="/line"
-        )
-    line = lines[at.line - 1].rstrip("\r")
-    if not 1 <= at.column <= len(line) + 1:
-        raise InvalidInput(
-            f"Line {at.line} of {at.path!r} has no character {at.column}.",
-            hint=f"It has {len(line)} characters, counted from 1.",
-            path="/character",
-        )
-    return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
-
-
 def _order(place: Place) -> tuple[str, int, int]:
     return place.path, place.line, place.column
 
@@ -368,32 +341,3 @@ def _order(place: Place) -> tuple[str, int, int]:
 def _is_called(symbol: Symbol, wanted: str) -> bool:
     whole = f"{symbol.container}.{symbol.name}".lstrip(".")
     return wanted in (symbol.name, whole) or whole.endswith(f".{wanted}")
-
-
-def _unknown(symbol: str, path: str, names: Sequence[str]) -> UnknownName:
-    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
-
-    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
-    where = f"in {path!r}" if path else "in the project"
-    known = tuple(dict.fromkeys(names))[:10]
-    hint = f"Did you mean {', '.join(near)}?" if near else f"There is: {', '.join(known)}." if known else "Name a file."
-    return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
-
-
-def _ambiguous(symbol: str, found: Sequence[Symbol]) -> InvalidInput:
-    places = tuple(str(each.place) for each in found[:10])
-    return InvalidInput(
-        f"{symbol!r} is defined in {len(found)} places.",
-        hint=f"Say which, by its file: {', '.join(places)}.",
-        suggestions=places,
-    )
-
-
-def _gone(error: RetinueError) -> RetinueError:
-    if isinstance(error, OutputInvalid):
-        return error
-    return Unavailable(
-        f"{error.message} It was started again and ended again.",
-        hint="See what it says of itself in `stderr`, or configure another language server.",
-        detail=error.detail,
-    )

@@ -16,6 +16,7 @@ __all__ = [
     "RawCall",
     "RawPlace",
     "RawSymbol",
+    "Spot",
     "Symbol",
     "column_of",
     "read_calls",
@@ -30,6 +31,18 @@ _KINDS: Final = (
     "enum member", "struct", "event", "operator", "type parameter",
 )  # fmt: skip
 _MOST_DEPTH: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where something is asked about: a file of the workspace, a line and a column, both from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
 from retinue.tools.port import Grip, ToolOutput
 
-from .navigator import OPERATIONS, Navigator, Spot
-from .places import Call, Place, Symbol
+from .navigator import OPERATIONS, Navigator
+from .places import Call, Place, Spot, Symbol
 from .pool import Servers
 
 __all__ = ["LspTool"]

@@ -62,7 +62,7 @@ class _Inflate:
     def __init__(self, coding: Literal["gzip", "deflate"]) -> None:
         self._coding = coding
         self._head = b""
-        self._stream: zlib._Decompress | None = None
+        self._stream = None
         self._members = 0
         self._over = False
 

@@ -151,7 +151,9 @@ def _readable(kind: str) -> bool:
 
 def _is_binary(body: bytes, text: str) -> bool:
     """Whether a page that says it is text is something else: a PDF, or full of what no text holds."""
-    return body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _LOOKED_AT)) * 50 > min(len(text), _LOOKED_AT) + 100
+    return (
+        body.startswith(b"%PDF-") or len(_NO_TEXT.findall(text, 0, _LOOKED_AT)) * 50 > min(len(text), _LOOKED_AT) + 100
+    )
 
 
 def _guessed(body: bytes) -> str:

@@ -1,0 +1,62 @@
+"""What a question that cannot be put, or found nothing, is told: with what is near and what to do next."""
+
+from collections.abc import Sequence
+
+from retinue.contract.json import JsonValue
+from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
+
+from .places import Spot, Symbol, units_before
+
+__all__ = ["ambiguous", "gone", "position", "unknown"]
+
+
+def position(at: Spot, lines: Sequence[str], encoding: str) -> JsonValue:
+    """A place as a server counts it.
+
+    Raises:
+        InvalidInput: There is no such line or column.
+    """
+    if not 1 <= at.line <= len(lines):
+        raise InvalidInput(
+            f"{at.path!r} has no line {at.line}.", hint=f"It has {len(lines)} lines, counted from 1.", path="/line"
+        )
+    line = lines[at.line - 1].rstrip("\r")
+    if not 1 <= at.column <= len(line) + 1:
+        raise InvalidInput(
+            f"Line {at.line} of {at.path!r} has no character {at.column}.",
+            hint=f"It has {len(line)} characters, counted from 1.",
+            path="/character",
+        )
+    return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
+
+
+def unknown(symbol: str, path: str, names: Sequence[str]) -> UnknownName:
+    """Nothing is called `symbol`; `names` is what there is."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+    near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
+    where = f"in {path!r}" if path else "in the project"
+    known = tuple(dict.fromkeys(names))[:10]
+    hint = f"Did you mean {', '.join(near)}?" if near else f"There is: {', '.join(known)}." if known else "Name a file."
+    return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
+
+
+def ambiguous(symbol: str, found: Sequence[Symbol]) -> InvalidInput:
+    """Several are called `symbol`."""
+    places = tuple(str(each.place) for each in found[:10])
+    return InvalidInput(
+        f"{symbol!r} is defined in {len(found)} places.",
+        hint=f"Say which, by its file: {', '.join(places)}.",
+        suggestions=places,
+    )
+
+
+def gone(error: RetinueError) -> RetinueError:
+    """A server ended twice over one question."""
+    if isinstance(error, OutputInvalid):
+        return error
+    return Unavailable(
+        f"{error.message} It was started again and ended again.",
+        hint="See what it says of itself in `stderr`, or configure another language server.",
+        detail=error.detail,
+    )
