@@ -241,3 +241,87 @@ def test_the_first_ctrl_c_cancels_even_before_the_agent_has_waited() -> None:
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(main())
     assert seen[0].canceled
+
+
+async def soon(error: Exception) -> None:
+    await asyncio.sleep(0.001)
+    raise error
+
+
+async def catches(*, inside: bool = False) -> str:
+    """Go on after a child of its own group has failed: while the group is left, or while its body still waits."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(soon(ValueError("no")))
+            group.create_task(nothing())
+            if inside:
+                await nothing()
+    except* ValueError:
+        pass
+    await asyncio.sleep(0.001)
+    return "well"
+
+
+async def nested() -> str:
+    async with asyncio.TaskGroup() as group:
+        one, other = group.create_task(catches()), group.create_task(catches(inside=True))
+    return one.result() + other.result() + await catches() + await catches(inside=True)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_an_agent_that_catches_what_its_own_group_raises_is_not_cancelled(inside: bool) -> None:
+    ended = tried(lambda: catches(inside=inside), seconds=5)
+    assert (ended.reply, ended.canceled, ended.error) == ("well", False, None)
+
+
+def test_groups_within_groups_and_one_after_the_other_leave_no_mark() -> None:
+    ended = tried(nested, seconds=5)
+    assert (ended.reply, ended.canceled) == ("wellwellwellwell", False)
+
+
+def test_a_group_whose_error_is_not_caught_is_the_agents_failure() -> None:
+    async def fails() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(soon(ValueError("no")))
+
+    ended = tried(fails, seconds=5)
+    assert isinstance(ended.error, ExceptionGroup)
+    assert not ended.canceled
+
+
+def test_a_cancellation_from_outside_is_told_also_from_within_a_group() -> None:
+    async def waits() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(nothing())
+
+    async def main() -> Ended:
+        call = asyncio.create_task(attempt(waits, seconds=5, grace_s=GRACE))
+        await asyncio.sleep(0.001)
+        call.cancel()
+        return await call
+
+    assert asyncio.run(main()).canceled
+
+
+def test_a_cancellation_from_outside_beats_a_failure_in_the_group() -> None:
+    async def stubborn() -> None:
+        try:
+            await nothing()
+        finally:
+            raise ValueError("no")
+
+    async def both() -> str:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(stubborn())
+        except* ValueError:
+            pass
+        return "well"
+
+    async def main() -> Ended:
+        call = asyncio.create_task(attempt(both, seconds=5, grace_s=GRACE))
+        await asyncio.sleep(0.001)
+        call.cancel()
+        return await call
+
+    assert asyncio.run(main()).canceled

@@ -203,3 +203,13 @@ def test_attempts_of_a_skill_with_its_own_time_each_get_the_whole_of_it() -> Non
     agent = Scripted(NetworkError("x"), GOOD, skills=(skill(timeout_s=10.0),))
     asyncio.run(ask(agent))
     assert [deadline for _, _, deadline in agent.seen] == [START + 10 * SECOND, START + 11 * SECOND]
+
+
+def test_what_an_attempt_took_and_did_is_kept_when_nobody_can_read_its_answer() -> None:
+    usage = Usage(tokens_in=20, tokens_out=5, requests=1)
+    prose = Reply(text="About five, I think.", usage=usage, files_read=("a.md",))
+    result = asyncio.run(ask(Scripted(prose, prose, prose)))
+    assert fault_of(result).code == "output_invalid"
+    assert result.usage == Usage(tokens_in=60, tokens_out=15, requests=3)
+    assert [attempt.usage for attempt in result.attempts] == [usage] * 3
+    assert result.files_read == ("a.md",)

@@ -326,6 +326,8 @@ def _surface(folder: Path) -> Surface:
     async def nobody(task: Task, run: NodeContext) -> Result:
         raise AssertionError((task, run))
 
-    return Surface(
-        "run", nobody, lambda *_: None, Budget(), workspace=Workspace(folder), outside=Outside(clock=lambda: AT_NS)
-    )
+    def nothing(*_: object) -> None:
+        """Events are looked at elsewhere."""
+
+    outside = Outside(clock=lambda: AT_NS)
+    return Surface("run", nobody, nothing, Budget(), workspace=Workspace(folder), outside=outside)

@@ -35,11 +35,11 @@ def agents(
         web: How the web is searched, when it is asked for; without it that is said.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
-    from retinue.catalogue.personal_assistant import PersonalAssistant  # noqa: PLC0415
     from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
     from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
+    from retinue.catalogue.personal_assistant import PersonalAssistant  # noqa: PLC0415
     from retinue.catalogue.research_supervisor import ResearchSupervisor  # noqa: PLC0415
     from retinue.catalogue.researcher_analyst import ResearcherAnalyst  # noqa: PLC0415
     from retinue.catalogue.system_architect import SystemArchitect  # noqa: PLC0415
@@ -52,5 +52,5 @@ def agents(
         PersonalAssistant(store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3", models=models),
         ResearcherAnalyst(cache_dir=cache_dir, state_dir=state_dir, models=models, web=web),
         ResearchSupervisor(),
-        SystemArchitect(cache_dir=cache_dir),
+        SystemArchitect(models, cache_dir=cache_dir),
     )

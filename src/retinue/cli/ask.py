@@ -8,7 +8,6 @@ import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
-from retinue.cli.goal_options import model_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 
 if TYPE_CHECKING:
@@ -39,7 +38,9 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
 @click.option("--as", "name", metavar="NAME", help="What the program is called in its contract.")
 @click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the program may see; repeatable.")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
-@model_option
+@click.option(
+    "--model", metavar="NAME", help="The model it thinks with: provider:model, or a tier (small, medium, large)."
+)
 @bound_options
 @form_options
 @workspace_option
@@ -295,6 +296,9 @@ def _begin(
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
         plan = orchestrator.task_plan(agent, skill, instruction=instruction, parameters=parameters)
+        if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
+            nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
+            plan = plan.model_copy(update={"nodes": nodes})
         if not plan.goal:  # so that the history says what was asked
             plan = plan.model_copy(update={"goal": f"{agent.partition('@')[0]}.{skill}"})
         plan = settled.noted_in(plan)

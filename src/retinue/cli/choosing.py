@@ -143,18 +143,21 @@ def _price(models: "Models", name: str) -> "PriceOf":
     ready = models.ready.get(name)
     if ready is not None:
         return ready.price
-    own = models.prices.get(name)
+    own, address = models.prices.get(name), models.address(name)
 
     def price_of(*, tokens_in: int, tokens_out: int) -> float | None:
-        cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=own)
+        cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=own, address=address)
         return cost.usd if cost else None
 
     return price_of
 
 
 def _most(models: "Models", name: str) -> int | None:
+    """The longest answer of a model: its own bound, else all that a conversation with it can hold."""
+    from retinue.llm.listed import listed
+
     try:
-        return models.get(name).max_output
+        return models.get(name).max_output or listed(name).window
     except RetinueError:  # it cannot be asked; that is told when it is asked
         return None
 

@@ -34,12 +34,12 @@ class Listed:
     window: int | None = None
 
 
-def listed(name: str, *, own: Price | None = None) -> Listed:
-    """What is known of the model `name` (`provider:model`)."""
+def listed(name: str, *, own: Price | None = None, address: str = "") -> Listed:
+    """What is known of the model `name` (`provider:model`), asked at `address` when that is not its usual one."""
     window = _window(name)
     # Long requests may cost more a token, so what is shown is the price of a short one.
-    sent = price(name, tokens_in=1_000, tokens_out=0, own=own)
-    written = price(name, tokens_in=0, tokens_out=1_000, own=own)
+    sent = price(name, tokens_in=1_000, tokens_out=0, own=own, address=address)
+    written = price(name, tokens_in=0, tokens_out=1_000, own=own, address=address)
     if sent is None or written is None:
         return Listed(name, window=window)
     each = _MILLION / 1_000

@@ -123,6 +123,10 @@ class Models:
             raise _not_configured()
         return self._named(self.default, "it is the default")
 
+    def address(self, name: str) -> str:
+        """Where the model called `name` is asked, when that is not its provider's usual address; else empty."""
+        return self.providers.get(name.partition(":")[0], ProviderSettings()).base_url
+
     def get(self, name: str) -> LanguageModel:
         """The model called `name`. Opening it asks nobody on the network.
 

@@ -110,16 +110,25 @@ class PriceList:
 
 
 def price(
-    name: str, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0, own: Price | None = None
+    name: str, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0, own: Price | None = None, address: str = ""
 ) -> Cost | None:
-    """What a call of the model `name` (`provider:model`) costs; None when its price is not known (C18)."""
-    found = _lists(name) if own is None else PriceList(name, own=own)
+    """What a call of the model `name` (`provider:model`) costs; None when its price is not known (C18).
+
+    Args:
+        name: The model.
+        tokens_in: All that are sent.
+        tokens_out: What comes back.
+        tokens_cached: Those of `tokens_in` that the provider still has.
+        own: A price of one's own, which holds instead of the book's.
+        address: The provider's address where it is not its usual one: what is sold there has no price of the usual one.
+    """
+    found = _lists(name, address) if own is None else PriceList(name, own=own)
     return found.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
 
 
 @lru_cache(maxsize=_KEPT)
-def _lists(name: str) -> PriceList:
-    return PriceList(name)
+def _lists(name: str, address: str) -> PriceList:
+    return PriceList(name, address=address)
 
 
 def _find(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":

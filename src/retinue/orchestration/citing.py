@@ -25,7 +25,7 @@ from retinue.orchestration.thinker import Thinker
 if TYPE_CHECKING:
     from retinue.llm.port import AnswerShape
 
-__all__ = ["Claim", "Evidence", "Piece", "Summary", "evidence_of", "held", "with_summary", "written"]
+__all__ = ["Claim", "Evidence", "Piece", "Summary", "evidence_of", "held", "objection", "with_summary", "written"]
 
 _MOST: Final = 240
 _OF_ONE: Final = 60
@@ -186,7 +186,7 @@ async def written(goal: str, evidence: Evidence, thinker: Thinker, *, task: str)
     def judge(data: JsonMapping) -> list[str]:
         """Only what makes the whole useless is sent back; single claims that do not hold are dropped."""
         claims = cast("list[JsonMapping]", data["claims"])
-        checked = [_objection(str(one["text"]), cast("list[str]", one["cites"]), known) for one in claims]
+        checked = [objection(str(one["text"]), cast("list[str]", one["cites"]), known) for one in claims]
         wrong = [f"Of {str(one['text'])[:80]!r}: {why}" for one, why in zip(claims, checked, strict=True) if why]
         return wrong if wrong and len(wrong) == len(checked) else []
 
@@ -205,7 +205,7 @@ def held(evidence: Evidence, record: Result) -> Summary:
     for one in cast("list[JsonMapping]", said.get("claims") or []):
         text = _sentence(str(one["text"]))
         cites = list(dict.fromkeys(cast("list[str]", one["cites"])))
-        why = _objection(text, cites, known)
+        why = objection(text, cites, known)
         if why:
             dropped.append((text, why))
         else:
@@ -216,8 +216,8 @@ def held(evidence: Evidence, record: Result) -> Summary:
     )
 
 
-def _objection(text: str, cites: Iterable[str], known: Mapping[str, Piece]) -> str:
-    """Why a claim does not hold; empty when it does."""
+def objection(text: str, cites: Iterable[str], known: Mapping[str, Piece]) -> str:
+    """Why a claim does not hold against the pieces it cites, by their ids; empty when it does."""
     named = list(cites)
     unknown = [cite for cite in named if cite not in known]
     if unknown:

@@ -41,6 +41,8 @@ USUAL: Final = Shares()
 def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition], *, shares: Shares = USUAL) -> Plan:
     """`plan` with a bound of tokens on every node whose agent thinks with a model and has none yet.
 
+    A single delegation has the whole budget: there is nobody to share it with.
+
     Args:
         plan: What is to be done.
         tokens: The budget of the run; without one nothing is bounded.
@@ -48,7 +50,7 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
         shares: How it is shared out.
     """
     thinking = [node for node in plan.nodes if _thinks(definitions.get(node.agent))]
-    if tokens is None or not thinking:
+    if tokens is None or not thinking or len(plan.nodes) == 1:
         return plan
     above = [node.id for node in thinking if definitions[node.agent].composes]
     kept = shares.orchestrator + shares.reserve + (shares.supervisor if above else 0.0)

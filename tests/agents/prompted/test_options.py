@@ -141,6 +141,15 @@ def test_what_is_remembered_about_the_task_is_there_from_the_start(tmp_path: Pat
     assert [tool.name for tool in model.asked[0].tools] == ["remember", "recall", "forget"]
 
 
+def test_who_had_it_remembered_is_noted(tmp_path: Path) -> None:
+    model = scripted(use("remember", text="The lake is deep."), "Noted.")
+    run = context(tmp_path, grants=MODES["bypass"])
+    ask(helper(model, toolbox=remembering(tmp_path, tmp_path), tools=("remember",)), "Note it.", run=run)
+    with Memory(tmp_path, "project", project=tmp_path) as memory:
+        source = memory.list()[0].source
+    assert (source.by, source.run) == ("helper", run.run)
+
+
 def test_a_memory_without_anything_that_fits_says_nothing(tmp_path: Path) -> None:
     model = scripted("I do not know.", "I do not know.")
     agent = helper(model, toolbox=remembering(tmp_path, tmp_path), runner={"memory": "user"})

@@ -6,13 +6,14 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError, Unavailable, UnknownName
-from retinue.tools.memory import store
+from retinue.tools.memory import file, store
 from retinue.tools.memory.entry import MAX_TEXT, Entry, Provenance
 from retinue.tools.memory.file import memory_error, memory_file
 from retinue.tools.memory.store import Memory
@@ -214,6 +215,39 @@ def test_a_damaged_file_is_told_and_moved_only_when_asked(memory: Memory) -> Non
     assert memory.list() == ()
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DROP TABLE words",
+        "DROP TABLE memories",
+        "ALTER TABLE memories DROP COLUMN run",
+        "UPDATE memories SET text = x'ff00'",
+        "UPDATE memories SET at_ns = 'now'",
+    ],
+)
+def test_tables_that_are_not_ours_are_told(memory: Memory, harm: str) -> None:
+    memory.add("one", WHO)
+    memory.close()
+    with closing(sqlite3.connect(memory.path)) as connection, connection:
+        connection.execute(harm)
+    with pytest.raises(ParseError, match="not a memory") as refused:
+        memory.search("one")
+    assert "set-aside" in refused.value.hint
+
+
+def test_words_that_stay_because_somebody_reads_are_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "_BUSY_S", 0.01)
+    memory.add("a secret word", WHO)
+    with closing(sqlite3.connect(memory.path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM memories").fetchall()
+        with pytest.raises(Unavailable, match="another program is reading"):
+            memory.forget("m1")
+        assert memory.count() == 0
+    memory.close()
+    assert not [path for path in memory.path.parent.iterdir() if b"secret" in path.read_bytes()]
+
+
 def test_there_may_be_nothing_to_set_aside(memory: Memory) -> None:
     assert memory.set_aside() is None
 
@@ -258,7 +292,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     [
         (sqlite3.SQLITE_CORRUPT, "parse_error"), (sqlite3.SQLITE_NOTADB, "parse_error"), (sqlite3.SQLITE_FULL, "unavailable"),
         (sqlite3.SQLITE_BUSY_SNAPSHOT, "unavailable"), (sqlite3.SQLITE_READONLY, "access_denied"),
-        (sqlite3.SQLITE_ERROR, "internal_error"),
+        (sqlite3.SQLITE_ERROR, "parse_error"), (sqlite3.SQLITE_MISUSE, "internal_error"),
     ],
 )  # fmt: skip
 def test_every_failure_of_the_file_has_an_error(code: int, word: str) -> None:

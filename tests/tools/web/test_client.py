@@ -139,9 +139,9 @@ def test_what_is_no_http_is_not_repeated(raw: bytes) -> None:
 
 def test_codings_in_two_headers_are_two_codings() -> None:
     raw = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx"
-    with Server({"/": Reply(send=lambda file: file.write(raw))}) as server:
-        with pytest.raises(OutputInvalid, match="'gzip, gzip'"):
-            sent(server.url())
+    reply = Reply(send=lambda file: file.write(raw))
+    with Server({"/": reply}) as server, pytest.raises(OutputInvalid, match="'gzip, gzip'"):
+        sent(server.url())
 
 
 def test_nobody_there_is_told() -> None:

@@ -295,9 +295,9 @@ def test_a_page_that_means_harm_is_read_all_the_same(body: str) -> None:
     ],
 )
 def test_a_type_that_lies_is_told(kind: str, body: bytes) -> None:
-    with Server({"/": Reply(body, headers={"Content-Type": kind})}) as server:
-        with pytest.raises(InvalidInput, match="is no text"):
-            fetched(server.url())
+    reply = Reply(body, headers={"Content-Type": kind})
+    with Server({"/": reply}) as server, pytest.raises(InvalidInput, match="is no text"):
+        fetched(server.url())
 
 
 def test_a_type_that_is_none_is_looked_at_and_not_repeated() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from .groups import Groups
+
 __all__ = ["Ended", "attempt"]
 
 _Future: TypeAlias = asyncio.Future[Any]
@@ -83,6 +85,7 @@ class _Call:
         "_before",
         "_given_up",
         "_grace_s",
+        "_groups",
         "_inner",
         "_iterator",
         "_over",
@@ -99,6 +102,7 @@ class _Call:
         self._before = task.cancelling()
         self._grace_s = grace_s
         self._iterator: Any = None
+        self._groups: Groups | None = None
         self._inner: _Future | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._over = False
@@ -114,7 +118,9 @@ class _Call:
         began = time.perf_counter_ns()
         try:
             if self._iterator is None:
-                self._iterator = self._start().__await__()
+                awaitable = self._start()
+                self._groups = Groups(awaitable, self._task)
+                self._iterator = awaitable.__await__()
             self._inner = self._iterator.send(None) if error is None else self._iterator.throw(error)
         except StopIteration as end:
             self._over, self.ended.reply = True, end.value
@@ -123,6 +129,8 @@ class _Call:
             if isinstance(raised, KeyboardInterrupt):
                 raise  # a person's word, wherever it strikes
         self.ended.blocked_ns = max(self.ended.blocked_ns, time.perf_counter_ns() - began)
+        if self._groups is not None:
+            self._groups.take_back()
         return self._over
 
     def __await__(self) -> Generator[_Future | None, None, None]:
@@ -146,6 +154,8 @@ class _Call:
             except GeneratorExit:
                 raise
             except BaseException as error:  # noqa: BLE001 - the future's own failure, or a cancellation: for the code
+                if self._groups is not None and isinstance(error, CancelledError):
+                    self._groups.note()
                 return error
             return None
         # A task or a gathering ends when it likes, even cancelled. So wait beside it, not for it.

@@ -84,6 +84,9 @@ def broken_plan(error: BaseException | None) -> list[Finding]:
     return _below("/plan", [Finding(**one) for one in found])
 
 
+_BESIDE: Final = ("warnings", "traces", "usage", "files_read", "files_written")
+"""What a runner says of an attempt, whatever the answer's own text is worth."""
+
 _UNCLAIMED: Final = tuple((name, getattr(Reply(), name)) for name in CLAIMS)
 
 
@@ -109,7 +112,10 @@ class _Judge:
         if reply.text is not None:
             read = self._read(reply, reply.text, readers)
             if read is None:
-                return self._judged
+                # Nobody can read what it said; what it took, and what was done for it, is known all the same.
+                self._check_claims(Reply(**{name: getattr(reply, name) for name in _BESIDE}))
+                await self._check_files()
+                return self._sentence()
             reply = read
         self._check_data(reply.data)
         self._check_claims(reply)

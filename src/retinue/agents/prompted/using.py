@@ -223,7 +223,8 @@ class Using:
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
         self._began[use.id] = now
-        grip = Grip(self._workspace, now + int(seconds * _SECOND), self._limit)
+        ends_ns = now + int(seconds * _SECOND)
+        grip = Grip(self._workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
         timer = asyncio.timeout(seconds)
         try:
             async with timer:

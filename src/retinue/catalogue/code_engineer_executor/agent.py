@@ -3,23 +3,19 @@
 # what an operation needs is imported when it is asked for: listing agents must stay cheap
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition, no_such_skill
+from retinue.catalogue._definitions import load_definition, no_such_skill, with_model, without_model
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.task import Task
-from retinue.errors import Unavailable
 
 if TYPE_CHECKING:
     from retinue.catalogue.code_engineer_executor.work import Work
     from retinue.llm.models import Models
 
 __all__ = ["CodeEngineerExecutor"]
-
-_THINKING: Final = frozenset({"fix_bug", "add_feature"})
 
 
 class CodeEngineerExecutor:
@@ -37,8 +33,8 @@ class CodeEngineerExecutor:
     @property
     def definition(self) -> Definition:
         """What it says of itself; without a model two skills say what they need."""
-        whole = load_definition(__package__ or "")
-        return _thinking() if self._models is not None and self._models.configured else whole
+        thinks = self._models is not None and self._models.configured
+        return with_model(__package__ or "") if thinks else load_definition(__package__ or "")
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Do one of its skills.
@@ -98,19 +94,5 @@ class CodeEngineerExecutor:
         from retinue.catalogue.code_engineer_executor.propose import propose  # noqa: PLC0415 - when it is needed
 
         if self._models is None or not self._models.configured:
-            raise Unavailable(
-                f"`{work.task.skill}` needs a model, and none is configured.",
-                hint="Set `models.default`, or pass `--model provider:model`.",
-                detail={"retryable": False},
-            )
+            raise without_model(work.task.skill)
         await propose(work, self._models)
-
-
-@cache
-def _thinking() -> Definition:
-    """With a model everything is at hand."""
-    whole = load_definition(__package__ or "")
-    skills = tuple(
-        skill.model_copy(update={"unavailable": ""}) if skill.name in _THINKING else skill for skill in whole.skills
-    )
-    return whole.model_copy(update={"skills": skills})

@@ -187,7 +187,9 @@ def _reply(wanted: "Wanted", found: _Found, summary: "Summary | None", now_ns: i
         summary=summary,
         now_ns=now_ns,
     )
-    nothing = None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]), local=bool(wanted.local))
+    nothing = (
+        None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]), local=bool(wanted.local))
+    )
     return Reply(
         data=told.data,
         outcome="rejected" if nothing else "partial" if told.warnings else "success",

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition, no_such_skill
+from retinue.catalogue._definitions import load_definition, no_such_skill, with_model, without_model
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.task import Task
@@ -12,25 +12,30 @@ from retinue.contract.task import Task
 if TYPE_CHECKING:
     from os import PathLike
 
+    from retinue.llm.models import Models
+
 __all__ = ["SystemArchitect"]
 
-_SKILLS: Final = ("dependencies", "cycles", "layers", "hotspots", "overview", "assess")
+_SKILLS: Final = ("dependencies", "cycles", "layers", "hotspots", "overview", "options", "assess")
 
 
 class SystemArchitect:
     """Says what a project is made of and where change is hard, each with its file and line.
 
     Args:
+        models: Who is asked for options; without them that skill is not available.
         cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
     """
 
-    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+    def __init__(self, models: "Models | None" = None, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+        self._models = models
         self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @property
     def definition(self) -> Definition:
-        """What it says of itself."""
-        return load_definition(__package__ or "")
+        """What it says of itself; without a model one skill says what it needs."""
+        thinks = self._models is not None and self._models.configured
+        return with_model(__package__ or "") if thinks else load_definition(__package__ or "")
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Do one of its skills; `assess` answers with a plan.
@@ -39,6 +44,7 @@ class SystemArchitect:
             AccessDenied: There is no workspace.
             InvalidInput: A component is not there, or a date is none.
             UnknownName: The skill is none of its own.
+            Unavailable: It needs a model, and none is configured.
         """
         if task.skill == "assess":
             from retinue.catalogue.system_architect.assess import assessment  # noqa: PLC0415 - when it is needed
@@ -51,4 +57,14 @@ class SystemArchitect:
 
         run.emit(Progress("reading the project", task.skill))
         watch = Watch(run)
-        return await in_watched_thread(watch, work, task, run.workspace, watch, cache_dir=self._cache_dir)
+        facts = await in_watched_thread(watch, work, task, run.workspace, watch, cache_dir=self._cache_dir)
+        if task.skill != "options":
+            return facts
+        from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415
+
+        return await with_options(facts, self._thinking(task), definition=self.definition, task=task, run=run)
+
+    def _thinking(self, task: Task) -> "Models":
+        if self._models is None or not self._models.configured:
+            raise without_model(task.skill)
+        return self._models

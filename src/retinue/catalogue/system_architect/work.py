@@ -59,7 +59,7 @@ def work(task: Task, workspace: Workspace, watch: Watch, *, cache_dir: Path | No
         cache_dir=cache_dir,
         tests=bool(asked.get("include_tests", False)),
         since=read_date(str(asked.get("since") or "")),
-        churn=skill in ("hotspots", "overview"),
+        churn=skill in ("hotspots", "overview", "options"),
     )
     report = Report(Read(skipped=gathered.skipped, left=gathered.left, notes=gathered.notes))
     report.figures = {"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []}
@@ -154,5 +154,6 @@ _SKILLS: Final[Mapping[str, Callable[[_Case], None]]] = {
     "dependencies": _dependencies,
     "hotspots": _hotspots,
     "layers": _layers,
+    "options": _overview,
     "overview": _overview,
 }

@@ -12,30 +12,32 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
+from retinue.errors import OutputInvalid, RetinueError, Unavailable
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
 from .connection import ServerGone
 from .documents import Documents
+from .hierarchy import Hierarchy
 from .places import (
     Call,
     Place,
     RawCall,
     RawPlace,
     RawSymbol,
+    Spot,
     Symbol,
     column_of,
     read_calls,
     read_places,
     read_symbols,
-    units_before,
 )
 from .pool import Servers
 from .reading import hover_text, path_of, workspace_edits
+from .refusing import ambiguous, gone, position, unknown
 from .server import Server
 
-__all__ = ["OPERATIONS", "Navigator", "Spot", "Step"]
+__all__ = ["OPERATIONS", "Navigator", "Step"]
 
 OPERATIONS: Final = (
     "goToDefinition",
@@ -174,6 +176,53 @@ class Navigator:
         placed = {(self._place(session, raw), text) for raw, text in edits}
         return tuple(sorted(placed, key=lambda each: _order(each[0])))
 
+    async def definitions(self, spots: Sequence[Spot]) -> tuple[tuple[Place, ...], ...]:
+        """Where each of many symbols is defined; of one that the server fails at, nothing.
+
+        The disk is looked at once, before the first.
+        """
+        answers: list[tuple[Place, ...]] = []
+        session: _Session | None = None
+        for at in spots:
+            if session is None:
+                session = await self._session(language_of(at.path))
+                self._offered(session.server, "goToDefinition", "definitionProvider")
+            lines = (await asyncio.to_thread(session.documents.open, at.path)).split("\n")
+            document: JsonObject = {"textDocument": {"uri": session.documents.uri(at.path)}}
+            params: JsonObject = {**document, "position": {**position(at, lines, session.server.encoding)}}
+            try:
+                answer = await self._timed(session, "textDocument/definition", params)
+            except ServerGone as error:
+                raise gone(error) from error
+            except Unavailable:
+                answer = None
+            answers.append(tuple(self._place(session, raw) for raw in read_places(answer)))
+        self._note("goToDefinition", f"{len(spots)} places", f"{sum(map(bool, answers))} definitions")
+        return tuple(answers)
+
+    async def same_member(self, at: Spot) -> tuple[Place, ...]:
+        """Every definition of the method or attribute defined at `at`: those it overrides, and those that override it.
+
+        Empty when it is no member of a class, or when the server knows no type hierarchies.
+        """
+        session = await self._session(language_of(at.path))
+        if not session.server.can("typeHierarchyProvider"):
+            return ()
+        text = await asyncio.to_thread(session.documents.open, self._workspace.relative(at.path))
+        place = position(at, text.split("\n"), session.server.encoding)
+
+        async def ask(method: str, params: JsonObject) -> JsonValue:
+            return await self._timed(session, method, params)
+
+        hierarchy = Hierarchy(ask, lambda uri: self._inside(uri) is not None)
+        uri = session.documents.uri(self._workspace.relative(at.path))
+        try:
+            raw = await hierarchy.same(uri, place["line"], place["character"])
+        except ServerGone as error:
+            raise gone(error) from error
+        self._note("typeHierarchy", str(at), f"{len(raw)} definitions")
+        return tuple(sorted((self._place(session, each) for each in raw), key=_order))
+
     async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Spot:
         """The place of a symbol by its name: `helper`, `Class.method`.
 
@@ -260,7 +309,7 @@ class Navigator:
                 session.lines[path] = lines
                 document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
                 if not whole:
-                    document["position"] = position(at, lines, session.server.encoding)
+                    document["position"] = {**position(at, lines, session.server.encoding)}
                 return session, await self._timed(session, method, {**document, **(more or {})})
             except (ServerGone, OutputInvalid) as error:
                 if is_last:

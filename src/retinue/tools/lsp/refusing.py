@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from retinue.contract.json import JsonValue
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 
 from .places import Spot, Symbol, units_before
@@ -10,7 +9,7 @@ from .places import Spot, Symbol, units_before
 __all__ = ["ambiguous", "gone", "position", "unknown"]
 
 
-def position(at: Spot, lines: Sequence[str], encoding: str) -> JsonValue:
+def position(at: Spot, lines: Sequence[str], encoding: str) -> dict[str, int]:
     """A place as a server counts it.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Final
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 from retinue.tools.memory.entry import Scope
 
-__all__ = ["memory_error", "memory_file", "open_file", "set_aside"]
+__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside"]
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
@@ -104,16 +104,22 @@ def set_aside(path: Path) -> Path | None:
     return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
 
 
+def damaged(path: Path, why: str) -> ParseError:
+    """The error for a file at `path` that is no memory, or no longer one."""
+    return ParseError(
+        f"`{path}` is not a memory that can be read: {why}.",
+        hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
+        path=str(path),
+    )
+
+
 def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     """What `error`, met with the file at `path`, means for a person."""
     place = str(path)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return ParseError(
-            f"`{place}` is not a memory that can be read: {error}.",
-            hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
-            path=place,
-        )
+    # What we ask never changes, so an error in it means that the tables are not ours.
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
+        return damaged(path, str(error))
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
         return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from retinue.contract.sanitize import content
-from retinue.errors import InvalidInput, LimitReached, UnknownName
+from retinue.errors import InvalidInput, LimitReached, Unavailable, UnknownName
 from retinue.tools.memory.entry import MAX_ENTRIES, MAX_TEXT, Entry, Provenance, Recalled, Scope
-from retinue.tools.memory.file import memory_error, memory_file, open_file, set_aside
+from retinue.tools.memory.file import damaged, memory_error, memory_file, open_file, set_aside
 from retinue.tools.memory.words import full_text_query
 
 __all__ = ["Memory"]
@@ -120,6 +120,7 @@ class Memory:
 
         Raises:
             UnknownName: There is none.
+            Unavailable: It is forgotten, but its words stay in the file while another program reads.
             RetinueError: The file cannot be used, as `memory_error`.
         """
         number = _number(name)
@@ -134,7 +135,14 @@ class Memory:
             # The index keeps deleted words until it is written anew.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
         with self._reading() as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            held = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if held:
+            raise Unavailable(
+                f"The memory {name[:40]!r} is forgotten, but another program is reading `{self.path}`, so its words are"
+                " still in the file beside it.",
+                hint="They go when nobody has the file open any more.",
+                path=str(self.path),
+            )
         return self._entry(row[0])
 
     def set_aside(self) -> Path | None:
@@ -151,6 +159,8 @@ class Memory:
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         number, text, at_ns, said_by, run, origin = row[:6]
+        if not isinstance(at_ns, int) or not all(isinstance(each, str) for each in (text, said_by, run, origin)):
+            raise damaged(self.path, f"the memory m{number} is no text with a time")
         return Entry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
 
     def _see_room(self, connection: sqlite3.Connection) -> None:

@@ -216,10 +216,13 @@ def _scope(arguments: JsonMapping, place: MemoryPlace) -> Scope:
 
 
 def _told(entry: Entry) -> str:
-    """A memory with where it comes from, its lines indented so that none can pass for a heading of ours."""
+    """A memory with where it comes from, its lines indented so that none can pass for a heading of ours.
+
+    The origin is quoted: it is what the model said, and must not pass for more of the heading.
+    """
     when = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).strftime("%Y-%m-%d")
     facts = [entry.id, entry.scope, when, f"by {entry.source.by}"]
     facts += [f"run {entry.source.run}"] if entry.source.run else []
-    facts += [f"origin {entry.source.origin}"] if entry.source.origin else []
+    facts += [f"origin {entry.source.origin!r}"] if entry.source.origin else []
     body = "\n".join(f"  {line}" for line in entry.text.split("\n"))
     return f"[{', '.join(facts)}]\n{body}"

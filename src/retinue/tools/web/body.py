@@ -31,7 +31,7 @@ _MOST_MEMBERS: Final = 1_000
 
 
 async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> tuple[bytes, bool]:
-    """All of `chunks`, decompressed, at most `max_bytes`; and whether something is missing: there was more, or it broke off.
+    """All of `chunks`, decompressed, at most `max_bytes`; and whether there was more, or it broke off.
 
     Args:
         chunks: As they arrive.

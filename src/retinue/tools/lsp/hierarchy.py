@@ -1,0 +1,93 @@
+"""Who overrides whom: every definition of one member up and down a tree of types, as a server knows it.
+
+Servers answer such questions class by class; walking the tree is done here. Nothing is opened: what a file defines is
+asked of the server too.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.json import JsonObject, JsonValue
+
+from .places import RawPlace, RawSymbol, read_symbols
+
+__all__ = ["Ask", "Hierarchy"]
+
+Ask: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonValue]]
+"""Puts a question to the server: a method and its parameters."""
+
+_MOST: Final = 2_000
+
+
+class Hierarchy:
+    """The types around one member.
+
+    Args:
+        ask: Puts a question to the server.
+        is_inside: Whether a file belongs to the project; below a type outside nothing is followed.
+    """
+
+    def __init__(self, ask: Ask, is_inside: Callable[[str], bool]) -> None:
+        self._ask = ask
+        self._is_inside = is_inside
+        self._symbols: dict[str, list[RawSymbol]] = {}
+
+    async def same(self, uri: str, line: int, units: int) -> list[RawPlace]:
+        """Where the member defined at a place is defined: there, in types above that have it, and in types below.
+
+        Empty when what is defined there is no member of a type.
+        """
+        symbols = await self._defined(uri)
+        member = next((each for each in symbols if (each.name_at.line, each.name_at.units) == (line, units)), None)
+        owner = next((each for each in symbols if member and member.container == _whole(each)), None)
+        if member is None or owner is None or owner.kind not in ("class", "interface", "struct", "enum"):
+            return []
+        found: dict[RawPlace, None] = {}
+        waiting = [owner]
+        while waiting and len(found) < _MOST:
+            kind = waiting.pop()
+            place = await self._member(kind, member.name)
+            if place is None or place in found:
+                continue
+            found[place] = None
+            if self._is_inside(kind.name_at.uri):
+                waiting += await self._reached(kind, "supertypes")
+                waiting += await self._reached(kind, "subtypes")
+        return list(found)
+
+    async def _reached(self, start: RawSymbol, way: Literal["supertypes", "subtypes"]) -> list[RawSymbol]:
+        """All types above or below one, whether or not they have the member."""
+        known = {start.name_at}
+        reached: list[RawSymbol] = []
+        waiting = [start]
+        while waiting and len(known) < _MOST:
+            at = waiting.pop().name_at
+            place: JsonObject = {
+                "textDocument": {"uri": at.uri},
+                "position": {"line": at.line, "character": at.units},
+            }
+            prepared = await self._ask("textDocument/prepareTypeHierarchy", place)
+            for item in prepared if isinstance(prepared, list) else []:
+                near = read_symbols(await self._ask(f"typeHierarchy/{way}", {"item": item}), at.uri)
+                fresh = [each for each in near if each.name_at not in known]
+                known |= {each.name_at for each in fresh}
+                reached += fresh
+                waiting += [each for each in fresh if way == "supertypes" or self._is_inside(each.name_at.uri)]
+        return reached
+
+    async def _member(self, kind: RawSymbol, name: str) -> RawPlace | None:
+        """Where a type defines `name` itself."""
+        symbols = await self._defined(kind.name_at.uri)
+        whole = next((_whole(each) for each in symbols if each.name_at == kind.name_at), "")
+        found = (each.name_at for each in symbols if whole and each.name == name and each.container == whole)
+        return next(found, None)
+
+    async def _defined(self, uri: str) -> list[RawSymbol]:
+        if uri not in self._symbols:
+            answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+            self._symbols[uri] = read_symbols(answer, uri)
+        return self._symbols[uri]
+
+
+def _whole(symbol: RawSymbol) -> str:
+    return f"{symbol.container}.{symbol.name}".lstrip(".")
