@@ -292,10 +292,12 @@ def test_a_proposal_that_does_not_hold_goes_back_with_its_reason(call: Call, fir
 
 def test_a_model_that_never_gets_it_right_is_a_fault(call: Call) -> None:
     model = ScriptedModel(lambda _: "no")
-    fault = call("fix_bug", "fix the crash in a.py", model=model).fault
-    assert fault is not None
-    assert fault.code == "output_invalid"
-    assert len(model.asked) % 3 == 0
+    result = call("fix_bug", "fix the crash in a.py", model=model)
+    assert result.fault is not None
+    assert result.fault.code == "output_invalid"
+    assert len(model.asked) == 3
+    assert result.usage is not None
+    assert result.usage.requests == 3
 
 
 @pytest.mark.slow
@@ -349,11 +351,21 @@ def test_a_model_cannot_write_or_run_whatever_it_read(call: Call, tmp_path: Path
         ("explain src/app.py:12:3 to me", {"path": "src/app.py", "line": 12, "column": 3}),
         ("how complex is the code in src/billing/", {"path": "src/billing", "symbol": ""}),
         ("where is the definition of sendMail()", {"symbol": "sendMail", "wish": "definition"}),
+        ("who calls total", {"symbol": "total", "wish": "callers", "is_plain": True}),
+        ("callers of total in src/shop/cart.py", {"symbol": "total", "path": "src/shop/cart.py", "wish": "callers"}),
+        ("what does checkout call", {"symbol": "checkout", "wish": "callees"}),
+        ("find all uses of it", {"symbol": "", "is_plain": False}),
+        ("move total to src/text.py", {"kind": "move", "symbol": "total", "path": "", "target": "src/text.py"}),
     ],
 )  # fmt: skip
 def test_words_are_read(words: str, wanted: dict[str, object]) -> None:
     asked = read_asked({}, words)
     assert {key: getattr(asked, key) for key in wanted} == wanted
+
+
+def test_the_words_say_where_something_moves_to_whatever_was_bound() -> None:
+    asked = read_asked({"target_file": "utils.py"}, "move `slugify` from utils.py to src/text.py")
+    assert (asked.path, asked.target) == ("utils.py", "src/text.py")
 
 
 def test_our_own_checks_see_what_they_say() -> None:

@@ -63,7 +63,7 @@ def test_one_agent_shows_all_it_says_of_itself(retinue: Give, folder: Path) -> N
         "tools: almanac",
         "deprecated: Ask the sky.",
         "not understood: surprise",
-        "  unavailable: needs a language model: install retinue[llm] and configure one",
+        "  unavailable: needs a model: set `models.default`, or pass `--model provider:model`",
         "    place (string | null, required): The place.",
         "    units (list of si | us, default ['si'])",
         "    days (1 | 2)",

@@ -44,7 +44,6 @@ def answers(request: Request) -> Line:
     return "The sea is salt." if isinstance(first, Said) and "sea" in first.text.lower() else "Roses."
 
 
-@pytest.mark.row("A26")
 def test_models_are_compared_by_quality_cost_and_time_with_their_spread(retinue: Give, thinkers: Path) -> None:
     said = retinue("bench", "agents", "tasks.toml", "--models", "small,large", "--repeat", "2", "--json")
     assert said.code == 0
@@ -64,7 +63,6 @@ def test_models_are_compared_by_quality_cost_and_time_with_their_spread(retinue:
     assert all("cost_usd" not in each and each["quality"]["median"] == 1.0 for each in singers)
 
 
-@pytest.mark.row("A26")
 def test_a_judge_scores_what_the_rubric_asks_for(retinue: Give, thinkers: Path) -> None:
     (trial,) = retinue("bench", "agents", "rubric.json", "--judge", "large", "--repeat", "1", "--json").data["trials"]
     assert trial["score"] == {"judge": 0.7, "quality": 0.7, "notes": ["It nearly rhymes."]}
@@ -125,7 +123,6 @@ def test_odd_uses_say_what_is_wrong(retinue: Give, thinkers: Path) -> None:
     assert retinue("bench", "agents", "tasks.toml", "--models", "nobody-knows").code == 2
 
 
-@pytest.mark.row("A26")
 def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retinue.cli import project, providers
     from retinue.llm.models import Models

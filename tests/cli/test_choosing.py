@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from retinue.cli import choosing
 from retinue.llm.models import Models
-from retinue.llm.scripted import ScriptedModel
+from retinue.llm.scripted import ScriptedModel, use
 from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
@@ -95,8 +96,9 @@ import sys
 
 import retinue.cli.project as project
 from retinue.cli import main
+from retinue.cli import choosing
 from retinue.llm.models import Models
-from retinue.llm.scripted import ScriptedModel
+from retinue.llm.scripted import ScriptedModel, use
 
 tiers = {tier: f"scripted:{tier}" for tier in ("small", "medium", "large")}
 ready = {
@@ -147,3 +149,29 @@ def test_the_model_named_on_the_command_line_holds_when_it_is_resumed(
     assert retinue("runs", "resume").code == 0
     assert retinue("ask", "poet", "a poem", "--model", "scripted:small").out == f"{POEM}\n"
     assert asked == ["scripted:small"] * 3
+
+
+def test_the_model_named_for_one_agent_holds_whatever_its_definition_says(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_agents(folder)
+    place = folder / ".claude" / "agents" / "poet.md"
+    place.write_text(place.read_text(encoding="utf-8").replace("tools: Read", "model: haiku"), encoding="utf-8")
+    models = use_models(monkeypatch, lambda _: POEM, default="small")
+    assert retinue("ask", "poet", "a poem", "--model", "large").code == 0
+    assert [len(models[tier].asked) for tier in ("small", "large")] == [0, 1]
+    assert retinue("ask", "poet", "a poem", "--model", "scripted:tiny").code != 0
+
+
+def test_files_that_were_written_are_told(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_agents(folder)
+    use_models(monkeypatch, [use("write", path="tidy.txt", content="tidy"), "It is tidy."], default="small")
+    monkeypatch.setenv("RETINUE_PERMISSIONS_ALLOW", "write")
+    said = retinue("ask", "housekeeper", "tidy the house", "--model", "small")
+    assert (said.code, said.out) == (0, "It is tidy.\n"), said.err
+    assert "wrote: tidy.txt" in said.err.splitlines()
+
+
+def test_a_model_whose_longest_answer_nobody_knows_is_bounded_by_its_window(folder: Path) -> None:
+    models = Models(default="openai:gpt-4o", environment={"OPENAI_API_KEY": "sk-none"})
+    assert choosing._most(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it

@@ -121,3 +121,11 @@ def test_words_of_all_sources_become_rules(folder: Path) -> None:
     assert found == {("allow", "web_fetch", ""), ("deny", "shell", "rm *")}
     with pytest.raises(InvalidInput):
         grants_of(load(folder, environment={"RETINUE_PERMISSIONS_ASK": "("}))
+
+
+def test_what_another_address_takes_is_not_known(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "openai:gpt-4o")
+    monkeypatch.setenv("RETINUE_MODELS_BASE_URL", "openai=http://127.0.0.1:9/v1")
+    first, *_ = retinue("models", "--json").data["models"]
+    assert (first["model"], "usd_per_million_in" in first) == ("openai:gpt-4o", False)
+    assert retinue("models", "price", "openai:gpt-4o").code == 1

@@ -1,4 +1,4 @@
-"""The page on the command line lists what the commands take: every verb, every option, nothing that is not there."""
+"""The pages of reference list what there is: every verb and option, every setting, and nothing besides."""
 
 import importlib
 import re
@@ -8,6 +8,7 @@ import click
 import pytest
 
 from retinue.cli.app import VERBS
+from retinue.cli.setting_keys import KEYS
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
@@ -43,3 +44,16 @@ def test_a_section_lists_the_options_of_its_verb_and_no_others(verb: str) -> Non
     assert there - said(SECTIONS[verb]) - said(SECTIONS["Everywhere"]) == set()
     of_another = r"`[a-z]+ --[a-z]+`"
     assert said(re.sub(of_another, "", SECTIONS[verb])) - there == set()
+
+
+def test_every_setting_has_its_row_with_its_variable_and_whether_projects_may_set_it() -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_.]+)` \| `([A-Z_]+)` \|.*\| (yes|no|it may add) \|$", page, re.MULTILINE)
+    assert rows == [
+        (
+            name,
+            f"RETINUE_{name.replace('.', '_').upper()}",
+            "it may add" if key.adds else "yes" if key.for_projects else "no",
+        )
+        for name, key in KEYS.items()
+    ]

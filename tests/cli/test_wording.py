@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from retinue.cli.typed import parameters_of, words_of
-from retinue.cli.wording import said_here
+from retinue.cli.wording import said_here, worded
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Result, Warned
 from tests.cli.conftest import Give
@@ -54,6 +54,23 @@ def test_a_budget_says_which_options_raise_it(retinue: Give, team: Path) -> None
     said = retinue("run", "--json", "--max-nodes", "1", "sing a loud song and print a newspaper")
     assert said.code == 7
     assert "Raise `--max-nodes`" in said.data["data"]["failures"][0]["hint"]
+
+
+@pytest.mark.parametrize(("said", "here"), [
+    ("Raise `task.limits.tokens`, or ask for less.", "Raise `--max-tokens`, or its own limit in the plan, or ask"),
+    ("Leave `run.budget.cost_usd` out.", "Leave `--max-cost` out."),
+    ("Raise the deadline, or ask for less.", "Raise `--timeout`, or ask for less."),
+    ("(`orchestrator.cost_usd`)", "(the planner's part of `--max-cost`)"),
+])  # fmt: skip
+def test_bounds_of_models_are_options_here(said: str, here: str) -> None:
+    assert worded(said).startswith(here)
+
+
+def test_a_model_that_cannot_be_is_refused_before_anybody_is_asked(retinue: Give, team: Path) -> None:
+    for words in (("run", "sing a loud song"), ("ask", "singer", "sing"), ("plan", "sing a loud song")):
+        said = retinue(*words, "--model", "antropic:claude-haiku-4-5")
+        assert said.code == 2
+        assert "Did you mean `anthropic:claude-haiku-4-5`" in said.err
 
 
 def test_words_are_what_was_typed_whatever_the_locale_made_of_them() -> None:

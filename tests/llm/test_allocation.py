@@ -57,7 +57,7 @@ def test_the_users_default_overrides_the_points_and_they_are_shown_all_the_same(
     assert (given.tier, given.score, given.why) == ("large", 2, "it is the default of the settings")
 
 
-@pytest.mark.row("A16")
+@pytest.mark.row("A2", "A16")
 @pytest.mark.parametrize(
     ("name", "instruction", "tier"),
     [

@@ -295,6 +295,7 @@ def test_an_answer_that_was_cut_off_says_by_what() -> None:
     cut = Response(Answered("The first half"), stop="length")
     by_model = talk(ScriptedModel([cut]))
     assert bound(stopped(by_model)) == "model.max_output"
+    assert "Raise" not in stopped(by_model).hint  # nobody can
     assert by_model.text == "The first half"
     asked = Request((Said("Go."),), max_tokens=5)
     assert bound(stopped(talk(ScriptedModel([cut]), asked))) == "request.max_tokens"

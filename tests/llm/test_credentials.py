@@ -1,6 +1,8 @@
 """Credentials go out of texts; everything else stays."""
 
+import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -28,6 +30,18 @@ SECRETS = [
     "correct horse battery",
 ]
 """None is real: the forms are."""
+
+
+@pytest.mark.parametrize("secret", ["a+b/c=&d é", 'quo"te\\and\nline'])
+def test_a_value_is_found_as_urls_and_json_write_it(secret: str) -> None:
+    clean = Cleaner({"SHOP_API_KEY": secret})
+    for written in (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]):
+        assert clean.text(f"before {written} after") == f"before {REMOVED} after"
+
+
+def test_variables_that_are_named_count_whatever_they_are_called() -> None:
+    clean = Cleaner({"GATEWAY": "correct horse", "OTHER": "battery staple"}, variables=["GATEWAY", "ABSENT"])
+    assert clean.text("correct horse, battery staple") == f"{REMOVED}, battery staple"
 
 
 @pytest.mark.parametrize("secret", SECRETS)

@@ -175,6 +175,19 @@ def test_half_a_name_is_refused(name: str) -> None:
         Models(environment={}).get(name)
 
 
+@pytest.mark.parametrize("name", ["nosuch", "antropic:claude-haiku-4-5", "openai:", "inherit"])
+def test_a_name_that_is_none_is_seen_before_anything_is_opened(name: str) -> None:
+    with pytest.raises((InvalidInput, UnknownName)):
+        Models(default=name, environment={}).see(name)
+
+
+@pytest.mark.parametrize("name", ["small", "gpt-5", "openai:new-today", "mine:x", "local:a.gguf", "scripted"])
+def test_a_name_that_could_be_one_is_let_pass_without_a_key(name: str) -> None:
+    mine = {"mine": ProviderSettings(base_url="http://127.0.0.1:9/v1")}
+    ready = {"scripted": ScriptedModel([])}
+    Models(default=name, environment={}, providers=mine, ready=ready).see(name)
+
+
 def test_a_model_is_opened_once_and_asks_nobody() -> None:
     models = Models(environment={"ANTHROPIC_API_KEY": KEY})
     model = models.get("anthropic:claude-haiku-4-5")

@@ -174,3 +174,9 @@ def test_what_was_spent_elsewhere_is_booked_here_and_above() -> None:
     own = Purse(above=run)
     own.book(tokens=60, usd=0.25, requests=2)
     assert (run.tokens_left, run.usd_left, own.spent_requests) == (40, 0.75, 2)
+
+
+def test_a_small_amount_of_money_is_told_from_nothing() -> None:
+    with pytest.raises(BudgetExceeded) as raised:
+        Purse(usd=0.00000125).hold(tokens=1, usd=0.0065)
+    assert "0.00000125 of 0.00000125 USD are left, and the next call may take 0.0065" in raised.value.message

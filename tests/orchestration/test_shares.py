@@ -46,8 +46,13 @@ def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
 @pytest.mark.row("H26", "C43")
 @pytest.mark.parametrize(("mode", "more"), [("standard", 0), ("think", 1_000), ("think_hard", 2_000), ("ultrathink", 4_000)])  # fmt: skip
 def test_a_thinking_mode_adds_to_a_share(mode: Any, more: int):
-    plan = Plan(nodes=(node("a", thinking=mode),))
-    assert shared(plan, 10_000, DEFINITIONS).nodes[0].limits.tokens == 6_000 + more
+    plan = Plan(nodes=(node("a", thinking=mode), node("b")))
+    assert [one.limits.tokens for one in shared(plan, 20_000, DEFINITIONS).nodes] == [6_000 + more, 6_000]
+
+
+def test_a_single_delegation_has_the_whole_budget():
+    plan = Plan(nodes=(node("a"),))
+    assert shared(plan, 10_000, DEFINITIONS) is plan
 
 
 def test_what_a_plan_says_is_kept_and_without_a_budget_nothing_is_bounded():

@@ -11,8 +11,7 @@ from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Request, Response, Said
-from retinue.llm.scripted import ScriptedModel
+from retinue.llm.port import Answered, Hear, Request, Response, Said
 from retinue.orchestration.orchestrator import workflows
 from retinue.orchestration.order import RUN_PLAN, Order
 
@@ -34,11 +33,23 @@ class Sum(BaseModel):
     total: int
 
 
-def answer(request: Request) -> Response:
-    """What the model says: the square of the number it is asked about."""
-    asked = request.turns[0]
-    number = int("".join(filter(str.isdigit, asked.text))) if isinstance(asked, Said) else 0
-    return Response(Answered(str(number**2)))
+class Scripted:
+    """A model that answers with the square of the number it is asked about."""
+
+    name = "scripted:squares"
+    max_output = None
+
+    async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+        """Answer at once."""
+        asked = request.turns[0]
+        number = int("".join(filter(str.isdigit, asked.text))) if isinstance(asked, Said) else 0
+        text = str(number**2)
+        if hear is not None:
+            hear(text)
+        return Response(Answered(text))
+
+    def price(self, **_: int) -> None:
+        """It has none."""
 
 
 @agent(description="Adds up what the branches found.")
@@ -67,7 +78,7 @@ class Subject:
     async def engine(self) -> InProcessEngine:
         """The one engine."""
         if self._engine is None:
-            squarer = PromptedAgent(DEFINITION, models=Models.only(ScriptedModel(answer)))
+            squarer = PromptedAgent(DEFINITION, models=Models.only(Scripted()))
             self._engine = await InProcessEngine(workflows(Registry([squarer, join]))).__aenter__()
         return self._engine
 

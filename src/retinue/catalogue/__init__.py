@@ -6,16 +6,28 @@ judge.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from retinue.agents.port import Agent
     from retinue.catalogue.researcher_analyst.web import Web
     from retinue.llm.models import Models
 
-__all__ = ["agents"]
+__all__ = ["WITH_A_MODEL", "agents"]
+
+WITH_A_MODEL: "Final[Mapping[str, str]]" = MappingProxyType(
+    {
+        "code_engineer_executor": "proposes fixes and features as diffs that fit the files and pass the tests",
+        "personal_assistant": "understands requests in any words, and sums up in its own",
+        "researcher_analyst": "writes the answer from what was found, each sentence held against what it cites",
+        "system_architect": "weighs options, their reasons held against the figures",
+    }
+)
+"""What a model adds to an agent that takes one, by the agent's name."""
 
 
 def agents(

@@ -42,7 +42,7 @@ def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | N
         else:
             echo("\n".join(map(wrapped, _page(definition, project))))
     elif as_json:
-        _list_json(registry)
+        _list_json(project)
     else:
         _list(project)
 
@@ -59,9 +59,11 @@ def _light(registry: "Registry", name: str | None, *, as_json: bool) -> None:
         echo(text)
 
 
-def _list_json(registry: "Registry") -> None:
+def _list_json(project: "Project") -> None:
     from retinue.cli.output import echo_json
 
+    registry = project.registry
+    added = {each.name: said for each in registry.definitions() if (said := _with_a_model(each, project))}
     facts = [
         {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint} for each in registry.skipped
     ]
@@ -72,6 +74,7 @@ def _list_json(registry: "Registry") -> None:
             "skipped": skipped,
             "findings": [finding.to_json() for finding in registry.findings],
         }
+        | ({"with_a_model": added} if added else {})
     )
 
 
@@ -87,6 +90,8 @@ def _list(project: "Project") -> None:
             about = f"unavailable: {skill.unavailable}" if skill.unavailable else _first_sentence(skill.description)
             line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
             echo(click.style(line, dim=True) if skill.unavailable else line)
+        if added := _with_a_model(definition, project):
+            echo(click.style(cut_to_screen(f"  with a model it {added}"), dim=True))
     if definitions and (project.registry.skipped or project.registry.findings):
         tell("")
     for skipped in project.registry.skipped:
@@ -100,6 +105,14 @@ def _title(definition: "Definition", project: "Project") -> str:
     facts = [definition.version, definition.tier or "", _origin(definition, project)]
     facts.append("deprecated" if definition.deprecated else "")
     return f"{click.style(definition.name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
+
+
+def _with_a_model(definition: "Definition", project: "Project") -> str:
+    """What a model would add to a ready-made agent; empty when nothing, or when one is configured."""
+    from retinue.catalogue import WITH_A_MODEL
+
+    known = definition.source is None and not project.models.configured
+    return WITH_A_MODEL.get(definition.name, "") if known else ""
 
 
 def _origin(definition: "Definition", project: "Project") -> str:
@@ -146,6 +159,7 @@ def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
         "tags": ", ".join(definition.tags),
         "model": definition.model or "",
         "tools": ", ".join(definition.tools or ()),
+        "with a model": _with_a_model(definition, project),
         "composes": "it delegates to others" if definition.composes else "",
         "deprecated": definition.deprecated.note or f"use {definition.deprecated.use}" if definition.deprecated else "",
         "not understood": ", ".join(definition.extras),

@@ -91,6 +91,7 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         tell(summary(ended.result, run=ended.run if ended.recorded else ""))
         _tell_option(ended.result)
         _tell_tools(result)
+        _tell_written(ended.result)
         tell_warnings(ended.result, engine=ended.warnings)
     if code != Exit.OK:
         for error in _errors(ended, result, code):
@@ -243,6 +244,14 @@ def _tell_tools(result: "Result") -> None:
     names = tool_names(result)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     tell(f"tools: {', '.join(map(safe, names[:_SHOWN]))}{more}")
+
+
+def _tell_written(result: "Result") -> None:
+    """Say which files of the workspace were written."""
+    files = result.files_written
+    if files:
+        more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+        tell(f"wrote: {', '.join(map(safe, files[:_SHOWN]))}{more}")
 
 
 def tell_warnings(result: "Result", *, engine: tuple[str, ...] = ()) -> None:

@@ -36,7 +36,11 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
 
     models = models_of(load(find_root(workspace)))
     rows = [
-        (use, listed(name, own=models.prices.get(name), address=models.address(name)), state_of(provider_of(name), models))
+        (
+            use,
+            listed(name, own=models.prices.get(name), address=models.address(name)),
+            state_of(provider_of(name), models),
+        )
         for use, name in _named(models)
     ]
     if as_json:
@@ -136,7 +140,9 @@ def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, worksp
     models = models_of(load(find_root(workspace)))
     tier = read_tier(model)
     name = (models.tiers.get(tier) or models.default or DEFAULT_TIERS[tier]) if tier else _full(models, model)
-    cost = price(name, tokens_in=tokens_in, tokens_out=tokens_out, own=models.prices.get(name), address=models.address(name))
+    cost = price(
+        name, tokens_in=tokens_in, tokens_out=tokens_out, own=models.prices.get(name), address=models.address(name)
+    )
     if as_json:
         facts: dict[str, Any] = {"model": name, "tokens_in": tokens_in, "tokens_out": tokens_out}
         echo_json(facts | ({"cost": cost.to_json()} if cost else {}))

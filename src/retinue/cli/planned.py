@@ -45,8 +45,9 @@ def thinks_along(project: "Project") -> str | None:
 def tell_planning(plan: "Plan") -> None:
     """Say on stderr when a model was asked for a plan and the rules made it."""
     from retinue.cli.output import safe, tell
+    from retinue.cli.wording import worded
     from retinue.orchestration.planning import planning_of
 
     planning = planning_of(plan)
     if planning is not None and planning.fell_back:
-        tell(safe(planning.reason))
+        tell(safe(worded(planning.reason)))

@@ -129,12 +129,14 @@ def open_project(folder: Path | None, *, model: str | None = None) -> Project:
 
     Raises:
         MissingFile: The folder is not there.
-        InvalidInput: It is no folder.
+        InvalidInput: It is no folder, or `model` names none that there can be.
     """
     root = find_root(folder)
     settings = load(root)
     trusted = TrustStore(places.state_dir()).is_trusted(root)
     models = models_of(settings, default=model)
+    if model:
+        models.see(model)
     index = places.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models, web=web)

@@ -101,6 +101,7 @@ class Lines:
         self._patience: asyncio.TimerHandle | None = None
         self._speaks = False
         self._began = 0.0
+        self._last = ""
 
     def begin(self, nodes: Nodes, goal: str) -> None:
         """Wait a second before anything is said."""
@@ -132,7 +133,10 @@ class Lines:
     def _say(self, node: Node) -> None:
         took_s = time.monotonic() - self._began
         about = safe(node.note if node.note and node.state != "success" else node.title)
-        tell(f"{took_s:6.1f} s  {node.agent} {_WORDS[node.state]}: {about[:160]}")
+        line = f"{node.agent} {_WORDS[node.state]}: {about[:160]}"
+        if line != self._last:  # several events may say the same of a node
+            tell(f"{took_s:6.1f} s  {line}")
+        self._last = line
 
 
 class Tree:

@@ -5,10 +5,17 @@ from typing import Any, Final, cast
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result, Warned
 
-__all__ = ["said_here"]
+__all__ = ["said_here", "worded"]
 
 _HERE: Final = {
     "`run.deadline_ns`": "`--timeout`",
+    "Raise the deadline": "Raise `--timeout`",
+    "Raise `task.limits.tokens`": "Raise `--max-tokens`, or its own limit in the plan",
+    "Raise `task.limits.cost_usd`": "Raise `--max-cost`, or its own limit in the plan",
+    "`run.budget.tokens`": "`--max-tokens`",
+    "`run.budget.cost_usd`": "`--max-cost`",
+    "`orchestrator.tokens`": "the planner's part of `--max-tokens`",
+    "`orchestrator.cost_usd`": "the planner's part of `--max-cost`",
     "Raise the budget": "Raise `--max-nodes`, `--max-tokens` or `--max-cost`",
 }
 
@@ -63,15 +70,19 @@ def _warning(warning: Warned, told: dict[str, str]) -> Warned:
     )
 
 
+def worded(text: str) -> str:
+    """A sentence of ours in these words."""
+    for inside, here in _HERE.items():
+        text = text.replace(inside, here)
+    return text
+
+
 def _said(text: Any, told: dict[str, str]) -> Any:
     """`text` in our words; notes in `told` what became of it."""
     if not isinstance(text, str) or not any(inside in text for inside in _HERE):
         return text
-    said = text
-    for inside, here in _HERE.items():
-        said = said.replace(inside, here)
-    told[text] = said
-    return said
+    told[text] = worded(text)
+    return told[text]
 
 
 def _replaced(text: str, told: dict[str, str]) -> str:

@@ -5,7 +5,6 @@ until then is kept. Failures of the network are not tried again here: whoever ma
 may be used, and by whom, is the business of the function that uses them.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +22,11 @@ from retinue.errors import (
     Unavailable,
 )
 
+from ._timed import in_time
 from .allowance import Allowance
 from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
 from .purse import Hold, Purse
-from .usage import together
+from .usage import nothing, together
 from .uses import Repetition, Use, answer_all, named_apart
 
 __all__ = ["MAX_TEXT", "MAX_TURNS", "Conversation", "converse"]
@@ -110,14 +110,10 @@ async def converse(
 async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
     if seconds <= 0:
         raise _over()
-    timer = asyncio.timeout(seconds)
-    try:
-        async with timer:
-            return await talk.go()
-    except TimeoutError as error:
-        if not timer.expired():
-            raise
-        raise _over() from error
+    stopped, timely = await in_time(talk.go(), seconds)
+    if not timely:
+        raise _over()
+    return stopped
 
 
 class _Talk:
@@ -249,7 +245,8 @@ class _Talk:
             return None
         bound = self._allowance.bound if self._allowance else None
         bound = bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output")
-        hint = f"Raise `{bound}`, or ask for a shorter answer."
+        way = "Use a model that can write more" if bound == "model.max_output" else f"Raise `{bound}`"
+        hint = f"{way}, or ask for a shorter answer."
         return BudgetExceeded(
             f"The model's answer was cut off: it has no more tokens (`{bound}`).",
             hint=hint,
@@ -284,7 +281,7 @@ def _let_go(hold: Hold, error: BaseException) -> None:
     if unreached or isinstance(error, _UNSPENT):
         hold.release()
     else:
-        hold.settle(Usage())
+        hold.settle(nothing())
 
 
 def _over() -> DeadlineExceeded:

@@ -6,8 +6,10 @@ beside it and no variable that holds it is not found here.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from json import dumps
 from typing import Final
+from urllib.parse import quote, quote_plus
 
 from retinue.contract.json import JsonValue
 
@@ -64,17 +66,23 @@ def holds_secret(variable: str) -> bool:
     return _VARIABLE.search(variable) is not None
 
 
+def _forms(value: str) -> tuple[str, ...]:
+    """How `value` is written: as it is, in a URL, within a text of JSON."""
+    return (value, quote(value, safe=""), quote(value), quote_plus(value), dumps(value)[1:-1])
+
+
 class Cleaner:
     """Takes credentials out of texts and JSON data. What is clean already comes back as it is.
 
     Args:
         environment: Where variables whose names tell of a credential are looked up; the process's own when None.
+        variables: More variables there that hold credentials, whatever they are called.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, *, variables: Collection[str] = ()) -> None:
         known = os.environ if environment is None else environment
-        values = {value for name, value in known.items() if holds_secret(name) and len(value) >= _SHORTEST}
-        values = {value for value in values if value not in REMOVED}
+        values = {value for name, value in known.items() if name in variables or holds_secret(name)}
+        values = {form for value in values for form in _forms(value) if len(value) >= _SHORTEST and form not in REMOVED}
         longest_first = sorted(values, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 

@@ -168,11 +168,12 @@ def _broken_off(error: Any, model: str, said: str, *, is_late: bool) -> RetinueE
 
 def _refused_key(model: str, said: str, variables: Sequence[str], detail: JsonMapping) -> Unauthenticated:
     named = " or ".join(f"`{name}`" for name in variables)
+    setting = f"models.key_variable.{model.partition(':')[0]}"
     return Unauthenticated(
-        f"The provider of `{model}` refuses the key: {said}",
+        f"The provider of `{model}` refuses the key: {said}" if named else f"`{model}` wants a key: {said}",
         hint=f"See that {named} holds a key that may use this model."
         if named
-        else "See that the key may use this model.",
+        else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
         suggestions=tuple(variables),
         detail=detail,
     )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
@@ -18,6 +18,9 @@ from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 from .port import LanguageModel
 from .prices import Price
 from .reached import ProviderSettings
+
+if TYPE_CHECKING:
+    from .credentials import Cleaner
 
 __all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings"]
 
@@ -127,6 +130,22 @@ class Models:
         """Where the model called `name` is asked, when that is not its provider's usual address; else empty."""
         return self.providers.get(name.partition(":")[0], ProviderSettings()).base_url
 
+    def see(self, name: str) -> None:
+        """See that `name`, a model's or a tier, could be opened. Nothing is, and nobody is asked.
+
+        Raises:
+            UnknownName: There is no such provider, or nobody knows whose model that is.
+            InvalidInput: It names no model.
+        """
+        full = self.choose(model=name).name
+        if full in self.ready:
+            return
+        provider = _provider_in(full)
+        if not full.startswith(_FILES):
+            from .providers import see_provider  # noqa: PLC0415 - seldom needed
+
+            see_provider(full, self.providers.get(provider, ProviderSettings()))
+
     def get(self, name: str) -> LanguageModel:
         """The model called `name`. Opening it asks nobody on the network.
 
@@ -204,20 +223,21 @@ class Models:
         """`model`, recorded if that is wanted."""
         if not self.record:
             return model
-        from .credentials import Cleaner  # noqa: PLC0415 - seldom needed
-        from .recording import Replay, record_into  # noqa: PLC0415 - as above
+        from .recording import Replay, record_into  # noqa: PLC0415 - seldom needed
 
         if isinstance(model, Replay):
             return model
-        return record_into(self.record, model, cleaner=Cleaner(self.environment))
+        return record_into(self.record, model, cleaner=self._cleaner())
+
+    def _cleaner(self) -> "Cleaner":
+        """Takes credentials out of what is kept, also those in variables of the user's own choice."""
+        from .credentials import Cleaner  # noqa: PLC0415 - seldom needed
+
+        return Cleaner(self.environment, variables=[reached.key_variable for reached in self.providers.values()])
 
     def _opened(self, name: str) -> LanguageModel:
-        provider, _, rest = name.partition(":")
-        if not rest.strip():
-            raise InvalidInput(
-                f"{name[:_LONGEST]!r} names no model.",
-                hint="Name it as `provider:model`, `local:FILE` or `replay:FILE`.",
-            )
+        provider = _provider_in(name)
+        rest = name.partition(":")[2]
         if provider == "local":
             from .local import open_local  # noqa: PLC0415 - an optional part
 
@@ -225,7 +245,7 @@ class Models:
         if provider == "replay":
             from .recording import Replay  # noqa: PLC0415 - seldom needed
 
-            return cast("LanguageModel", Replay(rest))
+            return cast("LanguageModel", Replay(rest, cleaner=self._cleaner()))
         from .providers import open_model  # noqa: PLC0415 - loads pydantic-ai
 
         environment = os.environ if self.environment is None else self.environment
@@ -235,6 +255,15 @@ class Models:
             environment=environment,
             price=self.prices.get(name),
         )
+
+
+def _provider_in(name: str) -> str:
+    provider, _, model = name.partition(":")
+    if not model.strip():
+        raise InvalidInput(
+            f"{name[:_LONGEST]!r} names no model.", hint="Name it as `provider:model`, `local:FILE` or `replay:FILE`."
+        )
+    return provider
 
 
 def _not_configured() -> Unavailable:

@@ -12,6 +12,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.tool import ToolSpec
 
+from .usage import nothing
+
 __all__ = [
     "AnswerShape",
     "Answered",
@@ -131,7 +133,7 @@ class Response:
     """
 
     turn: Answered
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=nothing)
     stop: StopReason = "end"
 
 

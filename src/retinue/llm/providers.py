@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-__all__ = ["open_model"]
+__all__ = ["open_model", "see_provider"]
 
 _HERE: Final[Mapping[str, tuple[str, str]]] = {
     "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"),
@@ -59,15 +59,34 @@ def open_model(
         NotInstalled: An extra is missing; the hint names it.
         InvalidInput: The provider cannot be reached like this.
     """
+    see_provider(name, reached)
     provider, _, model = name.partition(":")
-    if provider not in PROVIDERS and not reached.base_url:
-        raise _unknown_provider(name, provider)
     _see_address(provider, reached.base_url)
     variables = (reached.key_variable,) if reached.key_variable else KEYS.get(provider, ())
     with _said_as_ours(name, provider, variables):
         key = _key(provider, reached, environment, variables)
         opened, address = _opened(provider, model, reached, environment, key)
-    return Provided(opened, name=name, price=price, address=address, variables=variables, cleaner=Cleaner(environment))
+    # Where no key went out, no variable can hold a wrong one.
+    sent = () if reached.base_url and key is None else variables
+    return Provided(
+        opened,
+        name=name,
+        price=price,
+        address=address,
+        variables=sent,
+        cleaner=Cleaner(environment, variables=variables),
+    )
+
+
+def see_provider(name: str, reached: ProviderSettings) -> None:
+    """See that the provider in `name` is one, or has an address.
+
+    Raises:
+        UnknownName: It is not; `suggestions` names the nearest.
+    """
+    provider = name.partition(":")[0]
+    if provider not in PROVIDERS and not reached.base_url:
+        raise _unknown_provider(name, provider)
 
 
 def _opened(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Hold", "Ledger", "Purse"]
 
 _SLACK: Final = 1e-12
+_SMALLEST: Final = 1e-3
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class Ledger:
         if self.requests is not None and self.spent_requests + self.held_requests >= self.requests:
             raise self._exceeded("requests", f"all {self.requests} requests of a model are used up")
         if self.tokens is not None and self.spent_tokens + self.held_tokens + tokens > self.tokens:
-            why = f"{self.tokens_left} of {self.tokens} tokens are left, and the next call may take {tokens}"
+            why = f"{self.tokens_left:,} of {self.tokens:,} tokens are left, and the next call may take {tokens:,}"
             raise self._exceeded("tokens", why)
         if self.usd is None:
             return
@@ -63,7 +64,7 @@ class Ledger:
             raise self._exceeded("cost_usd", why, hint)
         if self.spent_usd + self.held_usd + usd > self.usd + _SLACK:
             left = self.usd_left or 0.0
-            why = f"{left:.4f} of {self.usd:.4f} USD are left, and the next call may take {usd:.4f}"
+            why = f"{_amount(left)} of {_amount(self.usd)} USD are left, and the next call may take {_amount(usd)}"
             raise self._exceeded("cost_usd", why)
 
     def hold(self, tokens: int, usd: float, requests: int) -> None:
@@ -220,3 +221,8 @@ class Hold:
             self._open = False
             for ledger in self._ledgers:
                 ledger.hold(-self._tokens, -self._usd, -1)
+
+
+def _amount(usd: float) -> str:
+    """Money with as many digits as it takes to be told from nothing."""
+    return f"{usd:.4f}" if usd >= _SMALLEST or not usd else f"{usd:.9f}".rstrip("0").rstrip(".")

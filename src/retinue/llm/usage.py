@@ -1,10 +1,17 @@
 """Usage of several requests as one. What one of them did not say is not made up for it."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from retinue.contract.result import Cost, Usage
 
-__all__ = ["together"]
+__all__ = ["nothing", "together"]
+
+
+@cache
+def nothing() -> Usage:
+    """The usage of which nobody said anything: one for all who need it."""
+    return Usage()
 
 
 def together(used: Sequence[Usage]) -> Usage:
@@ -16,7 +23,7 @@ def together(used: Sequence[Usage]) -> Usage:
     if len(used) == 1:
         return used[0]
     if not used:
-        return Usage()
+        return nothing()
     return Usage(
         tokens_in=_sum([each.tokens_in for each in used]),
         tokens_out=_sum([each.tokens_out for each in used]),

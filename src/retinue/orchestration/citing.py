@@ -25,7 +25,19 @@ from retinue.orchestration.thinker import Thinker
 if TYPE_CHECKING:
     from retinue.llm.port import AnswerShape
 
-__all__ = ["Claim", "Evidence", "Piece", "Summary", "evidence_of", "held", "objection", "with_summary", "written"]
+__all__ = [
+    "Claim",
+    "Evidence",
+    "Piece",
+    "Summary",
+    "dropped",
+    "evidence_of",
+    "held",
+    "objection",
+    "told",
+    "with_summary",
+    "written",
+]
 
 _MOST: Final = 240
 _OF_ONE: Final = 60
@@ -201,18 +213,18 @@ def held(evidence: Evidence, record: Result) -> Summary:
     said = cast("JsonMapping", record.data) if record.useful and isinstance(record.data, dict) else {}
     known = evidence.by_id()
     claims: list[Claim] = []
-    dropped: list[tuple[str, str]] = []
+    left_out: list[tuple[str, str]] = []
     for one in cast("list[JsonMapping]", said.get("claims") or []):
         text = _sentence(str(one["text"]))
         cites = list(dict.fromkeys(cast("list[str]", one["cites"])))
         why = objection(text, cites, known)
         if why:
-            dropped.append((text, why))
+            left_out.append((text, why))
         else:
             claims.append(Claim(text, tuple(known[cite] for cite in cites)))
     refused = "" if said else record.fault.message if record.fault else "it said nothing"
     return Summary(
-        tuple(claims), tuple(dropped), str(said.get("model", "")), str(said.get("refused", refused)), record.usage
+        tuple(claims), tuple(left_out), str(said.get("model", "")), str(said.get("refused", refused)), record.usage
     )
 
 
@@ -266,11 +278,11 @@ def _sentence(text: str) -> str:
 def with_summary(result: Result, summary: Summary) -> Result:
     """The merged answer `result` with the summary in front, nothing taken away; without a summary, with why."""
     data = dict(cast("JsonMapping", result.data))
-    warnings = [*result.warnings, *(_warning(text, why) for text, why in summary.dropped)]
+    warnings = (*result.warnings, *dropped(summary))
+    if (said := told(summary)) is not None:
+        data["summary"] = said
     if not summary.claims:
-        if summary.refused:
-            data["summary"] = {"by": "rules", "model": summary.model, "reason": summary.refused}
-        return result.model_copy(update={"data": data, "warnings": tuple(warnings)})
+        return result.model_copy(update={"data": data, "warnings": warnings})
     places = tuple(dict.fromkeys(piece.source for claim in summary.claims for piece in claim.pieces if piece.source))
     section: JsonMapping = {
         "node": "",
@@ -282,7 +294,14 @@ def with_summary(result: Result, summary: Summary) -> Result:
         "sources": list(places),
     }
     data["answer"] = [section, *cast("list[JsonMapping]", data["answer"])]
-    data["summary"] = {
+    return result.model_copy(update={"data": data, "warnings": warnings})
+
+
+def told(summary: Summary) -> JsonMapping | None:
+    """The summary as data, each sentence with what it rests on; None when none was asked for."""
+    if not summary.claims:
+        return {"by": "rules", "model": summary.model, "reason": summary.refused} if summary.refused else None
+    return {
         "by": "model",
         "model": summary.model,
         "claims": [
@@ -294,7 +313,11 @@ def with_summary(result: Result, summary: Summary) -> Result:
         ],
         "dropped": [{"text": text, "reason": why} for text, why in summary.dropped],
     }
-    return result.model_copy(update={"data": data, "warnings": tuple(warnings)})
+
+
+def dropped(summary: Summary) -> tuple[Warned, ...]:
+    """What was dropped of a summary, as warnings."""
+    return tuple(_warning(text, why) for text, why in summary.dropped)
 
 
 def _warning(text: str, why: str) -> Warned:

@@ -23,6 +23,7 @@ from retinue.orchestration.synthesise import Ended, collect, synthesise
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
+    from retinue.orchestration.citing import Summary
 
 __all__ = ["answer_of", "counted"]
 
@@ -50,7 +51,8 @@ def answer_of(
         result = collect(ended)
     else:
         merged = synthesise(ended, savings=savings, counter=counter)
-        result = reduced(order, ended, merged) if order.answer == "reduced" else _summed_up(merged, ended, record)
+        summary = _held(ended, record)
+        result = reduced(order, ended, merged, summary) if order.answer == "reduced" else _summed_up(merged, summary)
     if overhead is not None:
         usage = total_of([used for used in (result.usage, overhead) if used is not None])
         result = result.model_copy(update={"usage": usage})
@@ -60,13 +62,22 @@ def answer_of(
     return result if fault is result.fault else result.model_copy(update={"fault": fault})
 
 
-def _summed_up(merged: Result, ended: Ended, record: Result | None) -> Result:
-    """`merged` with what holds of the summary in front."""
+def _held(ended: Ended, record: Result | None) -> "Summary | None":
+    """What holds of the summary that a model wrote."""
     if record is None:
-        return merged
-    from retinue.orchestration.citing import evidence_of, held, with_summary  # noqa: PLC0415 - only with a model
+        return None
+    from retinue.orchestration.citing import evidence_of, held  # noqa: PLC0415 - only with a model
 
-    whole = with_summary(merged, held(evidence_of(ended), record))
+    return held(evidence_of(ended), record)
+
+
+def _summed_up(merged: Result, summary: "Summary | None") -> Result:
+    """`merged` with what holds of the summary in front."""
+    if summary is None:
+        return merged
+    from retinue.orchestration.citing import with_summary  # noqa: PLC0415 - only with a model
+
+    whole = with_summary(merged, summary)
     return whole.model_copy(update={"content": as_markdown(blocks_of(whole.data))})
 
 

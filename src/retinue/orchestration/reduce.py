@@ -16,10 +16,13 @@ from retinue.contract.table import Cell, Column, Table
 from retinue.orchestration.condense import full_text, metadata_of, summarise
 from retinue.orchestration.order import Order
 from retinue.orchestration.present.sources import sources_in
+from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.synthesise import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from retinue.orchestration.citing import Summary
 
 __all__ = ["placed_fault", "reduced"]
 
@@ -29,17 +32,20 @@ _TITLE: Final = 120
 _FOUND: Final = {"success": "yes", "partial": "in part"}
 
 
-def reduced(order: Order, ended: Ended, merged: Result) -> Result:
+def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None" = None) -> Result:
     """`merged`, the answer of a child run, as one agent's result.
 
     Args:
         order: What the run was told.
         ended: What its nodes came to.
         merged: The answer that `synthesise` made of them.
+        summary: What holds of a model's summary; it leads.
     """
     said = cast("JsonMapping", merged.data)
     pairs = ended.pairs()
-    answer = _counted([result for _, result in pairs])
+    counted = _counted([result for _, result in pairs])
+    claims = _claims(summary)
+    answer = "\n".join((*claims, counted))
     parts = [_part(order, node, result) for node, result in pairs if result.useful]
     data: JsonMapping = {
         "answer": answer,
@@ -54,7 +60,27 @@ def reduced(order: Order, ended: Ended, merged: Result) -> Result:
         "charts": _of_all(pairs, "charts"),
     }
     kept = {name: value for name, value in data.items() if value not in ([], None)}
-    return merged.model_copy(update={"data": kept, "content": _content(answer, parts)})
+    opening = "\n\n".join(filter(None, (tame("\n".join(f"- {claim}" for claim in claims)), counted)))
+    whole = merged.model_copy(update={"data": kept, "content": _content(opening, parts)})
+    return whole if summary is None else _with_summary(whole, summary)
+
+
+def _claims(summary: "Summary | None") -> tuple[str, ...]:
+    """The sentences of a summary, each with its places."""
+    claims = summary.claims if summary else ()
+    found: list[str] = []
+    for claim in claims:
+        places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
+        found.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
+    return tuple(found)
+
+
+def _with_summary(whole: Result, summary: "Summary") -> Result:
+    from retinue.orchestration.citing import dropped, told  # noqa: PLC0415 - only with a model
+
+    said = told(summary)
+    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": said} if said else {})}
+    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped(summary))})
 
 
 def placed_fault(order: Order, ended: Ended, fault: Fault | None) -> Fault | None:

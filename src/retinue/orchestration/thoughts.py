@@ -152,7 +152,7 @@ class Thoughts:
         mind = self.mind
         if (
             mind is None
-            or self.order.answer != "merged"
+            or self.order.answer == "collected"
             or sum(one.useful for one in ended.results.values()) < _SEVERAL
         ):
             return None

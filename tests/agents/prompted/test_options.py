@@ -16,7 +16,7 @@ from retinue.tools.memory.entry import Provenance
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, memory_tools
 from tests.agents.prompted.cast import Cast, orchestrated
-from tests.agents.prompted.given import FILES, Made, ask, context, definition, helper, scripted, told, toolbox
+from tests.agents.prompted.given import FILES, Made, Person, ask, context, definition, helper, scripted, told, toolbox
 
 
 def offered(agent: PromptedAgent, model: ScriptedModel) -> list[str]:
@@ -143,7 +143,7 @@ def test_what_is_remembered_about_the_task_is_there_from_the_start(tmp_path: Pat
 
 def test_who_had_it_remembered_is_noted(tmp_path: Path) -> None:
     model = scripted(use("remember", text="The lake is deep."), "Noted.")
-    run = context(tmp_path, grants=MODES["bypass"])
+    run = context(tmp_path, person=Person())
     ask(helper(model, toolbox=remembering(tmp_path, tmp_path), tools=("remember",)), "Note it.", run=run)
     with Memory(tmp_path, "project", project=tmp_path) as memory:
         source = memory.list()[0].source

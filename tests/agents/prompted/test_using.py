@@ -84,9 +84,12 @@ def test_what_must_be_asked_is_done_when_a_person_says_yes() -> None:
 def test_anything_but_a_yes_is_a_no(person: Person | None) -> None:
     tool = Made("write", effects=("write",))
     model = scripted(use("write", path="a"), "I could not.")
-    ask(helper(model, toolbox=toolbox(tool)), run=context(person=person))
+    result = ask(helper(model, toolbox=toolbox(tool)), run=context(person=person))
     assert tool.calls == []
     assert "nobody approved it" in told(model.asked[-1])
+    (warning,) = result.warnings
+    assert "`write` was not used" in warning.message
+    assert "permissions.allow" in warning.recovery
 
 
 def test_the_same_call_is_asked_about_again_each_time() -> None:

@@ -1,8 +1,10 @@
 """An MCP server on loopback that speaks streamable HTTP and wants a key."""
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -54,3 +56,30 @@ def http_server() -> Iterator[HttpFixture]:
     server.should_exit = True
     thread.join(10)
     listening.close()
+
+
+@pytest.fixture
+def echoing() -> Iterator[str]:
+    """The URL of a server that refuses, and quotes the headers it was sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            said = "\n".join(f"{name}: {value}" for name, value in self.headers.items())
+            error = {"code": -5, "message": said}
+            body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "error": error}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        server.shutdown()
+        thread.join()

@@ -97,7 +97,7 @@ def test_what_is_told_is_kept_and_found_again(tmp_path: Path) -> None:
     assert (tmp_path / "deep/store.db").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.row("B18", "G22")
+@pytest.mark.row("G22")
 def test_two_domains_are_asked_at_once_and_their_answers_stand_under_their_names(tmp_path: Path) -> None:
     agent = PersonalAssistant(store=tmp_path / "store.db")
     ask(agent, "I did 3 sets of 12 repetitions of squats")

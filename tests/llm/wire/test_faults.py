@@ -17,7 +17,7 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm.models import Models
+from retinue.llm.models import Models, ProviderSettings
 from retinue.llm.port import AnswerShape, ToolAnswer, ToolUse
 from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, both, refused, run, talk
 from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply
@@ -230,3 +230,13 @@ def test_a_loop_that_never_ends_is_ended(door: Door) -> None:
         said = talk(door.at(server), asking(tools=(ADD,)), use=use, max_turns=6)
     assert said.stopped is not None
     assert (said.requests, len(server.asked)) == (6, 6)
+
+
+def test_an_address_of_ones_own_that_wants_a_key_is_told_how_to_get_one() -> None:
+    with WireServer([Refusal(401, "Who are you?")]) as server:
+        reached = ProviderSettings(base_url=f"{server.url}/v1")
+        models = Models(providers={"openai": reached}, environment={"OPENAI_API_KEY": KEY})
+        error = refused(models.get("openai:some-model"))
+    assert isinstance(error, Unauthenticated)
+    assert "`models.key_variable.openai`" in error.hint
+    assert "OPENAI_API_KEY" not in error.hint

@@ -21,7 +21,6 @@ def judge(script: Iterable[Line], *, purse: Purse | None = None) -> tuple[Verdic
     return asyncio.run(judged(model, TASK, result, purse=purse)), model
 
 
-@pytest.mark.row("A26")
 def test_a_verdict_is_a_share_with_its_reason() -> None:
     found, model = judge([{"score": 4, "why": "Curt."}])
     assert (found.score, found.why) == (0.4, "Curt.")

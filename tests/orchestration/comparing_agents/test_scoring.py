@@ -21,7 +21,6 @@ def result(data: object = None, content: str = "", **facts: Any) -> Result:
     return Result(task_id="t", agent="a", data=data, content=content, **whole)
 
 
-@pytest.mark.row("A26")
 @pytest.mark.parametrize(
     ("place", "wanted", "fits"),
     [
@@ -50,7 +49,6 @@ def test_expected_values_are_looked_up_by_their_place(place: str, wanted: object
     assert bool(found.notes) is not fits
 
 
-@pytest.mark.row("A26")
 def test_quality_is_the_mean_of_what_was_asked_for() -> None:
     asked = task(expect={"totals.year": 2024, "x": 1}, contains=["Year", "month"], schema={"type": "object"})
     found = score(asked, result(DATA, "The year."))
@@ -92,7 +90,6 @@ def trial(
     return Trial("t", agent, model, 1, "success", Score(judge=quality), seconds=seconds, usd=usd)
 
 
-@pytest.mark.row("A26")
 def test_the_best_stands_first_and_of_equals_the_cheaper() -> None:
     tried = [trial("dear", 0.9, usd=2.0), trial("cheap", 0.9, usd=1.0), trial("poor", 0.1), trial("unjudged", None)]
     assert [each.agent for each in contenders(tried)] == ["cheap", "dear", "poor", "unjudged"]

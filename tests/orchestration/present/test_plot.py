@@ -25,7 +25,7 @@ def boxes(plot: Plot) -> list[Box]:
     return [mark for mark in laid_out(plot)[0] if isinstance(mark, Box)]
 
 
-@pytest.mark.row("A26", "P21")
+@pytest.mark.row("P21")
 def test_an_svg_names_its_axes_and_describes_itself() -> None:
     svg = as_svg(PLOT)
     assert {"A plot", "of nothing", "Share", "A note.", "share (%)", "one", "10", "not measured"} <= {*words(svg)}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, LimitReached, ParseError, Unavailable, UnknownName
-from retinue.tools.memory import file, store
+from retinue.tools.memory import file as file_module, store
 from retinue.tools.memory.entry import MAX_TEXT, Entry, Provenance
 from retinue.tools.memory.file import memory_error, memory_file
 from retinue.tools.memory.store import Memory
@@ -236,7 +236,7 @@ def test_tables_that_are_not_ours_are_told(memory: Memory, harm: str) -> None:
 
 
 def test_words_that_stay_because_somebody_reads_are_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "_BUSY_S", 0.01)
+    monkeypatch.setattr(file_module, "_BUSY_S", 0.01)
     memory.add("a secret word", WHO)
     with closing(sqlite3.connect(memory.path)) as reader:
         reader.execute("BEGIN")

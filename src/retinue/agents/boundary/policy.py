@@ -146,7 +146,12 @@ class Policy:
 
 
 def _says_no(fault: Fault) -> bool:
-    """Whether whoever made the fault has said that trying again is of no use."""
+    """Whether whoever made the fault has said that trying again is of no use.
+
+    An answer that breaks its contract is sent back whatever it says of itself, unless it says so in so many words.
+    """
+    if fault.detail.get("retryable") is False:
+        return True
     return not fault.retryable and "retryable" in fault.model_fields_set and fault.code != "output_invalid"
 
 

@@ -11,7 +11,7 @@ from .definition_only import DefinitionOnly
 
 __all__ = ["NEEDS_MODEL", "Prompted"]
 
-NEEDS_MODEL: Final = "needs a language model: install retinue[llm] and configure one"
+NEEDS_MODEL: Final = "needs a model: set `models.default`, or pass `--model provider:model`"
 """What `Skill.unavailable` says of a prompted agent's skills while no model is configured."""
 
 
@@ -23,5 +23,5 @@ class Prompted(DefinitionOnly):
             definition,
             why="is instructions only, and no language model is configured to follow them.",
             missing="model",
-            hint="Install `retinue[llm]` and configure a model, or ask an agent that works without one.",
+            hint="Set `models.default` or pass `--model provider:model`, or ask an agent that works without one.",
         )

@@ -17,7 +17,7 @@ from retinue.llm.converse import MAX_TURNS, Conversation, converse
 from retinue.llm.models import Chosen
 from retinue.llm.port import Answered, AnswerShape, LanguageModel, Request, Said, Turn
 from retinue.llm.purse import Purse
-from retinue.llm.usage import together
+from retinue.llm.usage import nothing, together
 from retinue.tools.port import Tool
 
 from .delegating import Delegating
@@ -198,8 +198,9 @@ class Call:
 
     def _purse(self) -> Purse:
         """The agent's own bounds within the task's within the run's; what was spent before is taken off."""
-        limits, spent, above = self._task.limits, self._notes.spent or Usage(), self._run.purse
+        limits, above = self._task.limits, self._run.purse
         if limits.tokens is not None or limits.cost_usd is not None:
+            spent = self._notes.spent or nothing()
             usd = spent.cost.usd if spent.cost else 0.0
             above = Purse(
                 tokens=None if limits.tokens is None else max(0, limits.tokens - (spent.tokens or 0)),
@@ -229,6 +230,7 @@ class Call:
         notes.traces = using.traces
         notes.files_read.update(using.files_read)
         notes.files_written.update(using.files_written)
+        notes.unapproved.update(using.unapproved)
         notes.warnings = list(dict.fromkeys((*notes.warnings, *self._unsupported)))
         write_notes(self._run.memo, notes, whose=self._whose, stored=stored)
 
@@ -239,9 +241,9 @@ def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | 
     if not answers:
         return None
     text = next((turn.text for turn in reversed(answers) if turn.text), "")
-    return Conversation(text=text, turns=turns, usage=Usage(), requests=0, stopped=error)
+    return Conversation(text=text, turns=turns, usage=nothing(), requests=0, stopped=error)
 
 
 def _sum(*used: Usage | None) -> Usage | None:
-    known = [usage for usage in used if usage is not None]
+    known = [usage for usage in used if usage is not None and usage.model_fields_set]
     return together(known) if known else None

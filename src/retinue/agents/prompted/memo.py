@@ -28,6 +28,7 @@ class Notes:
         traces: The calls of tools in it.
         usage: What was spent and not told yet, because an attempt ended in a question.
         spent: What was spent in all, told or not: the task's bounds are about that.
+        unapproved: What was said of each use of a tool that a person had to allow and did not.
         kit: Tells which tools were opened for it.
     """
 
@@ -37,6 +38,7 @@ class Notes:
     spent: Usage | None = None
     files_read: dict[str, None] = field(default_factory=dict[str, None])
     files_written: dict[str, None] = field(default_factory=dict[str, None])
+    unapproved: dict[str, None] = field(default_factory=dict[str, None])
     warnings: list[str] = field(default_factory=list[str])
     kit: str = ""
 
@@ -62,6 +64,7 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
             spent=_usage(data.get("spent")),
             files_read=dict.fromkeys(map(str, data["files_read"])),
             files_written=dict.fromkeys(map(str, data["files_written"])),
+            unapproved=dict.fromkeys(map(str, data["unapproved"])),
             warnings=[str(each) for each in data["warnings"]],
             kit=str(data["kit"]),
         )
@@ -84,6 +87,7 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str, stored: Liter
         "traces": [trace.to_json() for trace in notes.traces],
         "files_read": list(notes.files_read),
         "files_written": list(notes.files_written),
+        "unapproved": list(notes.unapproved),
         "warnings": list(notes.warnings),
         "kit": notes.kit,
     }

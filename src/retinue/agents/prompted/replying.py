@@ -29,7 +29,8 @@ def reply_to(conversation: Conversation, notes: Notes, *, read: bool, usage: Usa
     reply.traces = tuple(notes.traces)
     reply.files_read = tuple(notes.files_read)
     reply.files_written = tuple(notes.files_written)
-    reply.warnings = (*reply.warnings, *(unsupported(each) for each in notes.warnings))
+    refused = (_unapproved(each) for each in notes.unapproved)
+    reply.warnings = (*reply.warnings, *(unsupported(each) for each in notes.warnings), *refused)
     return reply
 
 
@@ -40,6 +41,16 @@ def unsupported(message: str) -> Warned:
         message=message,
         impact="The agent ran without it.",
         recovery="Take it out of the definition, or put in what is supported.",
+        synthetic=True,
+    )
+
+
+def _unapproved(message: str) -> Warned:
+    return Warned(
+        type="degraded_analysis",
+        message=message,
+        impact="The agent went on without it.",
+        recovery="Say yes when it asks, or put a rule for it into `permissions.allow`.",
         synthetic=True,
     )
 

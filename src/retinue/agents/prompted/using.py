@@ -26,7 +26,7 @@ from retinue.tools.port import Grip, Tool, ToolOutput
 
 from .about import shown_call, tellings
 from .delegating import Delegating
-from .fence import fenced, one_line
+from .fence import fenced
 from .naming import DELEGATE
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Using:
         turns: The conversation as far as it went, the answers included that its last turn still waits for.
         traces: Every call that was made or refused here.
         files_read: Files that tools say they read; `files_written` likewise.
+        unapproved: What was said of each call that a person had to allow and did not.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Using:
         self.traces = list(traces)
         self.files_read: dict[str, None] = {}
         self.files_written: dict[str, None] = {}
+        self.unapproved: dict[str, None] = {}
 
     @cached_property
     def _workspace(self) -> "Workspace | None":
@@ -172,9 +174,10 @@ class Using:
         if verdict.word == "ask" and await self._approved(use, arguments, about):
             return
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
-        raise AccessDenied(
-            f"`{use.name}` was not used: {why}", hint="Do without it, and say in your answer what is missing for that."
-        )
+        message = f"`{use.name}` was not used: {why}"
+        if verdict.word == "ask":
+            self.unapproved[message] = None
+        raise AccessDenied(message, hint="Do without it, and say in your answer what is missing for that.")
 
     def _verdict(self, tool: Tool, arguments: JsonMapping, about: tuple[str, ...]) -> Verdict:
         spec = tool.spec
@@ -195,7 +198,7 @@ class Using:
         )  # fmt: skip
         question = Question(
             id=self._question_id(use, written),
-            text=f"May `{self._agent}` use `{use.name}` on {shown_call(about, arguments)}? {one_line(shown, 1_200)}",
+            text=f"May `{self._agent}` use `{use.name}` on {shown_call(about, arguments)}? {_on_one_line(shown)}",
             kind="approval",
             agent=self._agent,
         )
@@ -258,6 +261,11 @@ class Using:
         if left_out > 0:
             text += f"\n[… {left_out:,} more characters of `{tool}` are left out; ask it for less at once]"
         return text
+
+
+def _on_one_line(text: str) -> str:
+    """`text` for a person, who must see the very characters that count."""
+    return cut(" ".join(printable(text).split()), _SHOWN_ARGUMENTS + 200)
 
 
 def _answers(turns: Sequence[Turn]) -> tuple[ToolAnswer, ...]:

@@ -1,14 +1,18 @@
 """What an MCP tool answered, as text for a model: its texts, and a line for whatever is no text."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retinue.contract.json import dumps
+from retinue.contract.sanitize import printable
+from retinue.contract.text import cut
 from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mcp import types
 
 __all__ = ["answer_text"]
+
+_LONGEST: Final = 300
 
 
 def answer_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, bool]:
@@ -32,13 +36,19 @@ def _block_text(block: "types.ContentBlock") -> str:
         case "text":
             return block.text
         case "image" | "audio":
-            return f"[{block.type}, {block.mime_type}, {len(block.data) * 3 // 4} bytes: not shown]"
+            return f"[{block.type}, {_line(block.mime_type)}, {len(block.data) * 3 // 4} bytes: not shown]"
         case "resource_link":
-            return f"[the resource {block.name}: {block.uri}]"
+            return f"[the resource {_line(block.name)}: {_line(str(block.uri))}]"
         case "resource":
             found = block.resource
             text = getattr(found, "text", None)
-            return text if isinstance(text, str) else f"[the resource {found.uri}: not text, not shown]"
+            return text if isinstance(text, str) else f"[the resource {_line(str(found.uri))}: not text, not shown]"
+
+
+def _line(text: str) -> str:
+    """A stranger's name for something, so that it stays within its brackets."""
+    line = " ".join(printable(text[: 2 * _LONGEST]).split()).replace("[", "(").replace("]", ")")
+    return cut(line, _LONGEST)
 
 
 def _structured(value: object) -> str:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 from retinue.agents.remote.mcp_endpoint import Endpoint
 from retinue.agents.remote.mcp_failures import Circumstances, failure
 from retinue.agents.remote.mcp_program import Program
-from retinue.agents.remote.mcp_servers import McpServer, StdioServer, filled
+from retinue.agents.remote.mcp_servers import McpServer, StdioServer, filled, named
 from retinue.contract.model import JsonMapping
 from retinue.errors import NetworkError, NotInstalled, RetinueError
+from retinue.llm.credentials import Cleaner
 
 if TYPE_CHECKING:
     from mcp import types
@@ -192,8 +193,17 @@ class Connection:
         status = self._way.status if isinstance(self._way, Endpoint) else 0
         words = self._way.last_words if isinstance(self._way, Program) else ""
         flooded = isinstance(self._way, Program) and self._way.flooded
+        given = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
+        cleaner = Cleaner({**given, **self._environ}, variables=named(self._server))
         met = Circumstances(
-            self.name, doing, timeout_s, status=status, flooded=flooded, last_words=words, called=called
+            self.name,
+            doing,
+            timeout_s,
+            status=status,
+            flooded=flooded,
+            last_words=words,
+            called=called,
+            cleaner=cleaner,
         )
         return failure(error, met)
 

@@ -1,9 +1,10 @@
 """What goes wrong with an MCP server, as our errors: whatever the SDK lets through, one table."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.remote.mcp_program import MAX_LINE
+from retinue.contract.sanitize import printable
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -14,11 +15,15 @@ from retinue.errors import (
     Unauthenticated,
     Unavailable,
 )
+from retinue.llm.credentials import Cleaner
 
 if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
 
 __all__ = ["Circumstances", "failure"]
+
+_LONGEST: Final = 10_000
+"""Characters of what a server says of its failure that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Circumstances:
         flooded: It sent a message that is too long.
         last_words: The end of what it said on stderr.
         called: A tool was being used, so something may have been done.
+        cleaner: Takes the keys that the server was given out of what it says.
     """
 
     server: str
@@ -42,6 +48,7 @@ class Circumstances:
     flooded: bool = False
     last_words: str = ""
     called: bool = False
+    cleaner: Cleaner = field(default_factory=Cleaner)
 
     @property
     def who(self) -> str:
@@ -51,7 +58,12 @@ class Circumstances:
     @property
     def epilogue(self) -> str:
         """The last words as a sentence of their own; empty when there are none."""
-        return f" Its last words: {self.last_words[-500:]!r}" if self.last_words else ""
+        return f" Its last words: {self.cleaner.text(self.last_words)[-500:]!r}." if self.last_words else ""
+
+    def shown(self, said: str) -> str:
+        """What the server said, as it may be told: without keys, without what hides, on one line."""
+        line = " ".join(printable(self.cleaner.text(said[:_LONGEST])).split())
+        return line.rstrip(".")
 
 
 def failure(error: BaseException, met: Circumstances) -> RetinueError:
@@ -72,7 +84,7 @@ def failure(error: BaseException, met: Circumstances) -> RetinueError:
             return _at_transport(met) or _by_code(refusal, met)
         case other:
             return NetworkError(
-                f"{met.who} cannot be reached: {str(other).rstrip('.') or type(other).__name__}.{met.epilogue}",
+                f"{met.who} cannot be reached: {met.shown(str(other)) or type(other).__name__}.{met.epilogue}",
                 hint="Check that it runs, or go on without its tools.",
             )
 
@@ -102,7 +114,7 @@ def _at_transport(met: Circumstances) -> RetinueError | None:
 def _by_code(refusal: "MCPError", met: Circumstances) -> RetinueError:
     from mcp import types  # noqa: PLC0415 - optional
 
-    said = refusal.message[:1_000]
+    said = f"{met.shown(refusal.message)[:1_000]}."
     match refusal.code:
         case types.REQUEST_TIMEOUT:
             return _too_slow(met)

@@ -25,6 +25,7 @@ __all__ = [
     "Servers",
     "StdioServer",
     "filled",
+    "named",
     "project_servers",
     "read_servers",
 ]
@@ -130,6 +131,15 @@ def read_servers(path: Path, *, cwd: Path) -> Servers:
         else:
             good.append(read)
     return Servers(tuple(good), absent)
+
+
+def named(server: McpServer) -> tuple[str, ...]:
+    """The variables that a server names."""
+    if isinstance(server, StdioServer):
+        texts = (server.command, *server.args, *server.env.values())
+    else:
+        texts = (server.url, *server.headers.values())
+    return tuple(found[1] for text in texts for found in _VARIABLE.finditer(text))
 
 
 def filled(text: str, *, environ: Mapping[str, str], server: str) -> str:

@@ -1,7 +1,8 @@
 """What somebody wants of which code: read from the parameters first, from the words where those are silent. Pure words.
 
-A word counts as a symbol only when it looks like one: in backticks, with an underscore, in camel case, with `()`, or
-behind "function" and the like. What is left open is left empty, never guessed.
+A word counts as a symbol when it looks like one: in backticks, with an underscore, in camel case, with `()`, or behind
+"function" and the like; and when it stands where one is asked about ("who calls total"). What is left open is left
+empty, never guessed.
 """
 
 import re
@@ -48,6 +49,12 @@ _INTO_NAME: Final = re.compile(
     _I,
 )
 _TARGET: Final = re.compile(r"\b(?:to|into)\s+[`'\"]?([\w./@-]+\.pyi?)\b", _I)
+_ABOUT: Final = re.compile(
+    rf"\b(?:(?:who|what|which\s+\w+)\s+(?:calls?|uses?|invokes?|references?|implements?|overrides?|subclasses)"
+    rf"|(?:callers?|callees|usages?|uses|references?|definitions?|declarations?|implementations?|subclasses|calls)\s+(?:of|to|for))"
+    rf"\s+(?:the\s+)?({_NAME})|\b(?:where\s+is|what\s+does)\s+({_NAME})\s+(?:defined|declared|used|called|implemented|call)\b",
+    _I,
+)
 _STOP: Final = frozenset(
     [
         "a",
@@ -67,6 +74,13 @@ _STOP: Final = frozenset(
         "to",
         "this",
         "that",
+        "them",
+        "each",
+        "every",
+        "all",
+        "any",
+        "which",
+        "what",
     ]
 )
 
@@ -89,6 +103,7 @@ class Asked:
     Attributes:
         path: A file or folder; empty when none is named.
         symbol: A name, perhaps with its class.
+        is_plain: Nothing but its place in the sentence says that it is a name.
         line: From 1; 0 when none is named. `column` likewise.
         new_name: Of a rename, or of an extracted function.
         target: The file that something moves to.
@@ -97,6 +112,7 @@ class Asked:
     task: str
     path: str = ""
     symbol: str = ""
+    is_plain: bool = False
     line: int = 0
     column: int = 0
     scope: str = ""
@@ -119,20 +135,23 @@ def read_asked(parameters: JsonMapping, task: str) -> Asked:
     bounds: dict[str, Any] = parameters.get("constraints") or {}
     said = parameters.get("kind")
     kind: Refactoring | None = said if said in ("rename", "move", "extract") else _kind(text)
-    target = str(parameters.get("target_file") or (_target(text) if kind == "move" else ""))
+    # The words come first: whoever fills in parameters from them takes the file that is named first, the old place.
+    target = str((kind == "move" and _target(text)) or parameters.get("target_file") or "")
     files = [found for found in _FILE.finditer(text) if found["path"] != target]
-    path = str(entry.get("file_path") or (files[0]["path"] if files else _folder(text)))
+    path = str(entry.get("file_path") or (files[0]["path"] if files else _folder(text, target)))
     first, last = _lines(parameters, text)
     renamed = _RENAME.search(text)
     moved = _MOVE.search(text) if kind == "move" else None
     named_there = renamed[1] if renamed else moved[1] if moved and moved[1] else _symbol(text)
-    symbol = str(entry.get("symbol_name") or named_there)
+    plain = "" if named_there or entry.get("symbol_name") else _asked_about(text)
+    symbol = str(entry.get("symbol_name") or named_there or plain)
     new_name = parameters.get("new_name") or (renamed[2] if renamed else _new_name(text) if kind == "extract" else "")
     named = files[0] if files and files[0]["path"] == path else None
     return Asked(
         task=task,
         path=path.rstrip("/"),
         symbol="" if kind == "extract" and not entry.get("symbol_name") else symbol,
+        is_plain=bool(plain),
         line=int(entry.get("line") or (named and named["line"]) or 0),
         column=int(entry.get("character") or (named and named["column"]) or 0),
         scope=str(parameters.get("scope") or ""),
@@ -174,9 +193,15 @@ def _symbol(text: str) -> str:
     return ""
 
 
-def _folder(text: str) -> str:
-    found = _FOLDER.search(text)
-    return found[1] if found else ""
+def _asked_about(text: str) -> str:
+    """The word that stands where a name is asked about."""
+    asked = _ABOUT.search(_FILE.sub(" ", text))
+    name = (asked[1] or asked[2]) if asked else ""
+    return "" if name.lower() in _STOP else name
+
+
+def _folder(text: str, target: str) -> str:
+    return next((found[1] for found in _FOLDER.finditer(text) if found[1] != target), "")
 
 
 def _target(text: str) -> str:

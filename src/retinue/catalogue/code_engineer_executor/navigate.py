@@ -6,7 +6,7 @@ from typing import Final
 
 from retinue.catalogue._prose import code, quote
 from retinue.contract.table import Column, Table
-from retinue.errors import Unavailable
+from retinue.errors import Unavailable, UnknownName
 from retinue.tools.lsp import Call, Place, Spot, Symbol
 
 from .asked import Wish
@@ -28,6 +28,12 @@ async def navigate(work: Work) -> None:
         else:
             await _search(work)
         return
+    if asked.is_plain and not asked.line:
+        try:
+            await work.spot()
+        except UnknownName:  # it was a word and no name
+            await _search(work)
+            return
     await around(work, lead=asked.wish)
 
 

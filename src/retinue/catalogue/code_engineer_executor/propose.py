@@ -13,6 +13,7 @@ from retinue.agents.prompted.using import Using
 from retinue.catalogue._prose import code, quote
 from retinue.contract import json, schema
 from retinue.contract.event import Decision, Progress
+from retinue.contract.fault import Fault
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
@@ -109,7 +110,7 @@ async def propose(work: Work, models: Models) -> None:
     servers = Servers()
     tools = _tools(servers)
     talk = _Talk(work, (Said(_asked(work)),))
-    reason = ""
+    reason, stopped = "", None
     try:
         for attempt in range(_CORRECTIONS + 1):
             work.run.emit(Progress("proposing", f"attempt {attempt + 1}"))
@@ -138,7 +139,7 @@ async def propose(work: Work, models: Models) -> None:
             talk.used.append(said.usage)
             work.report.files |= set(using.files_read)
             if said.stopped is not None:
-                reason = said.stopped.message
+                reason, stopped = said.stopped.message, said.stopped
                 break
             reason = await _judged(work, said)
             if not reason:
@@ -148,7 +149,10 @@ async def propose(work: Work, models: Models) -> None:
     finally:
         await servers.close()
     work.report.usage = _sum(talk.used)
-    await _handed_over(work, reason)
+    if work.report.changes.files:
+        await _handed_over(work, reason)
+    else:
+        work.report.failure = Fault.from_error(stopped or _unusable(reason))
 
 
 async def _judged(work: Work, said: Conversation) -> str:
@@ -227,13 +231,16 @@ def _changes(work: Work, proposal: dict[str, Any]) -> Changes:
     return changes
 
 
+def _unusable(reason: str) -> OutputInvalid:
+    return OutputInvalid(
+        f"The model proposed nothing that can be used: {reason or 'it changed nothing.'}"[:2_000],
+        hint="Say more precisely what is wrong, name the file, or ask a larger model.",
+        detail={"retryable": False},  # it was sent back already, as often as an answer may be
+    )
+
+
 async def _handed_over(work: Work, reason: str) -> None:
     report = work.report
-    if not report.changes.files:
-        raise OutputInvalid(
-            f"The model proposed nothing that can be used: {reason or 'it changed nothing.'}"[:2_000],
-            hint="Say more precisely what is wrong, name the file, or ask a larger model.",
-        )
     for change in report.changes.files:
         report.say("change", f"{{}} is to be {_DONE[change.action]}.", code(change.path), source=change.path)
     report.say("reasoning", "The model says: {}", quote(str(report.figures["reasoning"])), source="model")

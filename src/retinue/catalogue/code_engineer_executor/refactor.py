@@ -1,5 +1,7 @@
 """`refactor`: rename, move and extract as real refactorings with a diff; written only when asked for and allowed."""
 
+from collections.abc import Sequence
+
 from retinue.catalogue._prose import code
 from retinue.errors import InvalidInput
 from retinue.tools.refactor import Changes, extract, move, rename
@@ -99,8 +101,17 @@ async def _rename(work: Work) -> None:
         code(found.new),
         source=found.changes.files[0].path,
     )
+    if len(found.definitions) > 1:
+        report.note("It is defined in {} classes, and renamed in all of them.", str(len(found.definitions)))
     if found.left:
-        report.note("The old name still stands in texts or comments: {}.", ", ".join(found.left[:10]))
+        report.note("The old name still stands in texts or comments: {}.", _some(found.left))
+    if found.unsure:
+        report.warn(
+            "incomplete_context",
+            f"The language server does not know what {found.old!r} means in code at {_some(found.unsure)}.",
+            impact="Where it means what was renamed, the code breaks.",
+            recovery="Look at these lines, and run the tests.",
+        )
 
 
 async def _move(work: Work) -> None:
@@ -146,6 +157,11 @@ async def _extract(work: Work) -> None:
         code(outputs),
         source=f"{path}:{asked.first_line}",
     )
+
+
+def _some(places: Sequence[str]) -> str:
+    more = f" and {len(places) - 10} more" if len(places) > 10 else ""
+    return f"{', '.join(places[:10])}{more}"
 
 
 def _lacks(asked: Asked) -> str:

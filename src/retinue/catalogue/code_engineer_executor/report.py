@@ -28,6 +28,7 @@ class Report:
         symbols: Names that the answer is about, or that a change affects.
         files: Files that were analysed.
         written: Files that were written.
+        failure: Why nothing came of it although it was tried: what that took is told all the same.
     """
 
     operation: str
@@ -44,6 +45,7 @@ class Report:
     questions: tuple[Question, ...] = ()
     unanswered: Fault | None = None
     usage: Usage | None = None
+    failure: Fault | None = None
 
     def say(self, topic: str, template: str, *pieces: Piece | str, source: str) -> None:
         """Add a sentence of the answer; `source` is where it comes from."""
@@ -94,10 +96,12 @@ class Report:
         if self.tables:
             data["tables"] = [table.to_json() for table in self.tables]
         outcome: Outcome = "rejected" if self.unanswered else "partial" if self.warnings else "success"
+        if self.failure:
+            outcome = "error"
         return Reply(
             data=data,
             outcome=outcome,
-            fault=self.unanswered,
+            fault=self.failure or self.unanswered,
             content=self._markdown(diff),
             warnings=tuple(self.warnings),
             questions=self.questions,

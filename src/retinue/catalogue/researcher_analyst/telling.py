@@ -248,7 +248,7 @@ def _by_model(summary: Summary | None) -> list[Prose]:
     """Whose words the answer is in."""
     if summary is None:
         return []
-    model = code(summary.model or "a model")
+    model = code(summary.model) if summary.model else "a model"
     if not summary.claims:
         reason = summary.refused or "no sentence held against what it cites"
         return [Prose("The answer is quoted, not written by {}: {}", (model, quote(reason)))]

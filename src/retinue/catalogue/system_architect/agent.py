@@ -52,17 +52,18 @@ class SystemArchitect:
             return Reply(plan=assessment(task))
         if task.skill not in _SKILLS:
             raise no_such_skill(self.definition, task.skill, _SKILLS)
+        models = self._thinking(task) if task.skill == "options" else None
         from retinue.catalogue._watch import Watch, in_watched_thread  # noqa: PLC0415 - when it is needed
         from retinue.catalogue.system_architect.work import work  # noqa: PLC0415
 
         run.emit(Progress("reading the project", task.skill))
         watch = Watch(run)
         facts = await in_watched_thread(watch, work, task, run.workspace, watch, cache_dir=self._cache_dir)
-        if task.skill != "options":
+        if models is None:
             return facts
         from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415
 
-        return await with_options(facts, self._thinking(task), definition=self.definition, task=task, run=run)
+        return await with_options(facts, models, definition=self.definition, task=task, run=run)
 
     def _thinking(self, task: Task) -> "Models":
         if self._models is None or not self._models.configured:

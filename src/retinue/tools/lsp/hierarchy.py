@@ -31,6 +31,8 @@ class Hierarchy:
         self._ask = ask
         self._is_inside = is_inside
         self._symbols: dict[str, list[RawSymbol]] = {}
+        # What was reached once is not walked again: all below an overriding type is below the overridden one as well.
+        self._known: dict[str, set[RawPlace]] = {"supertypes": set(), "subtypes": set()}
 
     async def same(self, uri: str, line: int, units: int) -> list[RawPlace]:
         """Where the member defined at a place is defined: there, in types above that have it, and in types below.
@@ -56,8 +58,9 @@ class Hierarchy:
         return list(found)
 
     async def _reached(self, start: RawSymbol, way: Literal["supertypes", "subtypes"]) -> list[RawSymbol]:
-        """All types above or below one, whether or not they have the member."""
-        known = {start.name_at}
+        """The types above or below one that were not reached before, whether or not they have the member."""
+        known = self._known[way]
+        known.add(start.name_at)
         reached: list[RawSymbol] = []
         waiting = [start]
         while waiting and len(known) < _MOST:
@@ -69,11 +72,15 @@ class Hierarchy:
             prepared = await self._ask("textDocument/prepareTypeHierarchy", place)
             for item in prepared if isinstance(prepared, list) else []:
                 near = read_symbols(await self._ask(f"typeHierarchy/{way}", {"item": item}), at.uri)
-                fresh = [each for each in near if each.name_at not in known]
-                known |= {each.name_at for each in fresh}
+                fresh = [each for each in near if each.name_at not in known and self._is_followed(each, way)]
+                known.update(each.name_at for each in fresh)
                 reached += fresh
-                waiting += [each for each in fresh if way == "supertypes" or self._is_inside(each.name_at.uri)]
+                waiting += fresh
         return reached
+
+    def _is_followed(self, kind: RawSymbol, way: Literal["supertypes", "subtypes"]) -> bool:
+        """What lies above binds us wherever it is; what others have put below does not concern us."""
+        return way == "supertypes" or self._is_inside(kind.name_at.uri)
 
     async def _member(self, kind: RawSymbol, name: str) -> RawPlace | None:
         """Where a type defines `name` itself."""

@@ -1,4 +1,4 @@
-"""Where Python files name something: as code, in texts, and in `__all__`. By tokens alone; whom a name means is not known.
+"""Where Python files name something: as code, in texts, and in `__all__`. What a name means is not known here.
 
 A language server misses what it cannot type and what imports hand on. So whoever renames looks here for what was left.
 """
@@ -37,20 +37,20 @@ class Mention:
 def mentions(text: str, name: str) -> Iterator[Mention]:
     """Every place of a Python file that holds `name` as a whole word; none when it has no tokens."""
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    dotted = re.compile(rf"(?:[\w.:]*[.:])?{re.escape(name)}")
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NAME:
                 if token.string == name:
                     yield Mention(token.start[0], token.start[1] + 1, is_code=True)
-            elif token.type in (tokenize.STRING, tokenize.COMMENT) and (found := word.search(token.string)):
+            elif token.type in (tokenize.STRING, tokenize.COMMENT):
                 inside = _STRING.fullmatch(token.string)
-                is_path = inside is not None and re.fullmatch(rf"(?:[\w.:]*[.:])?{re.escape(name)}", inside[2])
-                yield Mention(
-                    token.start[0] + token.string.count("\n", 0, found.start()),
-                    token.start[1] + 1,
-                    is_code=False,
-                    is_path=bool(is_path),
-                )
+                is_path = inside is not None and dotted.fullmatch(inside[2]) is not None
+                for found in word.finditer(token.string):
+                    before, newline, same = token.string[: found.start()].rpartition("\n")
+                    line = token.start[0] + before.count("\n") + len(newline)
+                    column = len(same) + 1 + (0 if newline else token.start[1])
+                    yield Mention(line, column, is_code=False, is_path=is_path)
     except (tokenize.TokenError, SyntaxError):
         return
 

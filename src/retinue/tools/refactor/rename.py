@@ -1,7 +1,8 @@
 """Renames a symbol wherever it is named, by what the language server knows; refused when a name could be captured.
 
-The server's own rename is preferred; a server without one gives its references, and each is replaced exactly. Names in
-strings and comments are left alone and counted.
+A method is renamed with all that it overrides and that override it. What the server leaves out (imports that hand a
+name on, `__all__`) is looked for in the tokens of the project and asked for one by one. Names in strings and comments
+are left alone and told, and so are those whose meaning nobody knows.
 """
 
 import ast
@@ -10,19 +11,24 @@ import builtins
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from retinue.errors import AccessDenied, InvalidInput
-from retinue.tools.lsp import Navigator, Place, Spot
+from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
+from retinue.tools.lsp import Navigator, Place, Spot, language_of
+from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .changes import Change, Changes, Edit, edited
+from .mentions import Mention, mentions, public_names, rebinds
+from .source import Source
 
 __all__ = ["Renamed", "rename"]
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
+_MOST_FILES: Final = 20_000
+_MOST_ASKED: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,10 @@ class Renamed:
     Attributes:
         old: The name before.
         places: How many places change.
-        left: Lines of the changed files that still hold the old name: strings, comments, other symbols.
+        left: Lines that still hold the old name in strings and comments: of the changed files all, of others those
+            where a string is the name or ends with it. In other languages than Python, all lines of the changed files.
+        unsure: Lines of code that still hold the old name, and of which the server does not know what they mean.
+        definitions: Every definition that is renamed: more than one when a method is overridden.
     """
 
     changes: Changes
@@ -40,6 +49,27 @@ class Renamed:
     new: str
     places: int
     left: tuple[str, ...]
+    unsure: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a rename is about to do.
+
+    Attributes:
+        edits: What is put where.
+        said: By file, what its tokens hold of the old name.
+        texts: The files that hold the old name, each as it was read.
+    """
+
+    edits: dict[tuple[str, int, int], tuple[Place, str]]
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    said: dict[str, list[Mention]] = field(default_factory=dict[str, list[Mention]])
+    unsure: list[str] = field(default_factory=list[str])
+
+    def add(self, place: Place, text: str) -> None:
+        self.edits.setdefault((place.path, place.line, place.column), (place, text))
 
 
 async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str) -> Renamed:
@@ -48,41 +78,152 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str)
     Raises:
         InvalidInput: `new` is no name, there is nothing to rename, the new name is already used in a file that would
             change, or a file would be broken.
-        AccessDenied: It is named in a file that may not be read or lies outside the workspace.
+        AccessDenied: It is named or defined in a file that may not be read or lies outside the workspace.
     """
     if not _IDENTIFIER.fullmatch(new) or keyword.iskeyword(new) or not new.isidentifier():
         raise InvalidInput(f"{new!r} is no name.", hint="Give one identifier that is no keyword.", path="/new_name")
     old = await asyncio.to_thread(_name_at, workspace, at)
     if old == new:
         raise InvalidInput(f"It is called {new!r} already.", hint="Give another name.", path="/new_name")
-    edits = await navigator.rename_places(at, new)
-    if edits is None:
-        edits = tuple((place, new) for place in await navigator.references(at))
-    if not edits:
+    definitions = await _definitions(navigator, at, old)
+    found = _Found({})
+    for spot in definitions or (at,):
+        for place, text in await _places(navigator, spot, old, new):
+            found.add(place, text)
+    if not found.edits:
         raise InvalidInput(f"There is nothing to rename at {at}.", hint="Name a symbol that the project defines.")
-    return await asyncio.to_thread(_renamed, workspace, edits, old, new)
+    if language_of(at.path) == "python":
+        await asyncio.to_thread(_look, workspace, old, found)
+        await _sweep(navigator, found, old, new)
+    names = tuple(str(each) for each in definitions)
+    return await asyncio.to_thread(_renamed, workspace, found, old, new, names)
 
 
-def _renamed(workspace: Workspace, edits: tuple[tuple[Place, str], ...], old: str, new: str) -> Renamed:
+async def _definitions(navigator: Navigator, at: Spot, old: str) -> tuple[Spot, ...]:
+    """Every definition that has to keep the same name: of a method, all of its family."""
+    family: dict[tuple[str, int, int], Place] = {}
+    try:
+        defined = [place for place in await navigator.definition(at) if not place.is_outside]
+    except Unavailable as error:
+        if not error.detail.get("capability"):
+            raise
+        return ()
+    for place in defined:
+        for each in await navigator.same_member(Spot(place.path, place.line, place.column)):
+            family.setdefault((each.path, each.line, each.column), each)
+    if theirs := [place for place in family.values() if place.is_outside]:
+        raise AccessDenied(
+            f"{old!r} overrides what is defined in {theirs[0].path!r}, outside the workspace.",
+            hint="It has to be called what its base class calls it; rename something else.",
+        )
+    return tuple(Spot(*key) for key in sorted(family))
+
+
+async def _places(navigator: Navigator, at: Spot, old: str, new: str) -> list[tuple[Place, str]]:
+    """What the server would put where, and the references that it forgot thereby."""
+    edits = await navigator.rename_places(at, new)
+    try:
+        references = await navigator.references(at)
+    except Unavailable as error:
+        if edits is None or not error.detail.get("capability"):
+            raise
+        references = ()
+    named = [place for place in references if place.is_outside or _is_text(place, old)]
+    return [*(edits or ()), *((place, new) for place in named)]
+
+
+def _is_text(place: Place, name: str) -> bool:
+    """Whether a place is nothing but the name: a reference may also be an alias of it."""
+    return place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == name
+
+
+def _look(workspace: Workspace, old: str, found: _Found) -> None:
+    """Read what Python files hold the old name."""
+    for path in glob(workspace, ["*.py", "*.pyi"], limit=_MOST_FILES):
+        try:
+            text = workspace.read_text(path)
+        except RetinueError:
+            continue
+        if old in text and (said := list(mentions(text, old))):
+            found.texts[path], found.said[path] = text, said
+
+
+async def _sweep(navigator: Navigator, found: _Found, old: str, new: str) -> None:
+    """Ask of every name that was left what it means, and take in those that mean the same."""
+    left = [
+        Spot(path, each.line, each.column)
+        for path, said in found.said.items()
+        for each in said
+        if each.is_code and (path, each.line, each.column) not in found.edits
+    ]
+    ours = set(found.edits)
+    near = sorted(left, key=lambda spot: spot.path not in {path for path, _, _ in ours})
+    asked = near[:_MOST_ASKED]
+    for spot, meant in zip(asked, await navigator.definitions(asked), strict=True):
+        if any((each.path, each.line, each.column) in ours for each in meant):
+            end = spot.column + len(old)
+            found.add(Place(spot.path, spot.line, spot.column, spot.line, end), new)
+        elif not meant:
+            found.unsure.append(f"{spot.path}:{spot.line}")
+    found.unsure += [f"{spot.path}:{spot.line}" for spot in near[_MOST_ASKED:]]
+
+
+def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definitions: tuple[str, ...]) -> Renamed:
     by_file: dict[str, list[Edit]] = defaultdict(list)
-    for place, text in edits:
+    for place, text in found.edits.values():
         if place.is_outside:
             raise AccessDenied(
                 f"{old!r} is also named in {place.path!r}, outside the workspace.",
                 hint="Rename only what the project itself defines.",
             )
         by_file[place.path].append(Edit(place.line, place.column, place.end_line, place.end_column, text))
+    texts = found.texts | {path: workspace.read_text(path) for path in by_file if path not in found.texts}
+    _publish(texts, by_file, old, new)
     files: list[Change] = []
     left: list[str] = []
     for path, wanted in by_file.items():
-        before = workspace.read_text(path)
-        _check_free(path, before, new)
-        after = edited(before, wanted)
-        files.append(Change(path, before, after, f"`{old}` is called `{new}`"))
-        left += _still_named(path, after, old)
+        _check_free(path, texts[path], new)
+        files.append(Change(path, texts[path], edited(texts[path], wanted), f"`{old}` is called `{new}`"))
+        if path not in found.said:
+            left += _still_named(path, files[-1].after, old)
     changes = Changes.of(files)
     changes.check()
-    return Renamed(changes, old, new, len(edits), tuple(left))
+    left += _texts_left(found, by_file)
+    places = sum(map(len, by_file.values()))
+    return Renamed(changes, old, new, places, tuple(sorted(left)), tuple(found.unsure), definitions)
+
+
+def _publish(texts: Mapping[str, str], by_file: dict[str, list[Edit]], old: str, new: str) -> None:
+    """Rename it in `__all__` where a module binds it, itself or by importing everything from one that does."""
+    binding = {path for path, edits in by_file.items() if rebinds(texts[path], edited(texts[path], edits), old)}
+    waiting = list(binding)
+    while waiting:
+        path = waiting.pop()
+        by_file[path] += public_names(texts[path], old, new)
+        module = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
+        for other, text in texts.items():
+            if other not in binding and "import *" in text and _takes_all(other, text, module):
+                binding.add(other)
+                waiting.append(other)
+
+
+def _takes_all(path: str, text: str, module: str) -> bool:
+    try:
+        return any(each.name == "*" and module in each.files for each in Source(path, text).imports())
+    except InvalidInput:
+        return False
+
+
+def _texts_left(found: _Found, by_file: Mapping[str, list[Edit]]) -> Iterator[str]:
+    """Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol."""
+    for path, said in found.said.items():
+        changed = {(edit.line, edit.column) for edit in by_file.get(path, ())}
+        lines = {
+            each.line
+            for each in said
+            if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in changed
+        }
+        yield from (f"{path}:{line}" for line in sorted(lines))
 
 
 def _name_at(workspace: Workspace, at: Spot) -> str:
