@@ -13,6 +13,16 @@ async def run_agent(prompt, chat_history=None, memory=None, config=None):
     return {"content": f"heard {prompt}", "response_time_secs": 0.0, "traces": []}
 '''
 
+SEEKER = '''
+import retinue
+from retinue.errors import MissingFile
+
+@retinue.agent
+async def seeker(task: str) -> str:
+    """Looks for a map. Use when one was lost. Returns where it is."""
+    raise MissingFile("There is no map.", path="map.md")
+'''
+
 
 def test_one_agent_answers_with_its_own_result(retinue: Give, team: Path) -> None:
     said = retinue("ask", "singer", "a hymn", "--json")
@@ -62,6 +72,21 @@ def test_an_agent_that_fails_exits_5(retinue: Give, team: Path) -> None:
     assert (said.code, said.out) == (5, "")
     assert "error: `breaker` raised `RuntimeError`" in said.err
     assert retinue("ask", "breaker", "x", "--json").data["fault"]["code"] == "internal_error"
+
+
+@pytest.mark.slow
+@pytest.mark.row("H27", "C29")
+def test_how_often_a_failed_attempt_is_made_again_is_a_policy_by_name(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / ".retinue" / "agents" / "seeker.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(SEEKER, encoding="utf-8")
+    retinue("trust", "--yes")
+    usual = retinue("ask", "seeker", "the map", "--json")
+    monkeypatch.setenv("RETINUE_RUN_POLICY", "research")
+    research = retinue("ask", "seeker", "the map", "--json")
+    assert [len(said.data["attempts"]) for said in (usual, research)] == [1, 3]
 
 
 def test_who_is_not_there_is_not_asked(retinue: Give, team: Path) -> None:

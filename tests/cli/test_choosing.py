@@ -112,7 +112,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.row("A17", "A18")
-@pytest.mark.parametrize(("typed", "letter"), [("2", "B"), ("B", "B"), ("3", "A"), ("", "A"), ("decide for me", "A")])
+@pytest.mark.parametrize(("typed", "letter"), [("2", "B"), ("b", "B"), ("3", "A"), ("", "A"), ("decide for me", "A")])
 def test_at_a_terminal_somebody_is_asked(
     folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch, typed: str, letter: str
 ) -> None:

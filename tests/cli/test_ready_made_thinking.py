@@ -126,7 +126,11 @@ def test_options_and_an_assessment_are_put_together_by_a_model(shop: Path, door:
     def script(body: dict[str, Any]) -> Line:
         if "Ways to mend" in json.dumps(body) or "You advise on the architecture" in json.dumps(body):
             return Reply(json.dumps({"options": [option, {**option, "title": "Rewrite it", "why": "4711 bugs."}]}))
-        return Reply(json.dumps({"claims": [{"text": "There is nothing.", "cites": ["nobody.1"]}]}))
+        claims = [
+            {"text": "The hardest function is total.", "cites": ["hotspots.1"]},
+            {"text": "There is nothing.", "cites": ["nobody.1"]},
+        ]
+        return Reply(json.dumps({"claims": claims}))
 
     said, _ = asked(shop, door, script, "ask", "system_architect", "options", "how should it be split", "--json")
     assert said.returncode == 0, said.stderr
@@ -135,7 +139,9 @@ def test_options_and_an_assessment_are_put_together_by_a_model(shop: Path, door:
     assert "4711 does not stand" in json.dumps(data)
     whole, bodies = asked(shop, door, script, "ask", "system_architect", "assess", "is it fit for a team")
     assert whole.returncode == 0, whole.stderr
-    assert "nobody.1" not in whole.stdout
+    assert "The hardest function is total." in whole.stdout
+    assert "There is nothing." not in whole.stdout
+    assert "'nobody.1', which is no evidence" in whole.stderr
     assert bodies
 
 

@@ -243,14 +243,16 @@ def test_lines_speak_once_it_takes_longer(nodes: Nodes, capsys: pytest.CaptureFi
         lines.begin(nodes, "goal")
         tell(nodes, Started("singer", "sing", "x"))
         await asyncio.sleep(0.01)
-        for body in (Progress("la"), done()):
+        for body in (Progress("la"), Retried("timeout", "too slow"), done()):
             lines.changed(tell(nodes, body), nodes.top[0])
+            lines.changed(Event("run", "n1", 1, 2, 0, body), nodes.top[0])  # it says nothing new
         lines.changed(tell(nodes, Decision("skip", "No."), "n2"), nodes.top[1])
         lines.end()
 
     asyncio.run(later())
     assert [line.partition(" s  ")[2] for line in capsys.readouterr().err.splitlines()] == [
         "singer works: sing a song",
+        "singer works: trying again after timeout",
         "singer done: sing a song",
     ]
 

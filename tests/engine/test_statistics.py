@@ -10,6 +10,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
 from retinue.engine.history import History
 from retinue.engine.journal import Journal
+from retinue.engine.outcome import canceled
 from retinue.engine.ratings import Rating
 from retinue.engine.statistics import Facts
 from retinue.errors import UnknownName
@@ -57,6 +58,16 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
     assert [(used.model, used.tokens, used.usd) for used in one.used] == [("m:x", 15, 0.5), ("m:y", 9, None)]
 
 
+def test_a_step_that_was_stopped_before_anybody_answered_is_no_agent(journal: Journal) -> None:
+    with journal:
+        stopped = Finished(canceled("r1:n1", "n1", "Stopped."))
+        record(
+            journal, "r1", ("", Started()), ("n1", stopped), ("n2", finished("n2")), ("", finished("run", "canceled"))
+        )
+        found = journal.facts()
+    assert [call.agent for call in found.calls] == ["n2"]
+
+
 def test_of_a_child_run_its_own_calls_count_and_not_their_sum(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("chief")), ("n1~2", finished("run", usage=SPENT)), ("", finished("run")))
@@ -94,7 +105,17 @@ def test_nothing_recorded_gives_nothing(journal: Journal) -> None:
         assert journal.rating("r1") is None
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", '{"result": 3}', '{"result": {"agent": 5}}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[]",
+        '{"result": 3}',
+        '{"result": {"agent": 5}}',
+        f'{{"result": {{"agent": "a", "attempts": [{"9" * 5_000}]}}}}',
+    ],
+)
 def test_a_record_that_somebody_changed_is_counted_as_damaged(journal: Journal, body: str) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
@@ -118,6 +139,21 @@ def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
 
 
 @pytest.mark.row("P21")
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "-1", "9" * 400, "true", "[1]", "{}"])
+def test_a_figure_that_cannot_be_is_as_if_it_were_not_there(journal: Journal, number: str) -> None:
+    usage = f'{{"model": "m", "tokens_in": {number}, "cost": {{"usd": {number}}}}}'
+    call = f'"agent": "a", "outcome": {number}, "duration_ns": {number}, "retries": {number}, "usage": {usage}'
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
+        journal.flush()
+        change(journal.path, "UPDATE events SET body = ? WHERE kind = 'finished'", f'{{"result": {{{call}}}}}')
+        found = journal.facts()
+    for each in (*found.runs, *found.calls):
+        assert (each.outcome, each.duration_ns) == (None, None)
+    (used,) = found.calls[0].used
+    assert (used.model, used.tokens, used.usd, found.calls[0].retries) == ("m", None, None, 0)
+
+
 def test_a_rating_stands_beside_its_run_and_goes_with_it(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("", finished("run")))

@@ -146,6 +146,14 @@ def test_every_provider_that_needs_a_key_says_which(provider: str) -> None:
     assert KEYS[provider][0] in raised.value.hint
 
 
+@pytest.mark.parametrize("key", ["sk-1234\n", " sk-1234", "sk-\r\n1234", "sk-1234\x00", "schl\u00fcssel"])
+def test_a_key_that_no_header_may_hold_is_told_and_not_shown(key: str) -> None:
+    with pytest.raises(Unauthenticated, match="cannot be sent") as refused:
+        Models(environment={"OPENAI_API_KEY": key}).get("openai:gpt-5")
+    assert "OPENAI_API_KEY" in refused.value.hint
+    assert key.strip() not in str(refused.value)
+
+
 def test_a_key_variable_of_ones_own_is_the_one_that_is_missing() -> None:
     models = Models(
         environment={"ANTHROPIC_API_KEY": KEY}, providers={"anthropic": ProviderSettings(key_variable="MINE")}

@@ -61,6 +61,8 @@ def test_a_choice_is_read_from_its_words_or_its_description(clause: str, wanted:
         ("only docs, memory", ["docs", "memory"]),
         ("what does the error code mean", None),
         ("compare the docs with the code", None),
+        ("explain the code of the web client", None),
+        ("the parts of the docs that say so", ["docs"]),
         ("look at everything", None),
         ("sources=web,code", ["web", "code"]),
     ],

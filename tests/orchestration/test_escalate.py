@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,22 @@ def test_an_alternative_may_be_refused_with_its_reason(candidate: Candidate, giv
     move = decide(node(candidate), failed(), given)
     assert isinstance(move, GiveUp)
     assert why in move.reason
+
+
+@pytest.mark.parametrize(
+    ("facts", "elsewhere"),
+    [({}, False), ({"instructions": "Read it."}, True), ({"instructions": "Think.", "tools": ()}, False)],
+)
+def test_whoever_follows_instructions_may_be_replaced_by_one_that_reads(facts: dict[str, Any], elsewhere: bool):
+    """Its skills say nothing of effects; its tools do."""
+
+    def definition_of(name: str) -> Definition:
+        if name == "second":
+            return Definition(name=name, description="Reads.", skills=(skill(effects=("read",)),))
+        return Definition(name=name, description="Reads.", skills=(skill(effects=()),), **facts)
+
+    given = situation(definition_of=definition_of)
+    assert isinstance(decide(node(CHOSEN, OTHER), failed(), given), Elsewhere) is elsewhere
 
 
 @pytest.mark.parametrize(

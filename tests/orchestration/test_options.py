@@ -10,6 +10,7 @@ from retinue.contract.result import Cost, Result, Usage
 from retinue.errors import UnknownName
 from retinue.llm.estimate import Past, PriceOf
 from retinue.orchestration.options import Menu, Surroundings, Thresholds, actuals, chosen, menu_of
+from retinue.orchestration.planning import Planning, with_planning
 
 TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
 USD = {"m:small": 1e-6, "m:medium": 3e-6, "m:large": 15e-6}
@@ -94,7 +95,7 @@ def test_ways_that_come_to_the_same_are_one() -> None:
     (one, two) = menu(node("n1")).options
     assert (one.title, one.recommended, two.title) == ("the smallest models", True, "the largest models")
     (only,) = menu(node("n1"), known=around("writer", models=dict.fromkeys(TIERS, "m:small"))).options
-    assert (only.letter, only.recommended) == ("A", True)
+    assert (only.letter, only.recommended, only.wanted) == ("A", True, {"n1": "small"})  # what the rules say
 
 
 def test_what_a_delegation_or_an_agent_asks_for_is_recommended() -> None:
@@ -174,6 +175,21 @@ def test_what_it_took_stands_beside_what_was_expected() -> None:
     assert figures["tokens"]["within"] is True
     assert figures["cost_usd"]["estimate"][0] <= 0.001
     assert figures["seconds"] == {"actual": 2.0}
+
+
+def test_what_planning_took_is_not_held_against_the_way_that_was_chosen() -> None:
+    expected = {"letter": "A", "by": "flag", "estimate": {"tokens": [10, 100], "cost_usd": [0.1, 0.2]}}
+    cost = Cost(usd=0.3, price_id="p", price_date="2026-01-01")
+    planned = Planning(by="model", usage=Usage(tokens_in=900, tokens_out=100, cost=cost))
+    plan = with_planning(Plan(goal="x", extras={"option": expected}), planned)
+    whole = Usage(tokens_in=940, tokens_out=120, cost=cost.model_copy(update={"usd": 0.45}))
+    told = actuals(plan, Result(task_id="t", agent="run", outcome="success", usage=whole))
+    assert told is not None
+    assert told["figures"]["tokens"] == {"actual": 60, "estimate": [10, 100], "within": True}
+    assert told["figures"]["cost_usd"]["actual"] == pytest.approx(0.15)
+    nothing_else = actuals(plan, Result(task_id="t", agent="run", outcome="error", usage=planned.usage))
+    assert nothing_else is not None
+    assert nothing_else["figures"]["tokens"] == {"estimate": [10, 100]}
 
 
 def test_a_plan_that_says_nonsense_of_its_option_has_no_comparison() -> None:

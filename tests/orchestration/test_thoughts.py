@@ -318,6 +318,30 @@ def test_a_single_answer_needs_no_summary_and_what_failed_stays_in_the_answer():
     assert "not 1" in result.content
 
 
+@agent(description="Has two looked up.", composes=True)
+async def both() -> Reply:
+    """Have both looked up."""
+    return Reply(plan=Plan(goal=TWO.goal, nodes=TWO.nodes))
+
+
+@pytest.mark.row("B25", "G21")
+def test_what_an_agent_had_done_by_several_is_summed_up_in_its_answer():
+    claims = [{"text": "The square is 144.", "cites": ["b.1"]}, {"text": "It is 145.", "cites": ["b.1"]}]
+    plan = Plan(goal="both", nodes=(node("n", "both", instruction="both"),))
+    result, _ = walked(model(by_shape(answer={"claims": claims})), plan, both, *AGENTS, budget=BUDGET)
+    section = result.data["answer"][0]
+    assert section["agent"] == "both"
+    assert section["text"].startswith("- The square is 144.\n\n2 of 2 parts are answered.")
+    assert any("the figure 145" in warning.message for warning in result.warnings)
+
+
+def test_without_a_usable_summary_an_agents_parts_stand_alone():
+    plan = Plan(goal="both", nodes=(node("n", "both", instruction="both"),))
+    result, _ = walked(model(by_shape(answer="rubbish")), plan, both, *AGENTS, budget=BUDGET)
+    assert result.data["answer"][0]["text"].startswith("2 of 2 parts are answered.")
+    assert result.outcome == "success"
+
+
 # Injections
 
 

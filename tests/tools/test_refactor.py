@@ -314,3 +314,128 @@ def test_other_languages_are_parsed_as_well_where_they_can_be() -> None:
     assert syntax_error("a.go", "package x\nfunc A() {}\n") is None
     assert syntax_error("a.txt", "((") is None
     assert syntax_error("a.py", "a = '\0'\n") is not None
+
+
+def refused(text: str, first: int, last: int, name: str = "new_one") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        extract("m.py", text, first_line=first, last_line=last, name=name)
+    return str(caught.value)
+
+
+GUARDED = """\
+def guarded(make):
+    found = None
+    {head}
+        found = make()
+        found.go()
+    {tail}
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("try:", "finally:\n        print(found)"),
+        ("try:", "except OSError as error:\n        raise ValueError(found) from error"),
+        ("try:", "except OSError:\n        pass"),
+        ("with suppress(OSError):", "found = found or 1"),
+    ],
+)
+def test_what_is_read_after_a_failure_is_not_extracted(head: str, tail: str) -> None:
+    text = GUARDED.format(head=head, tail=tail)
+    assert "when a part of the lines fails" in refused(text, 4, 5)
+    assert extract("m.py", text, first_line=4, last_line=4, name="new_one").outputs == ("found",)
+
+
+def test_what_is_lost_with_a_failure_anyhow_is_extracted() -> None:
+    text = GUARDED.format(head="try:", tail="except OSError:\n        return 7")
+    assert extract("m.py", text, first_line=4, last_line=5, name="new_one").outputs == ("found",)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "why"),
+    [
+        ("async def f(g):\n    a = 1\n    return [x async for x in g], a\n", (2, 3), "leaves"),
+        ("async def f(g):\n    xs = [x async for x in g]\n    return xs\n", (2, 2), "awaits"),
+        ('def f():\n    """It."""\n    return 1\n', (2, 2), "documentation"),
+        ('"""It."""\nx = 1\n', (1, 1), "documentation"),
+        ("def f(\n    a): print(a)\n", (2, 2), "holds what its statement stands in"),
+        ("def f(a):\r    b = a\r    b += 1\r    return b\r", (2, 3), "carriage return"),
+        ("from __future__ import annotations\nx = 1\n", (1, 2), "beginning of the file"),
+        ("def f(a):\n    b = vars()\n    return b\n", (2, 2), "`vars`"),
+    ],
+)
+def test_what_cannot_stand_elsewhere_is_not_extracted(text: str, lines: tuple[int, int], why: str) -> None:
+    assert why in refused(text, *lines)
+
+
+def test_a_new_function_does_not_hide_a_builtin() -> None:
+    assert "built-in" in refused(FUNCTION, 4, 6, "sum")
+
+
+def test_only_what_compiles_is_written() -> None:
+    assert syntax_error("m.py", "def f():\n    return 1\nreturn 2\n") == (3, "'return' outside function")
+    assert syntax_error("m.py", "x = '\\d'\nassert (1, 'always')\n") is None
+
+
+def test_a_move_does_not_close_a_circle_over_others(tmp_path: Path) -> None:
+    workspace = made(
+        tmp_path,
+        {
+            "p/__init__.py": "",
+            "p/a.py": "def helper():\n    return 1\n\n\ndef own():\n    return helper()\n",
+            "p/b.py": "from p.a import own\n\n\ndef other():\n    return own()\n",
+            "p/c.py": "from p.b import other\n\n\ndef third():\n    return other()\n",
+            "p/d.py": "import typing\n\nif typing.TYPE_CHECKING:\n    from p.a import own\n\n\ndef late():\n    from p.a import own\n",
+        },
+    )
+    with pytest.raises(InvalidInput, match=r"in a circle: p/a\.py → p/c\.py → p/b\.py → p/a\.py"):
+        asyncio.run(move(workspace, "p/a.py", "helper", "p/c.py"))
+    asyncio.run(move(workspace, "p/a.py", "helper", "p/d.py")).changes.apply(workspace)
+    done = subprocess.run(
+        [sys.executable, "-c", "import p.c; print(p.c.third())"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "1\n", done.stderr
+
+
+def test_a_module_beside_of_the_same_name_is_no_circle(tmp_path: Path) -> None:
+    workspace = made(
+        tmp_path,
+        {
+            "p/__init__.py": "",
+            "p/a.py": "def helper():\n    return 1\n\n\ndef own():\n    return helper()\n",
+            "p/json.py": "from p.a import own\n\n\ndef other():\n    return own()\n",
+            "p/c.py": "import json\n\nTEXT = json.dumps(1)\n",
+        },
+    )
+    found = asyncio.run(move(workspace, "p/a.py", "helper", "p/c.py"))
+    assert "from .c import helper" in found.changes.files[0].after
+
+
+def test_overloads_move_together_and_what_is_handed_on_stays_handed_on(tmp_path: Path) -> None:
+    workspace = made(
+        tmp_path,
+        {
+            "p/__init__.py": "from p.a import twice as twice\n",
+            "p/a.py": (
+                "import typing\n\n\n@typing.overload\ndef twice(x: int) -> int: ...\n\n\n"
+                "@typing.overload\ndef twice(x: str) -> str: ...\n\n\ndef twice(x):\n    return x * 2\n\n\ndef last():\n    return 0\n"
+            ),
+        },
+    )
+    asyncio.run(move(workspace, "p/a.py", "twice", "p/b.py")).changes.apply(workspace)
+    assert (tmp_path / "p/__init__.py").read_text() == "from p.b import twice as twice\n"
+    assert "twice" not in (tmp_path / "p/a.py").read_text()
+    assert (tmp_path / "p/b.py").read_text().count("def twice") == 3
+    assert ran((tmp_path / "p/b.py").read_text())["twice"]("ab") == "abab"  # pyright: ignore[reportCallIssue, reportUnknownVariableType] - made here
+
+
+def test_a_module_has_a_name_that_can_be_imported(tmp_path: Path) -> None:
+    workspace = made(tmp_path, {"a.py": "def f():\n    return 1\n"})
+    with pytest.raises(InvalidInput, match="no module can be called 'a b'"):
+        asyncio.run(move(workspace, "a.py", "f", "a b.py"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WITH_A_MODEL", "agents"]
 
-WITH_A_MODEL: "Final[Mapping[str, str]]" = MappingProxyType(
+WITH_A_MODEL: Final["Mapping[str, str]"] = MappingProxyType(
     {
         "code_engineer_executor": "proposes fixes and features as diffs that fit the files and pass the tests",
         "personal_assistant": "understands requests in any words, and sums up in its own",

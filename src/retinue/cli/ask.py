@@ -299,6 +299,11 @@ def _begin(
         if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
             nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
+        elif orchestrator.models is not None and orchestrator.models.configured:
+            from retinue.orchestration.allotment import allotted, usual
+
+            definition = orchestrator.registry.get(agent).definition
+            plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
         if not plan.goal:  # so that the history says what was asked
             plan = plan.model_copy(update={"goal": f"{agent.partition('@')[0]}.{skill}"})
         plan = settled.noted_in(plan)

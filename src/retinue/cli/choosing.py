@@ -193,7 +193,7 @@ async def _asked(menu: "Menu") -> "Option":
         for line in _shown(option):
             tell(line)
     letters = tuple(option.letter for option in menu.options)
-    text = f"{', '.join(letters)}, or nothing to take {menu.recommended.letter}"
+    text = f"which of them? Nothing takes {menu.recommended.letter}."
     question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
     answer = await Person(nullcontext)(question)
     return menu.pick(str(answer.value)) if answer else menu.recommended
@@ -208,7 +208,7 @@ def _shown(option: "Option") -> Iterator[str]:
 
 
 def _notify(menu: "Menu", option: "Option", by: "By") -> None:
-    why = {"flag": "as asked", "nobody": f"nobody is there to choose. {menu.why}"}.get(by, f"routine. {menu.why}")
+    why = {"flag": "as asked.", "nobody": f"nobody is there to choose. {menu.why}"}.get(by, f"routine. {menu.why}")
     figures = "; ".join(_figures(option.estimate))
     tell(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
 

@@ -15,6 +15,8 @@ __all__ = ["tell_failed"]
 
 _LINES: Final = 30
 _SHOWN: Final = 5
+_NOT_ITS_FAULT: Final = frozenset({"invalid_input", "missing_file", "access_denied"})
+"""Asked again, it would come to the same; the hint says what to change."""
 _ON_THE_WAY: Final = ("PROGRESS:", "CHECKPOINT:")
 """What was told while it worked is no answer (H18, H19)."""
 
@@ -31,7 +33,7 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
         tell(f"It was asked {len(result.attempts)} times, and told what was wrong.")
     if _said_something(result):
         _tell_partial(result)
-    else:
+    elif result.fault.code not in _NOT_ITS_FAULT:
         tell(f"`{safe(result.agent)}` failed to respond. Ask it again, or do it by hand.")
 
 

@@ -24,6 +24,8 @@ from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from retinue.agents.boundary import Boundary
+    from retinue.agents.boundary.policy import Policy
     from retinue.agents.grants import Grants
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
@@ -63,6 +65,20 @@ class Project:
         from retinue.cli.permissions import grants_of
 
         return grants_of(self.settings)
+
+    @property
+    def policy(self) -> "Policy":
+        """What follows when an attempt fails, and how long one may take (H27, C29)."""
+        from retinue.orchestration.presets import POLICIES
+
+        return POLICIES[self.settings.get("run.policy")]
+
+    @property
+    def boundary(self) -> "Boundary":
+        """What every call of an agent of this folder passes."""
+        from retinue.agents.boundary import Boundary
+
+        return Boundary(self.registry, policy=self.policy)
 
     @property
     def workspace(self) -> Workspace:

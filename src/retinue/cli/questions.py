@@ -76,8 +76,11 @@ def _value(question: Question, line: str) -> object:
         return line.lower() in _YES
     if question.options and line.isdecimal() and 1 <= int(line) <= len(question.options):
         return question.options[int(line) - 1]
-    if question.kind == "choice" and question.options and line not in question.options:
+    meant = next((option for option in question.options if option.lower() == line.lower()), line)
+    if question.kind == "choice" and question.options and meant not in question.options:
         raise ValueError(f"That is none of them. Say 1 to {len(question.options)}.")
+    if meant in question.options:
+        return meant
     return line if question.answer_schema is None else _typed(line, question.answer_schema)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeAlias, cast
 
-from retinue.agents.boundary.policy import POLICY
 from retinue.cli import places
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
@@ -148,7 +147,7 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
         RetinueError: It could not begin.
     """
     screen = screen_for(form)
-    watchdog = Watchdog(POLICY.timeout_s if timeout_s is None else timeout_s)
+    watchdog = Watchdog(project.policy.timeout_s if timeout_s is None else timeout_s)
     with contextlib.ExitStack() as stack:
         stack.enter_context(termination_as_interrupt())
         data = stack.enter_context(stdout_set_aside())
@@ -182,7 +181,14 @@ async def _conduct(
     person = Person(screen.aside) if somebody_is_there() else None
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(opened.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        known = workflows(
+            opened.registry,
+            boundary=opened.boundary,
+            workspace=workspace,
+            offload=pool,
+            models=models,
+            grants=grants,
+        )
         async with (
             InProcessEngine(known, journal=journal, answerer=person) as engine,
             watchdog,

@@ -66,6 +66,13 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
     "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
+    "run.policy": Key(
+        "text",
+        "usual",
+        "when an attempt that failed is made again, and how long one may take",
+        choices=("usual", "worker", "research"),
+        for_projects=False,
+    ),
     "run.planner": Key(
         "text",
         "auto",

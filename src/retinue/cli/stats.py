@@ -93,7 +93,7 @@ def command(
     elif not found.runs.calls:
         tell('No run has ended yet. Begin with: retinue run "…"' if since is None else "No run has ended since then.")
     else:
-        for line in _lines(found):
+        for line in _lines(found, priced="run" if agent is None else "attempt"):
             echo(line)
     if plot is not None:
         write_plot(plot, plot_of(found, subtitle=_subtitle(found, since, agent)))
@@ -126,10 +126,10 @@ def _subtitle(found: "Statistics", since: int | None, agent: str | None) -> str:
 # For people.
 
 
-def _lines(found: "Statistics") -> Iterator[str]:
+def _lines(found: "Statistics", *, priced: str) -> Iterator[str]:
     from retinue.cli.output import safe
 
-    yield from _summary(found)
+    yield from _summary(found, priced)
     if found.mix:
         yield ""
         yield from _mix(found.mix)
@@ -144,7 +144,7 @@ def _lines(found: "Statistics") -> Iterator[str]:
         yield from (f"  {safe(code):<{width}}  {count:>6,}" for code, count in found.faults.items())
 
 
-def _summary(found: "Statistics") -> Iterator[str]:
+def _summary(found: "Statistics", priced: str) -> Iterator[str]:
     from retinue.cli.output import counted, duration
 
     runs = found.runs
@@ -156,7 +156,7 @@ def _summary(found: "Statistics") -> Iterator[str]:
         yield f"  {counted(found.unfinished, 'run')} not ended, not counted"
     if found.damaged:
         yield f"  {counted(found.damaged, 'record')} that cannot be read, not counted"
-    spent = [f"${runs.usd:.4f} ({runs.priced:,} with a known price)"] if runs.usd is not None else []
+    spent = [f"${runs.usd:.4f} ({counted(runs.priced, priced)} with a known price)"] if runs.usd is not None else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
     spent += [f"{duration(runs.median_ns)} in the middle"] if runs.median_ns is not None else []
     spent += [f"{runs.retries:,} {'retry' if runs.retries == 1 else 'retries'}"] if runs.retries else []

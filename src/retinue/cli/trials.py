@@ -136,7 +136,14 @@ async def _tried(
     account = _Account(budget)
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(opened.registry, workspace=workspace, offload=pool, models=models, grants=grants)
+        known = workflows(
+            opened.registry,
+            boundary=opened.boundary,
+            workspace=workspace,
+            offload=pool,
+            models=models,
+            grants=grants,
+        )
         async with InProcessEngine(known) as engine:
             orchestrator = Orchestrator(opened.registry, engine, workspace, models=models, grants=grants)
             try:

@@ -5,7 +5,7 @@ What an agent puts into one is checked where it enters, in `agents/`.
 """
 
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.question import Answer, Question
@@ -64,7 +64,7 @@ class Decision:
 
     move: str
     reason: str
-    facts: JsonMapping = field(default_factory=dict[str, Any])
+    facts: JsonMapping = field(default_factory=dict)
 
 
 @dataclass(slots=True)

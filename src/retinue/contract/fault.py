@@ -37,7 +37,7 @@ class Fault(Model):
     target: str | None = None
     failed_at: str | None = None
     timestamp_ns: Count | None = None
-    detail: JsonMapping = Field(default_factory=dict[str, Any])
+    detail: JsonMapping = Field(default_factory=dict)
 
     @classmethod
     def from_error(cls, error: BaseException, **place: Any) -> Self:

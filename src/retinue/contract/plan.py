@@ -105,9 +105,9 @@ class Delegation(Model):
     major: Count | None = None
     instruction: str = ""
     target: str | None = None
-    parameters: JsonMapping = Field(default_factory=dict[str, Any])
+    parameters: JsonMapping = Field(default_factory=dict)
     needs: tuple[NodeId, ...] = ()
-    context: dict[NodeId, ContextLevel] = Field(default_factory=dict[NodeId, ContextLevel])
+    context: dict[NodeId, ContextLevel] = Field(default_factory=dict)
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
     optional: bool = False
@@ -139,7 +139,7 @@ class Plan(Model):
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
     dropped: tuple[Dropped, ...] = ()
-    extras: JsonMapping = Field(default_factory=dict[str, Any])
+    extras: JsonMapping = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _is_a_dag(self) -> Self:

@@ -163,7 +163,7 @@ class Result(Model):
     questions: tuple[Question, ...] = ()
     reasoning: str | None = None
     native: str | None = None
-    extras: JsonMapping = Field(default_factory=dict[str, Any])
+    extras: JsonMapping = Field(default_factory=dict)
 
     @property
     def useful(self) -> bool:

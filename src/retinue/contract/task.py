@@ -1,6 +1,6 @@
 """One request to one agent."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -45,7 +45,7 @@ class Context(Model):
     constraints: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
     memory: str = ""
-    inputs: JsonMapping = Field(default_factory=dict[str, Any])
+    inputs: JsonMapping = Field(default_factory=dict)
 
 
 class OutputWish(Model):
@@ -82,7 +82,7 @@ class Task(Model):
     instruction: str = ""
     target: str | None = None
     produced_by: Literal["person", "model"] | None = None
-    parameters: JsonMapping = Field(default_factory=dict[str, Any])
+    parameters: JsonMapping = Field(default_factory=dict)
     untyped: bool = False
     context: Context = Field(default_factory=Context)
     limits: Limits = Field(default_factory=Limits)
@@ -93,4 +93,4 @@ class Task(Model):
     model: str | None = None
     thinking: Thinking | None = None
     idempotency_key: str | None = None
-    extras: JsonMapping = Field(default_factory=dict[str, Any])
+    extras: JsonMapping = Field(default_factory=dict)

@@ -38,8 +38,8 @@ class History:
     label: str
     started_ns: int
     parent: str | None = None
-    events: list[Event] = field(default_factory=list[Event])
-    notes: list[Note] = field(default_factory=list[Note])
+    events: list[Event] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
     def kept(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.

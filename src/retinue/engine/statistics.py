@@ -132,7 +132,9 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
         said = _members(text)
         if said is None:
             damaged += 1
-        elif node and f"{run}{CHILD}{node}" not in children:  # of a child run its own calls are counted
+        elif (
+            node and f"{run}{CHILD}{node}" not in children and not _stands_in(node, said)
+        ):  # of a child run its own calls are counted
             calls.append(_call(run, node, said))
         elif not node and CHILD not in run:
             ends[run] = _run(run, *start, said, rated.get(run))
@@ -183,8 +185,17 @@ def _members(text: object) -> dict[str, Any] | None:
     """The members of a result; None when it is none."""
     if not isinstance(text, str):
         return None
-    said: dict[str, Any] = dict(zip(_MEMBERS, cast("list[Any]", json.loads(text)), strict=True))
+    try:
+        values = cast("list[Any]", json.loads(text))
+    except (ValueError, RecursionError):  # a number of thousands of digits; a thousand lists in each other
+        return None
+    said: dict[str, Any] = dict(zip(_MEMBERS, values, strict=True))
     return said if isinstance(said["agent"], str) else None
+
+
+def _stands_in(node: str, said: dict[str, Any]) -> bool:
+    """Whether it is what the engine puts in place of a step that was stopped before anybody gave a result."""
+    return said["agent"] == node and said["outcome"] == "canceled" and said["duration_ns"] is None
 
 
 def _run(run: str, started_ns: int, label: str, said: dict[str, Any], rating: Rating | None) -> RunFacts:
@@ -229,7 +240,7 @@ def _usage(value: object) -> UsageFacts | None:
     if total is None and (tokens_in is not None or tokens_out is not None):
         total = (tokens_in or 0) + (tokens_out or 0)
     cost = _object(said.get("cost")).get("usd")
-    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _LAST else None
     usage = UsageFacts(_text(said.get("model")), tokens_in, tokens_out, total, _count(said.get("requests")), usd)
     return None if usage == _NOTHING else usage
 
@@ -239,7 +250,7 @@ _OUTCOMES: Final[Collection[object]] = frozenset(get_args(Outcome))
 
 
 def _outcome(value: object) -> Outcome | None:
-    return cast("Outcome", value) if value in _OUTCOMES else None
+    return cast("Outcome", value) if isinstance(value, str) and value in _OUTCOMES else None
 
 
 def _text(value: object) -> str | None:
@@ -247,7 +258,7 @@ def _text(value: object) -> str | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LAST else None
 
 
 def _object(value: object) -> dict[str, Any]:

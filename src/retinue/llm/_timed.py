@@ -1,4 +1,4 @@
-"""A time limit that costs nothing where nothing waits: the answers of a script, a recording or a cache are there at once.
+"""A time limit that costs nothing where nothing waits: what a script or a recording answers is there at once.
 
 A timer is set only when the code has begun to wait for something.
 """

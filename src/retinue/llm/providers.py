@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from retinue.contract.sanitize import printable
-from retinue.errors import InvalidInput, NotInstalled, RetinueError, UnknownName
+from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from .credentials import Cleaner, holds_secret
 from .failures import key_missing, variables_in
@@ -136,9 +136,18 @@ def _key(
     """The key to send; None when none is needed, or none may go to a foreign address."""
     if reached.base_url and not reached.key_variable:
         return None
-    key = next((environment[name] for name in variables if environment.get(name)), None)
-    if key is None and variables:
-        raise key_missing(provider, variables)
+    variable = next((name for name in variables if environment.get(name)), None)
+    if variable is None:
+        if variables:
+            raise key_missing(provider, variables)
+        return None
+    key = environment[variable]
+    if not (key.isascii() and key.isprintable() and key == key.strip()):  # the client would quote it, or hang up
+        raise Unauthenticated(
+            f"The key in `{variable}` cannot be sent: it holds a line end, a space around it or a foreign letter.",
+            hint=f"Set `{variable}` again, to the key alone.",
+            suggestions=(variable,),
+        )
     return key
 
 

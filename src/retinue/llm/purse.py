@@ -33,7 +33,7 @@ class Ledger:
     held_tokens: int = 0
     held_usd: float = 0.0
     held_requests: int = 0
-    waiting: "list[Future[None]]" = field(default_factory=list["Future[None]"])
+    waiting: "list[Future[None]]" = field(default_factory=list)
 
     @property
     def tokens_left(self) -> int | None:

@@ -28,8 +28,8 @@ class Account:
     budget: Budget
     purse: Purse
     ledger: Ledger = field(init=False)
-    overhead: list[Usage] = field(default_factory=list[Usage])
-    _open: dict[str, Purse] = field(default_factory=dict[str, Purse])
+    overhead: list[Usage] = field(default_factory=list)
+    _open: dict[str, Purse] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Open the ledger."""

@@ -284,7 +284,11 @@ def _effects_of(node: Delegation, situation: Situation) -> set[str]:
     """What the planned skill may touch; without a plan's choice, what it was first put to."""
     planned = node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
     skill = situation.skill_of(planned)
-    return set(skill.effects) if skill else set()
+    touched: set[str] = set(skill.effects) if skill else set()
+    definition = situation.definition_of(planned.agent)
+    if definition is not None and definition.instructions is not None and definition.tools != ():
+        touched.add("read")  # it says what it touches by its tools, and there are none that read less
+    return touched
 
 
 def _is_missing_here(fault: Fault) -> bool:

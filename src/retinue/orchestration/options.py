@@ -13,12 +13,13 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from retinue.contract.definition import Definition, Tier
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.contract.tokens import counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
 from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together
 from retinue.orchestration.allotment import allotments_of
+from retinue.orchestration.planning import planning_of
 
 __all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "Surroundings", "Thresholds", "actuals", "chosen", "menu_of"]
 
@@ -30,6 +31,7 @@ By: TypeAlias = Literal["person", "flag", "routine", "nobody"]
 
 _DECIDE: Final = frozenset({AUTO, "decide for me", "decide", ""})
 _KEY: Final = "option"
+_ROUNDED_OFF: Final = 1e-12
 _READING: Final = frozenset({"read", "glob", "grep", "ls", "outline", "lsp", "recall"})
 
 
@@ -160,9 +162,12 @@ def menu_of(
     found: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
     for title, words, recommended in ways:
         names = tuple(around.model_of(word) or word for word in words.values())
-        # Of two ways that come to the same the title of the plainer one stays, and the recommendation with it.
+        # Of two ways that come to the same the title of the plainer one stays, and what the rules say of each.
         earlier = found.get(names)
-        found[names] = (earlier[0], words, recommended or earlier[2]) if earlier else (title, words, recommended)
+        if earlier is None:
+            found[names] = title, words, recommended
+        elif recommended:
+            found[names] = earlier[0], words, True
     whole = [together(_estimates(plan, definitions, words, around)) for _, words, _ in found.values()]
     best = next(place for place, (_, _, recommended) in enumerate(found.values()) if recommended)
     options = tuple(
@@ -252,7 +257,7 @@ def _against_target(given: Mapping[str, Allocation]) -> str:
 
 def _compared(one: Estimate, other: Estimate) -> str:
     if one.usd is None or other.usd is None:
-        return "What it costs beside the recommended way is not known: a price is missing."
+        return "What it costs beside the recommended way is not known."
     less = "less" if one.usd.high <= other.usd.high else "more"
     return f"It costs {less}: at most ${one.usd.high:.4f}, and the recommended way ${other.usd.high:.4f}."
 
@@ -305,20 +310,38 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
     """What was estimated when the way was chosen, beside what it really took (C19); None when nothing was chosen.
 
     A figure is there with its estimate, its actual value, or both; `within` says whether the one lies in the other.
+    What making the plan took is not in either: it was spent before there was anything to choose.
     """
     option: object = plan.extras.get(_KEY)
     if not isinstance(option, dict):
         return None
     said = cast("dict[str, Any]", option)
     expected = cast("dict[str, Any]", said.get("estimate") if isinstance(said.get("estimate"), dict) else {})
-    usage = result.usage
+    planning = planning_of(plan)
+    tokens, usd = _spent(result.usage)
+    planned_tokens, planned_usd = _spent(planning.usage if planning else None)
     took: dict[str, float | None] = {
-        "tokens": usage.tokens if usage else None,
-        "cost_usd": usage.cost.usd if usage and usage.cost else None,
+        "tokens": _besides(tokens, planned_tokens),
+        "cost_usd": _besides(usd, planned_usd),
         "seconds": None if result.duration_ns is None else result.duration_ns / 1e9,
     }
     figures = {name: each for name, value in took.items() if (each := _figure(expected.get(name), value))}
     return {"option": said.get("letter"), "by": said.get("by"), "figures": figures}
+
+
+def _spent(usage: Usage | None) -> tuple[int | None, float | None]:
+    """Tokens and US dollars."""
+    if usage is None:
+        return None, None
+    return usage.tokens, usage.cost.usd if usage.cost else None
+
+
+def _besides(whole: float | None, part: float | None) -> float | None:
+    """What is left of `whole` without `part`; None when that is nothing, since then nothing else was measured."""
+    if whole is None or not part:
+        return whole
+    left = whole - part
+    return left if left > _ROUNDED_OFF else None
 
 
 def _figure(expected: object, actual: float | None) -> JsonMapping:

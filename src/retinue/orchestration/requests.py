@@ -44,12 +44,12 @@ class Progress:
     """
 
     node: Delegation
-    tried: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
+    tried: list[tuple[str, str | None]] = field(default_factory=list)
     rounds: int = 0
     names: int = 1
-    answers: dict[str, Answer | None] = field(default_factory=dict[str, Answer | None])
-    asked: dict[str, Question] = field(default_factory=dict[str, Question])
-    open: set[str] = field(default_factory=set[str])
+    answers: dict[str, Answer | None] = field(default_factory=dict)
+    asked: dict[str, Question] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
     last: Result | None = None
     granted: Budget | None = None
     thoughts: int = 0

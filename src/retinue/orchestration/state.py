@@ -41,9 +41,9 @@ class Moves:
         stop: Ids of nodes that run and are needed no longer.
     """
 
-    start: list[Delegation] = field(default_factory=list[Delegation])
-    skip: list[Skip] = field(default_factory=list[Skip])
-    stop: list[str] = field(default_factory=list[str])
+    start: list[Delegation] = field(default_factory=list)
+    skip: list[Skip] = field(default_factory=list)
+    stop: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class _Node:
     delegation: Delegation
     place: int
     needs: int
-    followers: list["_Node"] = field(default_factory=list["_Node"])
+    followers: list["_Node"] = field(default_factory=list)
     wanted_by: int = 0
     ended_needs: int = 0
     useful_needs: int = 0

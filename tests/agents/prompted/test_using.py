@@ -80,6 +80,15 @@ def test_what_must_be_asked_is_done_when_a_person_says_yes() -> None:
     assert "more characters" in question.text
 
 
+def test_a_person_sees_the_very_characters_of_a_call() -> None:
+    person = Person()
+    model = scripted(use("shell", command=["git", "log", "a\u202eb"]), "Done.")
+    tool = Made("shell", effects=("write",))
+    ask(helper(model, toolbox=toolbox(tool)), run=context(person=person))
+    (question,) = person.asked
+    assert '{"command":["git","log","a\\u{202e}b"]}' in question.text
+
+
 @pytest.mark.parametrize("person", [None, Person(value=False), Person(value="yes"), Person(value=1)])
 def test_anything_but_a_yes_is_a_no(person: Person | None) -> None:
     tool = Made("write", effects=("write",))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from retinue.catalogue.personal_assistant import shipped_domains
+from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
 from retinue.catalogue.personal_assistant.facade import Case, judge, read_cases, shipped_cases
 from retinue.errors import InvalidInput, MissingFile
+from retinue.orchestration.planner import Planner
 from tests.house.tree import child_environment
 
 
@@ -78,3 +79,9 @@ def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(t
     assert (code, told["left_out"]) == (8, 2)
     code, told = facade(tmp_path, "[[case]]\nprompt = 'fly to Rome'\ntool = 'X'\n" + text, "--keep-going")
     assert (code, told["left_out"]) == (8, 0)
+
+
+@pytest.mark.parametrize("prompt", ["what is still on my to-do list", "jot down that the wifi password is tea2go"])
+def test_no_word_of_a_prompt_is_taken_for_the_name_of_a_tool(prompt: str) -> None:
+    (node,) = Planner([PersonalAssistant().definition]).plan(prompt).nodes
+    assert node.parameters["tool"] == ""

@@ -59,3 +59,16 @@ def test_a_request_is_recorded_and_replayed_when_the_provider_is_gone(tmp_path: 
     assert other.returncode != 0
     assert "Greet Ada" in other.stderr
     assert "Greet Bob" in other.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.row("A16")
+def test_an_agent_that_is_asked_alone_gets_the_model_of_its_tier(tmp_path: Path) -> None:
+    (tmp_path / ".claude" / "agents").mkdir(parents=True)
+    (tmp_path / ".claude" / "agents" / "greeter.md").write_text(GREETER, encoding="utf-8")
+    with WireServer([Reply("Good day, Ada!")]) as server:
+        tiers = {f"RETINUE_MODELS_{tier.upper()}": f"openai:{tier}-one" for tier in ("small", "medium", "large")}
+        address = {"RETINUE_MODELS_BASE_URL": f"openai={server.url}/v1"}
+        asked = retinue(tmp_path, "ask", "greeter", "Design a greeting for Ada", **tiers, **address)
+    assert (asked.returncode, asked.stdout) == (0, "Good day, Ada!\n"), asked.stderr
+    assert [request.body["model"] for request in server.asked] == ["medium-one"]

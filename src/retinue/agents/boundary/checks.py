@@ -6,7 +6,7 @@ told. Who asks again because of them is the boundary.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypedDict, cast
+from typing import Final, TypeAlias, TypedDict, cast
 
 from retinue.agents.boundary.claims import check_files
 from retinue.agents.boundary.faults import fault_of, output_invalid
@@ -49,7 +49,7 @@ class Judged:
     fits: bool = False
     lifecycle: Lifecycle = "ended"
     outcome: Outcome | None = None
-    claims: JsonMapping = field(default_factory=dict[str, Any])
+    claims: JsonMapping = field(default_factory=dict)
     fault: Fault | None = None
     native: str | None = None
 

@@ -4,7 +4,7 @@ Nothing a caller holds is shared with the agent, and nothing is filled in silent
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.policy import Policy
@@ -42,7 +42,9 @@ class Given:
 
 def give(task: Task, prepared: Prepared) -> Given:
     """Check and complete `task` for a skill. Wrong input is a finding, never an exception."""
-    skill, findings, notes = prepared.skill, list[Finding](), dict[str, Any]()
+    skill = prepared.skill
+    findings: list[Finding] = []
+    notes: JsonMapping = {}
     changes: JsonMapping = {"skill": skill.name, "agent": prepared.definition.name, "untyped": False}
     changes["instruction"] = instruction = _instruction(task.instruction, prepared.policy, findings)
     parameters = _copied(task.parameters, "/parameters", findings)

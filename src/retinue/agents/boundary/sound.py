@@ -49,7 +49,7 @@ def _quickly(claims: JsonMapping) -> JsonMapping | None:
     """The claims copied, if they are plain values and the simplest nouns and nothing is wrong; most are."""
     room = [ROOM]
     try:
-        copies = {name: _copied(value, room) for name, value in claims.items()}
+        copies: JsonMapping = {name: _copied(value, room) for name, value in claims.items()}
         if copies.keys() != {"content"} or type(copies["content"]) is not str:
             Result(task_id="-", agent="-", **copies)
     except Exception:  # noqa: BLE001 - whatever it is, the slow way says what is wrong
@@ -68,8 +68,9 @@ def _copied(value: object, room: list[int]) -> object:
         return quick_copy(value, MAX_DEPTH, room)
     noun = cast("Model", value)
     # What was not said stays unsaid: "not retryable" and silence about it are two things.
-    said = {name: getattr(noun, name) for name in noun.model_fields_set}
-    return kind(**{name: _copied(each, room) for name, each in said.items() if each is not None})
+    said: JsonMapping = {name: getattr(noun, name) for name in noun.model_fields_set}
+    facts: JsonMapping = {name: _copied(each, room) for name, each in said.items() if each is not None}
+    return kind(**facts)
 
 
 def _tried(claims: JsonMapping) -> tuple[list[Finding], JsonMapping]:

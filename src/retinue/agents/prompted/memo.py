@@ -33,13 +33,13 @@ class Notes:
     """
 
     turns: tuple[Turn, ...] = ()
-    traces: list[Trace] = field(default_factory=list[Trace])
+    traces: list[Trace] = field(default_factory=list)
     usage: Usage | None = None
     spent: Usage | None = None
-    files_read: dict[str, None] = field(default_factory=dict[str, None])
-    files_written: dict[str, None] = field(default_factory=dict[str, None])
-    unapproved: dict[str, None] = field(default_factory=dict[str, None])
-    warnings: list[str] = field(default_factory=list[str])
+    files_read: dict[str, None] = field(default_factory=dict)
+    files_written: dict[str, None] = field(default_factory=dict)
+    unapproved: dict[str, None] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
     kit: str = ""
 
 

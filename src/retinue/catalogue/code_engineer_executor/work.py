@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 from typing import Final, ParamSpec, TypeVar
 
 from retinue.agents.port import RunContext
+from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.contract.question import Question
 from retinue.contract.task import Task
 from retinue.contract.tool import ToolSpec
-from retinue.errors import AccessDenied, InvalidInput
+from retinue.errors import InvalidInput
 from retinue.tools.lsp import LANGUAGES, Navigator, Spot
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
@@ -123,24 +122,8 @@ class Work:
             self._allowed.add(line)
 
     async def _permitted(self, spec: ToolSpec, tellings: tuple[str, ...], what: str) -> None:
-        verdicts = [self.run.grants.verdict(spec, telling) for telling in tellings]
-        denied = next((each for each in verdicts if each.word == "deny"), None)
-        if denied is not None:
-            raise AccessDenied(f"It may not {what}: {denied.reason}.", hint="Ask for it without, or change the rules.")
-        if all(each.word == "allow" for each in verdicts):
-            return
-        question = Question(
-            id=_question_id(self.asked.task, spec.name, *tellings),
-            text=f"May `code_engineer_executor` {what}?"[:1_000],
-            kind="approval",
-            agent="code_engineer_executor",
-            skill=self.task.skill,
-        )
-        answer = await self.run.ask(question)
-        if answer is None or answer.value is not True:
-            raise AccessDenied(
-                f"It may not {what}: nobody approved it.", hint="Approve it, or add a rule that allows it."
-            )
+        agent, key = "code_engineer_executor", self.asked.task
+        await see_allowed(self.run, spec, tellings, what, agent=agent, skill=self.task.skill, key=key)
 
     async def _on_line(self, path: str, line: int, column: int) -> Spot:
         """A place by its line: without a column, the name it defines, else its first name."""
@@ -154,8 +137,3 @@ class Work:
         lines = text.split("\n")
         content = lines[line - 1] if line <= len(lines) else ""
         return Spot(relative, line, len(content) - len(content.lstrip()) + 1)
-
-
-def _question_id(*facts: str) -> str:
-    """The same whenever the same is asked: an agent that waited for an answer runs anew, under another task."""
-    return f"approve_{sha256(chr(0).join(facts).encode(errors='replace')).hexdigest()[:16]}"

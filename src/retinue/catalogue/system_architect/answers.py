@@ -60,7 +60,8 @@ def say_dependencies(facts: Facts, report: Report, *, brief: bool = False) -> No
         "Components",
         ("component", "files", "lines", "depended on by", "depends on", "instability", "complexity"),
         [(one.name, one.files, one.lines, one.fan_in, one.fan_out, one.instability, one.complexity) for one in parts],
-        note="Instability is the share of a component's dependencies that lead out of it.",
+        note="Lines are those that are not blank. Instability is the share of a component's dependencies that lead out "
+        "of it.",
     )
     if not brief:
         report.table(
@@ -116,9 +117,11 @@ def say_cycles(facts: Facts, report: Report, *, brief: bool = False) -> None:
         rows += [_circle(level, one, graph) for one in found]
         groups = [one for one in tangles(following) if _is_near(one, facts, level)]
         named = f"group of {level}s that depend on each other", f"groups of {level}s that depend on each other"
-        what = plural(len(groups), *named)
+        what, verb = plural(len(groups), *named), "is" if len(groups) == 1 else "are"
         if groups:
-            report.say("cycles", f"There are {what}; the largest has {len(groups[0])}.", source=_place_of(found, graph))
+            report.say(
+                "cycles", f"There {verb} {what}; the largest has {len(groups[0])}.", source=_place_of(found, graph)
+            )
         else:
             report.say("cycles", f"No circle of {level}s.", source="")
         for one in found[: 1 if brief else _TOLD]:

@@ -1,16 +1,25 @@
 """The tasks of a comparison, read from JSON data: what is asked, and what a good answer has."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from retinue.contract import schema
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model, SnakeName
+from retinue.contract.names import fold
 from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition, InvalidInput
 
 __all__ = ["CompareTask", "TaskSet", "read_tasks"]
+
+
+def _folded(name: object) -> object:
+    return fold(name) if isinstance(name, str) else name
+
+
+_Name: TypeAlias = Annotated[SnakeName, BeforeValidator(_folded)]
+"""A name in whichever spelling: `note-keeper` is `note_keeper`, here as everywhere."""
 
 
 class CompareTask(Model):
@@ -27,8 +36,8 @@ class CompareTask(Model):
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=80)]
     instruction: str = ""
-    agent: SnakeName | None = None
-    skill: SnakeName | None = None
+    agent: _Name | None = None
+    skill: _Name | None = None
     target: str | None = None
     parameters: JsonMapping = Field(default_factory=dict[str, Any])
     expect: JsonMapping = Field(default_factory=dict[str, Any])

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from retinue.orchestration._view import word_tokens
+from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.reading.around import Surroundings
 from retinue.orchestration.reading.denied import leaves_out
 from retinue.orchestration.reading.parameter import Parameter
@@ -19,6 +19,7 @@ _NO: Final = vocabulary(
     "no not without don't dont never exclude excluding skip skipping except omit disable ignoring ignore"
 )
 _YES: Final = vocabulary("with include including enable enabling use also plus only run running show")
+_FUNCTION_WORDS: Final = vocabulary(FUNCTION_WORDS)
 _EMPTY: Final = vocabulary("is has do allow should") | _YES
 
 
@@ -48,11 +49,21 @@ def read_several(parameter: Parameter, said: Said, _around: Surroundings) -> Rea
     kept: list[tuple[int, int, str]] = []
     for first, last, choice in places:
         gap = said.text[said.words[kept[-1][1] - 1].end : said.words[first].start] if kept else ""
-        if said.side == "denied" or _is_cued(said, first) or (kept and _LISTED.fullmatch(gap)):
+        cued = _is_cued(said, first) and not _is_part_of(said, first, last)
+        if said.side == "denied" or cued or (kept and _LISTED.fullmatch(gap)):
             kept.append((first, last, choice))
     if not kept:
         return _all_but(inside, said)
     return said.reading(list(dict.fromkeys(choice for *_, choice in kept)), kept[0][0], kept[-1][1])
+
+
+def _is_part_of(said: Said, first: int, last: int) -> bool:
+    """Whether the words only say which of several things is meant: "of the web client" is about no other place."""
+    if "of" not in said.before(said.words[first].start, most=2) or last >= len(said.words):
+        return False
+    following = said.words[last]
+    joined = said.text[said.words[last - 1].end : following.start] == " "
+    return joined and following.stem not in _FUNCTION_WORDS
 
 
 def _all_but(inside: Parameter, said: Said) -> Reading | None:

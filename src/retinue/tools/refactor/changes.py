@@ -4,8 +4,9 @@ Where the changes come from is the business of `rename`, `move`, `extract` or a 
 is called.
 """
 
-import ast
 import difflib
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -14,10 +15,11 @@ from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.tools.outline import language_for, outline
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Action", "Change", "Changes", "Edit", "edited", "syntax_error"]
+__all__ = ["Action", "Change", "Changes", "Edit", "check_lines", "edited", "syntax_error"]
 
 Action: TypeAlias = Literal["create", "edit", "delete"]
 _CONTEXT: Final = 3
+_LONE: Final = re.compile(r"\r(?!\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,25 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join((*pieces, text[reached:]))
 
 
+def check_lines(path: str, text: str) -> None:
+    """See that lines are counted here as Python counts them.
+
+    Raises:
+        InvalidInput: Some end with a carriage return alone.
+    """
+    if _LONE.search(text):
+        raise InvalidInput(
+            f"{path!r} has lines that end with a carriage return alone.", hint="Give it line ends of one kind first."
+        )
+
+
 def syntax_error(path: str, text: str) -> tuple[int, str] | None:
     """The line and the reason why `text` cannot be parsed; None when it can, or when nobody here knows its language."""
     if path.endswith((".py", ".pyi")):
         try:
-            ast.parse(text)
+            # Not only parsed: an `await` outside of a coroutine is found by the compiler alone. Nothing is run.
+            with warnings.catch_warnings(action="ignore"):
+                compile(text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
             return error.lineno or 1, error.msg
         except (ValueError, RecursionError, MemoryError) as error:

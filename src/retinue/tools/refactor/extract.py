@@ -5,6 +5,7 @@ the reason; nothing is guessed.
 """
 
 import ast
+import builtins
 import keyword
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import Change, Changes
+from .changes import Change, Changes, check_lines
 from .flow import Flow, flow_of
 
 __all__ = ["Extracted", "extract"]
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Loop: Final = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -45,6 +47,9 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise _refused(f"{name!r} is no name", "Give one identifier that is no keyword.")
+    if hasattr(builtins, name):
+        raise _refused(f"{name!r} is a built-in of Python", "Choose a name of your own.")
+    check_lines(path, text)
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -111,6 +116,10 @@ def _check_movable(block: _Block) -> None:
     in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
     if in_class and block.function is None:
         raise _refused("the lines stand in the body of a class", "Choose lines of a function or of the module.")
+    if isinstance(block.parents[-1], (ast.Module, *_FUNCTIONS)) and block.chosen[0] is _documentation(
+        block.parents[-1]
+    ):
+        raise _refused("the first line is the documentation of what it stands in", "Leave that line out.")
     for node, inside in _walk(block.chosen):
         if why := _bound_to_place(node, inside):
             line = getattr(node, "lineno", _first_line(block.chosen[0]))
@@ -120,13 +129,17 @@ def _check_movable(block: _Block) -> None:
             raise _refused(f"`{private[0]}` is private to its class", "Leave that line out.")
 
 
+def _documentation(node: ast.Module | _Function) -> ast.stmt | None:
+    return None if ast.get_docstring(node, clean=False) is None else node.body[0]
+
+
 def _bound_to_place(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0911 - a table
     """Why a node cannot stand in another function; empty when it can."""
     here = "function" not in inside
     match node:
         case ast.Return() | ast.Yield() | ast.YieldFrom() if here:
             return "leaves or suspends the function"
-        case ast.Await() | ast.AsyncFor() | ast.AsyncWith() if here:
+        case ast.Await() | ast.AsyncFor() | ast.AsyncWith() | ast.comprehension(is_async=1) if here:
             return "awaits"
         case ast.Break() | ast.Continue() if here and "loop" not in inside:
             return "steers a loop around it"
@@ -134,7 +147,7 @@ def _bound_to_place(node: ast.AST, inside: frozenset[str]) -> str:  # noqa: PLR0
             return "rebinds or deletes names of the function"
         case ast.ImportFrom(names=names) if any(each.name == "*" for each in names):
             return "imports everything"
-        case ast.Name(id="super" | "locals" | "__class__" as name):
+        case ast.Name(id="super" | "locals" | "vars" | "dir" | "eval" | "exec" | "__class__" as name):
             return f"uses `{name}`, which means something only there"
         case _:
             return ""
@@ -157,6 +170,9 @@ def _range(lines: Sequence[str], block: _Block) -> tuple[int, int]:
     """The lines to move: the statements, and the comments that were chosen with them."""
     first, last = block.first, block.last
     begins, ends = _first_line(block.chosen[0]), _last_line(block.chosen[-1])
+    head = block.chosen[0]
+    if lines[head.lineno - 1].encode()[: head.col_offset].strip():
+        raise _refused(f"line {head.lineno} holds what its statement stands in, too", "Break that line in two first.")
     for line in (*lines[first - 1 : begins - 1], *lines[ends:last]):
         if line.strip() and not line.lstrip().startswith("#"):
             raise _refused(f"{line.strip()!r} is only a part of a statement", "Choose whole statements.")

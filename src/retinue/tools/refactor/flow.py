@@ -49,6 +49,8 @@ def flow_of(parents: Sequence[ast.AST], chosen: Sequence[ast.stmt]) -> Flow:
     before = _before(parents, chosen)
     after = _read_after(scope, chosen, parents) if functions else set(written)
     outputs = tuple(name for name in written if name in after)
+    if taken := _needed_on_failure(parents, chosen, outputs):
+        return Flow(refusal=f"`{taken}` is read when a part of the lines fails, and would then have its old value")
     certain = certainly_stored(chosen)
     inputs += [name for name in outputs if name not in certain and name not in inputs]
     for name in inputs:
@@ -96,6 +98,34 @@ def _read_after(scope: ast.AST, chosen: Sequence[ast.stmt], parents: Sequence[as
     inside = parents[parents.index(scope) :]
     rounds = [node for node in inside if isinstance(node, (ast.For, ast.AsyncFor, ast.While))]
     return set(reads(behind)) | set(reads(rounds))
+
+
+def _needed_on_failure(parents: Sequence[ast.AST], chosen: Sequence[ast.stmt], outputs: Sequence[str]) -> str:
+    """A name that is read even if an exception ends the chosen lines: a call gives nothing then. Empty for none."""
+    *earlier, last = chosen
+    risky = set(stored(earlier)) | (set() if isinstance(last, (ast.Assign, ast.AnnAssign)) else set(stored([last])))
+    path: list[ast.AST] = [*parents, chosen[0]]
+    read: set[str] = set()
+    for node, inner in pairwise(path):
+        if isinstance(node, _Function):
+            read = set()  # what is around a function sees nothing of its names
+        elif isinstance(node, (ast.Try, ast.TryStar)):
+            read |= set(reads(node.finalbody)) if inner not in node.finalbody else set()
+            if inner in node.body:
+                read |= set(reads(node.handlers))
+                read |= set(outputs) if not all(_leaves(each) for each in node.handlers) else set()
+        elif isinstance(node, (ast.With, ast.AsyncWith)) and any(_swallows(each) for each in node.items):
+            read |= set(outputs)
+    return next((name for name in outputs if name in risky and name in read), "")
+
+
+def _leaves(handler: ast.ExceptHandler) -> bool:
+    return isinstance(handler.body[-1], (ast.Raise, ast.Return))
+
+
+def _swallows(item: ast.withitem) -> bool:
+    """Whether a context goes by a name under which contexts end exceptions."""
+    return any(word in ast.unparse(item.context_expr).lower() for word in ("suppress", "raises"))
 
 
 def _before(parents: Sequence[ast.AST], chosen: Sequence[ast.stmt]) -> set[str]:

@@ -17,6 +17,7 @@ from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .changes import Change, Changes
+from .circles import closed_circle
 from .layout import Layout, relative_module
 from .names import reads, stored
 from .source import Import, Source
@@ -55,6 +56,8 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
     source, target = workspace.relative(source), workspace.relative(target)
     if source == target or not target.endswith(".py") or not source.endswith(".py"):
         raise _refused("both places must be different Python files", "Name another `.py` file as the target.")
+    if not PurePosixPath(target).stem.isidentifier():
+        raise _refused(f"no module can be called {PurePosixPath(target).stem!r}", "Name the file as Python names are.")
     old = Source(source, workspace.read_text(source))
     try:
         existing: str | None = workspace.read_text(target)
@@ -70,10 +73,10 @@ def _move(workspace: Workspace, source: str, name: str, target: str, check: Call
         Change(source, old.text, old.written(), f"`{name}` moves to `{target}`"),
         Change(target, existing, new.written(), f"`{name}` comes from `{source}`"),
     )
-    _check_circle(*sides)
     why = f"`{name}` is imported from `{target}`"
     found = Changes.of((*sides, *(Change(each.path, each.text, each.written(), why) for each in others)))
     found.check()
+    _check_circle(workspace, found)
     return Moved(found, name, work.notes)
 
 
@@ -81,8 +84,8 @@ class _Move:
     """One move under way."""
 
     def __init__(self, old: Source, new: Source, name: str, layout: Layout) -> None:
-        definition = old.definition(name)
-        if definition is None:
+        definitions = old.definitions(name)
+        if not definitions:
             names = tuple(node.name for node in old.tree.body if isinstance(node, _DEFINITIONS))
             raise UnknownName(
                 f"{old.path!r} defines no function or class {name!r} at its top.",
@@ -91,16 +94,16 @@ class _Move:
             )
         if name in set(stored(new.tree.body)) and not any(_is_from(each, old.path, name) for each in new.imports()):
             raise _refused(f"{new.path!r} has a {name!r} already", "Rename one of them first.")
-        self._old, self._new, self._name, self._definition = old, new, name, definition
+        self._old, self._new, self._name, self._definitions = old, new, name, definitions
         self._layout = layout
         self.notes: list[str] = []
 
     def moved(self) -> None:
         """Take the definition from one file to the other, with the imports that it needs."""
-        needed = _needed_by(self._definition)
+        needed = self._needed()
         if odd := sorted(needed & _ONLY_THERE):
             raise _refused(f"it uses `{odd[0]}`, which means something only there", "Pass it in as a parameter first.")
-        if any(isinstance(node, ast.Global) for node in ast.walk(self._definition)):
+        if any(isinstance(node, ast.Global) for each in self._definitions for node in ast.walk(each)):
             raise _refused("it rebinds globals of its module", "Make it a function of its arguments first.")
         for each in self._new.imports():
             if _is_from(each, self._old.path, self._name):
@@ -108,7 +111,7 @@ class _Move:
                     raise _refused(f"{self._new.path!r} imports it as {each.bound!r}", "Use its own name there first.")
                 self._new.drop(each)
         self._bring(needed - {self._name})
-        self._new.paste(self._old.cut(self._definition))
+        self._new.paste("\n\n\n".join(self._old.cut(each) for each in self._definitions))
         self._leave()
 
     def mend(self, other: Source) -> None:
@@ -117,7 +120,7 @@ class _Move:
             if each.name == "*" and _names_file(each.files, self._old.path):
                 raise _refused(f"{other.path!r} imports everything from it", "Name what is imported there first.")
             if _is_from(each, self._old.path, self._name):
-                short = "" if each.bound == self._name else f" as {each.bound}"
+                short = f" as {each.alias.asname}" if each.alias.asname else ""
                 other.drop(
                     each, instead=f"from {self._layout.of(other, each, self._new.path)} import {self._name}{short}"
                 )
@@ -130,6 +133,9 @@ class _Move:
         for node in ast.walk(other.tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in other.tree.body:
                 self._check_inner(other, node)
+
+    def _needed(self) -> set[str]:
+        return set[str]().union(*map(_needed_by, self._definitions))
 
     def _bring(self, needed: set[str]) -> None:
         """Import into the new file what the definition needs of the old."""
@@ -152,11 +158,11 @@ class _Move:
 
     def _leave(self) -> None:
         """Let the old file import what it still uses, and nothing that only the definition used."""
-        rest = [node for node in self._old.tree.body if node is not self._definition]
+        rest = [node for node in self._old.tree.body if node not in self._definitions]
         still = set(reads(rest))
         if self._name in still:
             self._old.add_import(f"from {self._layout.between(self._old.path, self._new.path)} import {self._name}")
-        needed = _needed_by(self._definition)
+        needed = self._needed()
         texts = {node.value for each in rest for node in ast.walk(each) if isinstance(node, ast.Constant)}
         for each in list(self._old.imports()):
             if (
@@ -280,17 +286,13 @@ def _same(one: Import, other: Import | None) -> bool:
     return one.name == other.name and bool(set(one.files) & set(other.files)) and one.alias.name == other.alias.name
 
 
-def _check_circle(old: Change, new: Change) -> None:
-    """See that the two files do not import each other afterwards."""
-
-    def imports(change: Change, path: str) -> bool:
-        found = Source(change.path, change.after).imports()
-        return any(_names_file(each.files, path) or _module_of(each, path) for each in found)
-
-    if imports(old, new.path) and imports(new, old.path):
-        raise _refused(
-            f"{old.path!r} and {new.path!r} would import each other", "Move what both need to a third module first."
-        )
+def _check_circle(workspace: Workspace, changes: Changes) -> None:
+    """See that no module comes to import itself, over however many others."""
+    if way := closed_circle(workspace, changes):
+        what = f"{way[0]!r} and {way[1]!r} would import each other"
+        if len(way) > 3:
+            what = f"modules would import each other in a circle: {' → '.join(way)}"
+        raise _refused(what, "Move what both need to a third module first.")
 
 
 def _refused(why: str, hint: str) -> InvalidInput:

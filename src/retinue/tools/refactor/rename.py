@@ -20,7 +20,7 @@ from retinue.tools.lsp import Navigator, Place, Spot, language_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
-from .changes import Change, Changes, Edit, edited
+from .changes import Change, Changes, Edit, check_lines, edited
 from .mentions import Mention, mentions, public_names, rebinds
 from .source import Source
 
@@ -182,6 +182,7 @@ def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definition
     files: list[Change] = []
     left: list[str] = []
     for path, wanted in by_file.items():
+        check_lines(path, texts[path])
         _check_free(path, texts[path], new)
         files.append(Change(path, texts[path], edited(texts[path], wanted), f"`{old}` is called `{new}`"))
         if path not in found.said:

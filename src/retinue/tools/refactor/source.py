@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from retinue.errors import InvalidInput
 
-from .changes import Edit, edited
+from .changes import Edit, check_lines, edited
 
 __all__ = ["Import", "Source"]
 
@@ -52,16 +52,16 @@ class Source:
     _tail: str = ""
 
     def __post_init__(self) -> None:
+        check_lines(self.path, self.text)
         try:
             self.tree = ast.parse(self.text)
         except (SyntaxError, ValueError, RecursionError) as error:
             raise InvalidInput(f"{self.path!r} cannot be parsed: {error}.", hint="Mend the file first.") from error
         self._lines = self.text.split("\n")
 
-    def definition(self, name: str) -> _Definition | None:
-        """The function or class `name` at the top of the file."""
-        found = (node for node in self.tree.body if isinstance(node, _Definition) and node.name == name)
-        return next(found, None)
+    def definitions(self, name: str) -> tuple[_Definition, ...]:
+        """The function or class `name` at the top of the file; its overloads are definitions of their own."""
+        return tuple(node for node in self.tree.body if isinstance(node, _Definition) and node.name == name)
 
     def imports(self) -> Iterator[Import]:
         """Every name that the imports at the top bind."""
