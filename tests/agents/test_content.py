@@ -20,12 +20,15 @@ def test_data_is_told_in_a_few_lines() -> None:
         "ok": True,
         "tags": ["a", "b"],
         "rows": [{}, {}],
-        "one": {"a": 1},
+        "one": {"a": 1, "b": "x"},
+        "deep": {"a": [1]},
+        "found": [{"title": "Leak", "high": True}, {"title": "Slow", "high": False}],
         "gone": None,
         "none": [],
     }
     assert render_content(data).splitlines() == [
-        "- words: 2", "- ok: yes", "- tags: a, b", "- rows: 2 items", "- one: 1 member", "- gone: none", "- none: none",
+        "- words: 2", "- ok: yes", "- tags: a, b", "- rows: 2 items", "- one: a: 1, b: x", "- deep: 1 member",
+        "- found: title: Leak, high: yes; title: Slow, high: no", "- gone: none", "- none: none",
     ]  # fmt: skip
 
 

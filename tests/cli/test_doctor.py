@@ -122,3 +122,10 @@ def test_a_provider_is_told_with_its_variable_and_never_its_key(
     monkeypatch.setenv("RETINUE_MODELS_BASE_URL", "anthropic=http://127.0.0.1:9")
     assert checks(retinue)["anthropic"]["what"] == "can be asked at http://127.0.0.1:9"
     assert "very-secret" not in retinue("doctor", "--json").out + retinue("doctor").out
+
+
+def test_a_default_that_is_no_model_is_broken(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "smal")
+    said = retinue("doctor")
+    assert "`models.default`: No model is called 'smal'." in said.out
+    assert said.code == 1

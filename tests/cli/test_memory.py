@@ -55,6 +55,14 @@ def test_memories_are_found_by_words(retinue: Give, remembered: Path) -> None:
     assert "Nothing that fits" in retinue("memory", "search", "mountain").err
 
 
+def test_of_several_ids_all_that_can_be_are_forgotten_and_the_others_told(retinue: Give, remembered: Path) -> None:
+    said = retinue("memory", "forget", "m1", "m8", "m2", "m9")
+    assert said.code == 2
+    assert all(f"Forgot {name}: " in said.err for name in ("m1", "m2"))
+    assert all(repr(name) in said.err for name in ("m8", "m9"))
+    assert retinue("memory", "list", "--json").data == []
+
+
 def test_memories_are_forgotten(retinue: Give, remembered: Path) -> None:
     assert "Forgot m1: The lake is deep." in retinue("memory", "forget", "m1").err
     assert [each["id"] for each in retinue("memory", "forget", "m2", "m2", "--json").data] == ["m2"]

@@ -10,6 +10,7 @@ from retinue.errors import InvalidInput
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.recording import Recorder
 from tests.cli.conftest import Give
+from tests.cli.thinking import add_agents
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +130,22 @@ def test_what_another_address_takes_is_not_known(retinue: Give, folder: Path, mo
     first, *_ = retinue("models", "--json").data["models"]
     assert (first["model"], "usd_per_million_in" in first) == ("openai:gpt-4o", False)
     assert retinue("models", "price", "openai:gpt-4o").code == 1
+
+
+@pytest.mark.parametrize("wrong", ["smal", "antropic:claude-haiku-4-5", "openai:"])
+def test_a_default_that_is_no_model_is_not_called_ready(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("RETINUE_MODELS_DEFAULT", wrong)
+    first = retinue("models").out.splitlines()[1]
+    assert first.startswith("default  ")
+    assert "  no: " in first
+    assert "wrong" in retinue("models", "--json").data["models"][0]
+
+
+def test_why_no_model_is_set_is_told_before_somebody_is_refused_for_it(retinue: Give, folder: Path) -> None:
+    add_agents(folder)
+    (folder / "retinue.toml").write_text('[models]\ndefault = "local:/etc/passwd"\n', encoding="utf-8")
+    said = retinue("ask", "poet", "the sea")
+    assert said.code == 4
+    assert said.err.index("which names a file of yours") < said.err.index("needs a model")

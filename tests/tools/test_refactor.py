@@ -1,6 +1,7 @@
 """Rename, move and extract: what they give runs as before, and what cannot be kept right is refused."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -439,3 +440,19 @@ def test_a_module_has_a_name_that_can_be_imported(tmp_path: Path) -> None:
     workspace = made(tmp_path, {"a.py": "def f():\n    return 1\n"})
     with pytest.raises(InvalidInput, match="no module can be called 'a b'"):
         asyncio.run(move(workspace, "a.py", "f", "a b.py"))
+
+
+def test_moved_code_takes_the_line_ends_of_its_new_file(tmp_path: Path) -> None:
+    files = {
+        "windows.py": b"def f():\r\n    return 1\r\n\r\n\r\nX = f()\r\n",
+        "unix.py": b"Y = 1\n",
+        "mixed.py": b"A = 1\r\nB = 2\n",
+    }
+    for path, data in files.items():
+        (tmp_path / path).write_bytes(data)
+    workspace = Workspace(tmp_path, write=["."])
+    for target, ends in (("unix.py", {b"\n"}), ("new.py", {b"\r\n"}), ("mixed.py", {b"\r\n", b"\n"})):
+        found = asyncio.run(move(workspace, "windows.py", "f", target)).changes.files
+        texts = {change.path: change.after.encode() for change in found}
+        assert set(re.findall(rb"\r?\n", texts["windows.py"])) == {b"\r\n"}
+        assert set(re.findall(rb"\r?\n", texts[target])) == ends

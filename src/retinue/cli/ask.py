@@ -89,11 +89,11 @@ def command(
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace, model=model)
+    if not (form.quiet or form.machine):
+        tell_notes(project)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)
-    if not (form.quiet or form.machine):
-        tell_notes(project)
     definition = agent.definition
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(

@@ -142,6 +142,7 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
     from retinue.cli.project import find_root
     from retinue.cli.providers import models_of, provider_of, state_of
     from retinue.cli.settings import load
+    from retinue.errors import RetinueError
     from retinue.llm.known import KEYS
 
     models = models_of(load(find_root(workspace)))
@@ -153,6 +154,11 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
         yield _Check(
             "models", "missing", "none is set, so none is asked", "Set `models.default`; see `retinue models`."
         )
+    elif models.default:
+        try:
+            models.see(models.default)
+        except RetinueError as error:
+            yield _Check("models", "broken", f"`models.default`: {error.message}", error.hint)
     for provider in dict.fromkeys(name for name in (*named, *there) if name):
         state = state_of(provider, models)
         where = f" at {state.base_url}" if state.base_url else ""

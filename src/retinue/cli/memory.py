@@ -73,14 +73,22 @@ def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path |
 def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
     """Forget memories for good: their words are overwritten in the file."""
     from retinue.cli.output import echo_json, safe, tell
+    from retinue.errors import UnknownName
 
+    gone: list[Entry] = []
+    unknown: list[UnknownName] = []
     with _opened(scope, workspace) as memory:
-        gone = [memory.forget(name) for name in dict.fromkeys(names)]
-    if as_json:
+        for name in dict.fromkeys(names):
+            try:
+                gone.append(memory.forget(name))
+            except UnknownName as error:
+                unknown.append(error)
+    if as_json and (gone or not unknown):
         echo_json([entry.to_json() for entry in gone])
-        return
-    for entry in gone:
+    for entry in () if as_json else gone:
         tell(f"Forgot {entry.id}: {safe(entry.text)[:80]}")
+    if unknown:
+        raise UnknownName(" ".join(error.message for error in unknown), hint=unknown[0].hint)
 
 
 @command.command("set-aside")

@@ -1,5 +1,6 @@
 """`retinue models`: which model each tier means, what it costs, and whether it can be asked."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
         return
     from retinue.cli.output import echo, echo_json, tell
     from retinue.cli.project import find_root
-    from retinue.cli.providers import models_of, provider_of, state_of
+    from retinue.cli.providers import models_of
     from retinue.cli.settings import load
     from retinue.llm.listed import listed
 
@@ -39,7 +40,7 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
         (
             use,
             listed(name, own=models.prices.get(name), address=models.address(name)),
-            state_of(provider_of(name), models),
+            _state(name, models),
         )
         for use, name in _named(models)
     ]
@@ -80,6 +81,19 @@ def _full(models: "Models", name: str) -> str:
         return name
 
 
+def _state(name: str, models: "Models") -> "ProviderState":
+    """Whether the model can be asked; of a name that is none, why it is none."""
+    from retinue.cli.providers import provider_of, state_of
+    from retinue.errors import RetinueError
+
+    state = state_of(provider_of(name), models)
+    try:
+        models.see(name)
+    except RetinueError as error:
+        return replace(state, wrong=error.message)
+    return state
+
+
 def _facts(use: str, model: "Listed", state: "ProviderState") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "use": use,
@@ -94,6 +108,7 @@ def _facts(use: str, model: "Listed", state: "ProviderState") -> dict[str, Any]:
         "key_variable": state.variable or None,
         "key_present": state.key,
         "base_url": state.base_url or None,
+        "wrong": state.wrong or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 

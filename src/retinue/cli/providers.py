@@ -79,6 +79,7 @@ class ProviderState:
         variable: The variable that holds its key; empty when it needs none.
         key: Whether that variable says something.
         base_url: Where it is asked, when that is not its own address.
+        wrong: Why a model of it can be none, for whoever looks at one.
     """
 
     name: str
@@ -87,15 +88,18 @@ class ProviderState:
     variable: str = ""
     key: bool = True
     base_url: str = ""
+    wrong: str = ""
 
     @property
     def ready(self) -> bool:
         """It can be asked."""
-        return self.installed and self.key
+        return self.installed and self.key and not self.wrong
 
     @property
     def lacks(self) -> str:
         """What is missing, in words; empty when nothing is."""
+        if self.wrong:
+            return self.wrong
         missing = [] if self.installed else [f"pip install '{self.extra}'"]
         missing += [] if self.key else [f"set {self.variable}"]
         return " and ".join(missing)

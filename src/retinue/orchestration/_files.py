@@ -1,18 +1,22 @@
-"""Which skills take which files, by the patterns in their schemas: a named file says much about who is meant.
+"""Which skills take which files, by their schemas and examples: a named file says much about who is meant.
 
-It opens nothing and knows no suffix: "takes" is what the schema of a path parameter accepts.
+It opens nothing and knows no suffix: "takes" is what the schema of a path parameter accepts; and who says by many
+examples which kinds of files it is asked about is not meant with another kind.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from retinue.contract.definition import Skill
+from retinue.orchestration._naming import ending_of, endings
 from retinue.orchestration.reading.parameter import Parameter, parameters_of
 from retinue.orchestration.reading.paths import PATH_NAMES
 
 __all__ = ["Takers"]
 
 _SELECTIVE: Final = frozenset(["pattern", "enum", "const"])
+_TELLING_FILES: Final = 4
+"""So many files in its examples say which kinds a skill is asked about."""
 
 
 class Takers:
@@ -24,21 +28,30 @@ class Takers:
 
     def __init__(self, skills: Iterable[Skill]) -> None:
         self._selective: dict[int, list[Parameter]] = {}
+        self._shown: dict[int, frozenset[str]] = {}
+        self._known: set[str] = set()
         for place, skill in enumerate(skills):
             paths = [one.items or one for one in parameters_of(skill.input_schema) if one.says(*PATH_NAMES)]
             if chosen := [one for one in paths if not _SELECTIVE.isdisjoint(one.schema)]:
                 self._selective[place] = chosen
+            shown = [ending for example in skill.examples for ending in endings(example)]
+            self._known.update(shown)
+            if len(shown) >= _TELLING_FILES:
+                self._shown[place] = frozenset(shown)
 
     @property
     def all(self) -> Iterable[int]:
-        """Every selective skill."""
+        """Every skill whose schema is selective."""
         return self._selective
 
     def weigh(self, files: Sequence[str]) -> Mapping[int, str | None]:
         """For each selective skill, the first of `files` that it takes; None when it takes none of them."""
         if not files:
             return {}
-        return {
-            place: next((file for file in files if any(one.accepts(file) for one in paths)), None)
-            for place, paths in self._selective.items()
-        }
+        kinds = self._known.intersection(map(ending_of, files))
+        found: dict[int, str | None] = {}
+        if kinds:
+            found |= dict.fromkeys(place for place, shown in self._shown.items() if shown.isdisjoint(kinds))
+        for place, paths in self._selective.items():
+            found[place] = next((file for file in files if any(one.accepts(file) for one in paths)), None)
+        return found

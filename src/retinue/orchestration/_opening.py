@@ -35,6 +35,8 @@ _COMMON: Final = frozenset(FUNCTION_WORDS.split())
 """No misspellings, however like a question word: "then", "that", "here"."""
 _DOUBT: Final = 0.5
 """As if every opening had been seen half a time with somebody else."""
+_TELLING_EXAMPLES: Final = 8
+"""So many examples, and no question among them: such a skill is told to do something, and not asked."""
 
 
 def opening(text: str) -> str:
@@ -57,13 +59,20 @@ class Openings:
 
     Args:
         examples: The examples of every skill, in the skills' order.
+
+    Attributes:
+        told: The skills that are never asked a question.
     """
 
     def __init__(self, examples: Iterable[Sequence[str]]) -> None:
         self._seen: dict[str, Counter[int]] = {}
         self._first: dict[str, Counter[int]] = {}
+        self.told: list[int] = []
         for place, texts in enumerate(examples):
-            for begun in filter(None, map(opening, texts)):
+            openings = list(filter(None, map(opening, texts)))
+            if not openings and len(texts) >= _TELLING_EXAMPLES:
+                self.told.append(place)
+            for begun in openings:
                 self._seen.setdefault(begun, Counter())[place] += 1
                 self._first.setdefault(begun.partition(" ")[0], Counter())[place] += 1
 

@@ -9,7 +9,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import add
 from typing import Final
@@ -71,20 +71,66 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
+class _Shared:
+    """How often a token stands again in a group of documents that all hold it."""
+
+    __slots__ = ("_common", "_group", "_groups", "_repeated", "_size")
+
+    def __init__(self, groups: Sequence[int]) -> None:
+        self._groups = groups
+        self._repeated: Counter[str] = Counter()
+        self._group: int | None = None
+        self._common: set[str] = set()
+        self._size = 0
+
+    def add(self, place: int, tokens: Iterable[str]) -> None:
+        """Take in the document at `place`."""
+        if not self._groups:
+            return
+        if self._groups[place] != self._group:
+            self._close()
+            self._group, self._common, self._size = self._groups[place], set(tokens), 1
+        else:
+            self._common.intersection_update(tokens)
+            self._size += 1
+
+    def repeated(self) -> Counter[str]:
+        """By token, all its documents but one of each such group."""
+        self._close()
+        return self._repeated
+
+    def _close(self) -> None:
+        if self._size > 1:
+            for token in self._common:
+                self._repeated[token] += self._size - 1
+        self._size = 0
+
+
 class View:
     """BM25 over the documents' tokens, with weights computed once.
 
     `documents` is read once, one document at a time, so that only counts are in memory.
+
+    Args:
+        documents: The tokens of each.
+        background: What the imagined documents hold.
+        groups: For each document, which group it is of; the documents of a group stand in a row. What all of a group
+            hold is one text that was written once, and counts as one document: else the words of whoever has many
+            skills would tell nothing.
     """
 
     __slots__ = ("_common", "_df", "_mean_length", "_rare", "_unknown", "size")
 
-    def __init__(self, documents: Iterable[Iterable[str]], *, background: Iterable[str]) -> None:
+    def __init__(
+        self, documents: Iterable[Iterable[str]], *, background: Iterable[str], groups: Sequence[int] = ()
+    ) -> None:
+        shared = _Shared(groups)
         postings: dict[str, tuple[array[int], array[float]]] = {}
         lengths = array("i")
         for place, document in enumerate(documents):
             counts = Counter(document)
             lengths.append(counts.total())
+            shared.add(place, counts)
             for token, times in counts.items():
                 places, weights = postings.setdefault(token, (array("i"), array("f")))
                 places.append(place)
@@ -93,8 +139,9 @@ class View:
         self._mean_length = sum(lengths) / max(1, self.size) or 1.0
         imagined = frozenset(background)
         self._df = dict.fromkeys(imagined, _BACKGROUND)
+        repeated = shared.repeated()
         for token, (places, _) in postings.items():
-            self._df[token] = self._df.get(token, 0) + len(places)
+            self._df[token] = self._df.get(token, 0) + len(places) - repeated[token]
         self._unknown = self._rarity(0)
         self._rare: dict[str, tuple[array[int], array[float]]] = {}
         self._common: dict[str, array[float]] = {}

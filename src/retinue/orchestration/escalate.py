@@ -226,6 +226,8 @@ def _more_generally(node: Delegation, fault: Fault, situation: Situation) -> Els
     definition = situation.definition_of(node.agent)
     if fault.code not in _OF_THE_SKILL or definition is None or _is_missing_here(fault):
         return f"would end with `{fault.code}` too"
+    if "write" in _effects_of(node, situation):
+        return "would only answer a question, and a change was asked for"
     said = broader(node, fault)
     if said is None:
         return "can be told nothing more general"

@@ -4,13 +4,12 @@ What an agent is asked for is taken from its definition alone: names, descriptio
 no rule here for any one agent, and no model.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, groupby
 from operator import mul
 from typing import Final, Literal, TypeAlias
 
@@ -18,6 +17,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
 from retinue.orchestration._files import Takers
 from retinue.orchestration._floors import FALLBACK_FLOOR, Floors
+from retinue.orchestration._naming import NAMED, nameless, names_code
 from retinue.orchestration._opening import Openings, opening
 from retinue.orchestration._spelling import Spellings
 from retinue.orchestration._usage import Usage
@@ -40,6 +40,9 @@ _USUAL_SCORE: Final = 1.0
 _FILE_SCORE: Final = 3.0
 _NO_FILE_SCORE: Final = -4.0
 _UNNAMED_SCORE: Final = -1.5
+_TOLD_SCORE: Final = -4.0
+_TOLD_SHARE: Final = -0.15
+"""What it costs a skill that is only ever told to do something that it is asked a question: "who renamed the cart"."""
 _FILE_SHARE: Final = 0.15
 """What it adds that a named file is one that the skill takes, twice when the answer stands in it; and what it costs
 when it takes none of those named."""
@@ -55,7 +58,6 @@ _TAKES: Final[Mapping[Typed, Callable[[Parameter], bool]]] = {
     "range": takes_ranges,
     "revisions": takes_revisions,
 }
-_FILE_NAME: Final = re.compile(r"[\w/-]+(?=\.[A-Za-z]\w{0,6}\b)")
 _TELLING_OPENING: Final = 0.5
 _LIKE_WORDS: Final = 2
 
@@ -94,10 +96,13 @@ class Router:
         self._skills = [
             (definition, skill) for definition in definitions for skill in definition.skills if not skill.unavailable
         ]
-        texts = [_texts(definition, skill) for definition, skill in self._skills]
-        self._words = View((_tokens(word_tokens, text) for text in texts), background=word_tokens(FUNCTION_WORDS))
-        self._grams = View((_tokens(gram_tokens, text) for text in texts), background=gram_tokens(FUNCTION_WORDS))
-        self._usage = Usage(map(_nameless, skill.examples) for _, skill in self._skills)
+        texts = self._texts = _texts(self._skills)
+        groups = [id(definition) for definition, _ in self._skills]
+        self._words, self._grams = (
+            View((_tokens(read, text) for text in texts), background=read(FUNCTION_WORDS), groups=groups)
+            for read in (word_tokens, gram_tokens)
+        )
+        self._usage = Usage(map(nameless, skill.examples) for _, skill in self._skills)
         self._openings = Openings(skill.examples for _, skill in self._skills)
         self._taking = {kind: self._who_take(takes) for kind, takes in _TAKES.items()}
         self._takers = Takers(skill for _, skill in self._skills)
@@ -126,13 +131,14 @@ class Router:
             within: What is asked stands in these files.
             said: Values of which kinds it holds, for those who take such.
         """
-        query = _Query(clause, files, within=within, said=said)
+        query = _Query(clause, files, within=within, said=said, names=self._words.knows(NAMED))
         self._spell(query)
         ranked = self._rank(query, limit=limit)
         if ranked and ranked[0].topic < self.floor:  # nobody knows the topic, so how it begins is all there is
-            ranked.sort(key=lambda one: -one.share)
+            if not self._is_enough(ranked[0]):
+                ranked.sort(key=lambda one: -one.share)
             if opening(query.text):  # a question; and there may be somebody who is asked about anything
-                ranked.sort(key=lambda one: one.share < self._floors.of(one.place, one.share))
+                ranked.sort(key=lambda one: not self._is_enough(one))
         candidates = tuple(self._candidate(query, found) for found in ranked)
         if not candidates:
             return Routing((), abstained=True, reason="There is no agent to ask.")
@@ -152,6 +158,9 @@ class Router:
         )
         place = next(places, None)
         return place is not None and any(self._words.holds(token, place) for token in tokens)
+
+    def _is_enough(self, found: "_Found") -> bool:
+        return found.share >= self._floors.of(found.place, found.share)
 
     def _rank(self, query: "_Query", *, limit: int) -> list["_Found"]:
         if not self._skills:
@@ -184,6 +193,8 @@ class Router:
             place: (_OPENING_SCORE * share, _OPENING_SHARE * share)
             for place, share in self._openings.shares(query.text).items()
         }
+        for place in self._openings.told if opening(query.text) else ():
+            found[place] = (_TOLD_SCORE, _TOLD_SHARE)
         for kind in query.said:
             for place in self._taking[kind]:
                 score, share = found.get(place, (0.0, 0.0))
@@ -254,7 +265,7 @@ class Router:
 
         Openings do not count here: they help a request over the floor, and must not raise it for those without one.
         """
-        query = _Query(example)
+        query = _Query(example, names=self._words.knows(NAMED))
         agent = self._skills[place][0].name
         rivals = (one.topic for one in self._rank(query, limit=20) if self._skills[one.place][0].name != agent)
         return self._share_without(query, place, example), next(rivals, 0.0)
@@ -262,10 +273,10 @@ class Router:
     def _share_without(self, query: "_Query", place: int, example: str) -> float:
         """The share that the skill at `place` would have, had its definition not held `example`."""
         if self._counted is None or self._counted[0] != place:  # examples of one skill come in a row
-            texts = _texts(*self._skills[place])
+            texts = self._texts[place]
             self._counted = place, Counter(_tokens(word_tokens, texts)), Counter(_tokens(gram_tokens, texts))
         _, all_words, all_grams = self._counted
-        gone = _nameless(example)
+        gone = nameless(example)
         words = self._words.score_of(query.words, all_words - Counter(word_tokens(gone)))
         grams = self._grams.score_of(query.grams, all_grams - Counter(gram_tokens(gone)))
         return (words / (self._words.reach(query.words) or 1.0) + grams / (self._grams.reach(query.grams) or 1.0)) / 2
@@ -285,14 +296,20 @@ class _Query:
     __slots__ = ("files", "grams", "meant", "said", "spelled", "text", "within", "words")
 
     def __init__(
-        self, clause: str, files: Sequence[str] = (), *, within: bool = False, said: Collection[Typed] = ()
+        self,
+        clause: str,
+        files: Sequence[str] = (),
+        *,
+        within: bool = False,
+        said: Collection[Typed] = (),
+        names: bool = False,
     ) -> None:
         self.within = within
         self.said = said
         self.text = text = clause[:_QUERY_CHARS]
         self.files = files
         self.meant: dict[str, str] = {}
-        self.words = list(dict.fromkeys(word_tokens(text)))
+        self.words = list(dict.fromkeys([*word_tokens(text), *([NAMED] if names and names_code(text) else [])]))
         self.grams = list(dict.fromkeys(gram_tokens(text)))
         function = _function_words()
         self.spelled = {
@@ -308,17 +325,25 @@ def _function_words() -> frozenset[str]:
     return frozenset(word_tokens(FUNCTION_WORDS))
 
 
-def _texts(definition: Definition, skill: Skill) -> list[str]:
-    """What a skill says of itself, piece by piece; its name counts twice."""
-    pieces = [skill.name, skill.name, definition.name, *definition.aliases, *definition.tags]
-    pieces += [definition.description, skill.description, *map(_nameless, skill.examples)]
-    pieces += [f"{parameter.name} {parameter.description}" for parameter in parameters_of(skill.input_schema)]
-    return pieces
+def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
+    """What each skill says of itself, piece by piece; its name counts twice.
+
+    Parameters that all skills of an agent have tell none of them from another, and are left out.
+    """
+    found: list[list[str]] = []
+    for _, several in groupby(skills, key=lambda one: id(one[0])):
+        same_agent = list(several)
+        parameters = [_parameters(skill) for _, skill in same_agent]
+        shared = frozenset(parameters[0]).intersection(*parameters) if len(parameters) > 1 else frozenset[str]()
+        for (definition, skill), own in zip(same_agent, parameters, strict=True):
+            pieces = [skill.name, skill.name, definition.name, *definition.aliases, *definition.tags]
+            pieces += [definition.description, skill.description, *map(nameless, skill.examples)]
+            found.append([*pieces, *(said for said in own if said not in shared)])
+    return found
 
 
-def _nameless(example: str) -> str:
-    """`example` without the names of files, which are its topic and not its task; their endings stay."""
-    return _FILE_NAME.sub("", example)
+def _parameters(skill: Skill) -> list[str]:
+    return [f"{parameter.name} {parameter.description}" for parameter in parameters_of(skill.input_schema)]
 
 
 def _tokens(read: Callable[[str], list[str]], texts: Iterable[str]) -> Iterator[str]:

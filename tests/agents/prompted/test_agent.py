@@ -10,13 +10,13 @@ from retinue.agents.load import NEEDS_MODEL, load_markdown
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.registry import Registry
 from retinue.contract.correction import Correction
-from retinue.contract.event import Decision, TextDelta
+from retinue.contract.event import Decision, TextDelta, ToolCall
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Context, OutputWish, Task, Thinking
 from retinue.errors import Unauthenticated, Unavailable, UnknownName
 from retinue.llm.models import Models
-from retinue.llm.port import Answered, Hear, Request, Response, Said
+from retinue.llm.port import Answered, Hear, Request, Response, Said, ToolUse
 from retinue.llm.scripted import ScriptedModel, use
 from tests.agents.prompted.given import (
     FILES,
@@ -303,3 +303,29 @@ def test_text_is_streamed_in_few_pieces() -> None:
     pieces = bodies(run, TextDelta)
     assert "".join(piece.text for piece in pieces) == "word " * 500
     assert len(pieces) <= 15
+
+
+def test_what_is_said_before_a_tool_is_told_before_it_and_apart_from_what_follows() -> None:
+    class Speaks:
+        name = "t:speaks"
+        max_output: int | None = 1_000
+
+        async def respond(self, request: Request, *, hear: Hear | None = None) -> Response:
+            assert hear is not None
+            first = len(request.turns) == 1
+            said = "Looking." if first else "It is fine."
+            hear(said)
+            return Response(Answered(said, (ToolUse("a", "look", {}),) if first else ()), Usage())
+
+        def price(self, *, tokens_in: int, tokens_out: int) -> float | None:
+            return None
+
+    run = context()
+    models = Models(default="t:speaks", ready={"t:speaks": Speaks()})
+    ask(PromptedAgent(definition(), models=models, toolbox=toolbox(Made("look"))), run=run)
+    events = (event.body for event in run.events if isinstance(event.body, (TextDelta, ToolCall)))
+    assert [each.text if isinstance(each, TextDelta) else each.tool for each in events] == [
+        "Looking.",
+        "look",
+        "It is fine.",
+    ]

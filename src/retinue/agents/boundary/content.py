@@ -11,12 +11,16 @@ __all__ = ["render_content"]
 _LINES: Final = 12
 _ITEMS: Final = 8
 _WIDTH: Final = 200
+_LONG: Final = 1_000
 _LINE: Final = r"[A-Za-z0-9,;:?'\"%][A-Za-z0-9,;:?'\"% ]*"
 _PLAIN: Final = re.compile(rf"{_LINE}(?:\n{_LINE})*")
 
 
 def render_content(data: object) -> str:
-    """A few lines of Markdown that say what `data` (JSON) holds: scalars as they are, what lies deeper by its size."""
+    """A few lines of Markdown that say what `data` (JSON) holds.
+
+    Scalars stand as they are, and so do a few of them one level deeper; of what is more, or lies deeper, the size.
+    """
     if isinstance(data, dict):
         members = cast("dict[str, object]", data)
         lines = [f"{_line(name)}: {_brief(members[name])}" for name in _first(members)]
@@ -51,15 +55,34 @@ def _brief(value: object) -> str:
     if isinstance(value, str):
         return _line(value)
     if isinstance(value, dict):
-        return _counted(len(cast("dict[str, object]", value)), "member")
+        members = cast("dict[str, object]", value)
+        return _flat(members) or _counted(len(members), "member")
     if isinstance(value, list):
-        items = cast("list[object]", value)
-        if len(items) > _ITEMS or any(isinstance(item, (dict, list)) for item in items):
-            return _counted(len(items), "item")
-        return ", ".join(map(_brief, items)) or "none"
+        return _listed(cast("list[object]", value))
     if value is None:
         return "none"
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _listed(items: list[object]) -> str:
+    """A few scalars, or a few objects of scalars, as they are; of anything else how many there are."""
+    if not items:
+        return "none"
+    if len(items) <= _ITEMS:
+        if not any(isinstance(item, (dict, list)) for item in items):
+            return ", ".join(map(_brief, items))
+        flat = [_flat(cast("dict[str, object]", item)) for item in items if isinstance(item, dict)]
+        if len(flat) == len(items) and all(flat) and len(told := "; ".join(flat)) <= _LONG:
+            return told
+    return _counted(len(items), "item")
+
+
+def _flat(members: dict[str, object]) -> str:
+    """A few scalars by name; empty when it holds more, or something deeper."""
+    if len(members) > _ITEMS or any(isinstance(each, (dict, list)) for each in members.values()):
+        return ""
+    told = ", ".join(f"{_line(name)}: {_brief(each)}" for name, each in members.items())
+    return told if len(told) <= _LONG else ""
 
 
 def _line(text: str) -> str:

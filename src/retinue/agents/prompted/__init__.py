@@ -4,11 +4,15 @@
 are the business of `llm`, tools that of `tools`, what is allowed that of `agents.grants`.
 """
 
-from .agent import PromptedAgent
-from .assembly import default_toolbox
-from .granted import findings_about
-from .permissions import mode_from, permitted, rules_from
-from .toolbox import EMPTY, Kit, Toolbox
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .agent import PromptedAgent
+    from .assembly import default_toolbox
+    from .granted import findings_about
+    from .permissions import mode_from, permitted, rules_from
+    from .toolbox import EMPTY, Kit, Toolbox
 
 __all__ = [
     "EMPTY",
@@ -21,3 +25,24 @@ __all__ = [
     "permitted",
     "rules_from",
 ]
+
+_HOMES: Final = {
+    "EMPTY": "toolbox",
+    "Kit": "toolbox",
+    "PromptedAgent": "agent",
+    "Toolbox": "toolbox",
+    "default_toolbox": "assembly",
+    "findings_about": "granted",
+    "mode_from": "permissions",
+    "permitted": "permissions",
+    "rules_from": "permissions",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Late, because every command reads the permissions, and few have an agent that thinks.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value

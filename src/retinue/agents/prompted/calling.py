@@ -3,7 +3,7 @@
 Whatever way it ends, the conversation is noted, so that a further attempt goes on from there and uses no tool twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from retinue.agents.port import Reply, RunContext
@@ -177,6 +177,11 @@ class Call:
 
     async def _conversation(self, using: Using, request: Request) -> Conversation:
         run, streaming = self._run, Streaming(self._run)
+
+        def keep(turns: Sequence[Turn]) -> None:
+            streaming.flush()  # what was said in one turn is told before its tools are used, and apart from the next
+            using.keep(turns)
+
         run.emit(Decision("model", self._chosen.why, {"model": self._chosen.name}))
         ends = run.deadline_ns
         if ends is not None:
@@ -189,7 +194,7 @@ class Call:
                 purse=self._purse(),
                 max_turns=self._definition.runner.max_turns or MAX_TURNS,
                 hear=streaming.hear,
-                keep=using.keep,
+                keep=keep,
                 clock=run.now,
                 deadline_ns=ends,
             )

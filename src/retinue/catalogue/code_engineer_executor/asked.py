@@ -136,7 +136,8 @@ def read_asked(parameters: JsonMapping, task: str) -> Asked:
     said = parameters.get("kind")
     kind: Refactoring | None = said if said in ("rename", "move", "extract") else _kind(text)
     # The words come first: whoever fills in parameters from them takes the file that is named first, the old place.
-    target = str((kind == "move" and _target(text)) or parameters.get("target_file") or "")
+    # What is not moved has no target, whatever file was taken for one.
+    target = str(_target(text) or parameters.get("target_file") or "") if kind == "move" else ""
     files = [found for found in _FILE.finditer(text) if found["path"] != target]
     path = str(entry.get("file_path") or (files[0]["path"] if files else _folder(text, target)))
     first, last = _lines(parameters, text)

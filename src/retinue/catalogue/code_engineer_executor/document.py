@@ -56,12 +56,14 @@ def _public(work: Work) -> list[tuple[str, Item]]:
     for path in work.sources(OUTLINED):
         work.watch.check()
         try:
-            items = outline_of(work.workspace, path).items
+            outlined = outline_of(work.workspace, path)
         except RetinueError as error:
             work.report.note("{} was left out: {}", code(path), error.message)
             continue
         work.report.files.add(path)
-        found += [(path, item) for item in items if _is_public(path, item)]
+        for note in outlined.notes:
+            work.report.note(f"{{}}: {note}", code(path))
+        found += [(path, item) for item in outlined.items if _is_public(path, item)]
     return found
 
 

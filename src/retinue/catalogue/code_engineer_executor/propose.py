@@ -243,7 +243,7 @@ async def _handed_over(work: Work, reason: str) -> None:
     report = work.report
     for change in report.changes.files:
         report.say("change", f"{{}} is to be {_DONE[change.action]}.", code(change.path), source=change.path)
-    report.say("reasoning", "The model says: {}", quote(str(report.figures["reasoning"])), source="model")
+    report.note("The model says: {}", quote(str(report.figures["reasoning"])))
     if reason:
         if not report.warnings:
             report.warn(

@@ -1,31 +1,33 @@
-"""The assistant as an agent: which extensions it has, and where it keeps things. One call of it is for `call`."""
+"""The assistant as an agent: which extensions it has, and where it keeps things. One call of it is for `call`.
 
-import asyncio
-import tempfile
+What a call needs is imported when there is one: every command makes this agent, and few ask it.
+"""
+
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._definitions import load_definition
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
 from retinue.errors import NotTrusted
-from retinue.llm.models import Models
 
-from .call import Call
-from .settings import Settings, settings_of
-from .store import stored_in
-from .thinking import Mind
+if TYPE_CHECKING:
+    from retinue.agents.extensions import Extension, Extensions
+    from retinue.llm.models import Models
+
+    from .settings import Settings
 
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
 
 
-def shipped_domains() -> tuple[Extension, ...]:
+def shipped_domains() -> "tuple[Extension, ...]":
     """The domains that come with the assistant."""
+    from retinue.agents.extensions import discover  # noqa: PLC0415 - see above; so below
+
     return discover(_SHIPPED, trusted=True).found
 
 
@@ -44,7 +46,7 @@ class PersonalAssistant:
         self,
         *,
         store: Path | None = None,
-        models: Models | None = None,
+        models: "Models | None" = None,
         tool_root: Path | None = None,
         trusted: Callable[[Path], bool] = lambda _: False,
         environment: Mapping[str, str] | None = None,
@@ -63,6 +65,14 @@ class PersonalAssistant:
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """Answer one prompt."""
+        import asyncio  # noqa: PLC0415
+        import tempfile  # noqa: PLC0415
+
+        from .call import Call  # noqa: PLC0415
+        from .settings import settings_of  # noqa: PLC0415
+        from .store import stored_in  # noqa: PLC0415
+        from .thinking import Mind  # noqa: PLC0415
+
         settings = settings_of(task, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings)
         mind = Mind(self._models, settings, run) if self._models and self._models.configured else None
@@ -75,8 +85,10 @@ class PersonalAssistant:
 
     # Whom it has
 
-    def _extensions(self, settings: Settings) -> Extensions:
+    def _extensions(self, settings: "Settings") -> "Extensions":
         """The shipped extensions and those of the tool roots, as far as the call wants them."""
+        from retinue.agents.extensions import Extensions  # noqa: PLC0415
+
         shipped = self._read(_SHIPPED, trusted=True)
         roots = [root for root in (self._tool_root, Path(settings.tool_root) if settings.tool_root else None) if root]
         found, skipped = list(shipped.found), list(shipped.skipped)
@@ -88,8 +100,10 @@ class PersonalAssistant:
         together = Extensions(tuple(found), tuple(skipped))
         return together if settings.only_domains is None else together.only(settings.only_domains)
 
-    def _read(self, root: Path, *, trusted: bool) -> Extensions:
+    def _read(self, root: Path, *, trusted: bool) -> "Extensions":
         """Read once; again when a file has changed (B19)."""
+        from retinue.agents.extensions import discover  # noqa: PLC0415
+
         state = tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
         if not trusted and state:
             raise NotTrusted(

@@ -4,10 +4,11 @@ Positions of the tree count bytes; they are turned into characters here. Nothing
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from retinue.errors import InvalidInput
 
@@ -15,6 +16,7 @@ from .changes import Edit, check_lines, edited
 
 __all__ = ["Import", "Source"]
 
+_END: Final = re.compile(r"\r?\n")
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -151,7 +153,7 @@ class Source:
         text = edited(self.text if self.text.endswith("\n") or not self.text else f"{self.text}\n", edits)
         if self._tail:
             text = text.rstrip("\n") + self._tail
-        return text.lstrip("\n") if not self.text.startswith("\n") else text
+        return self._ended_alike(text.lstrip("\n") if not self.text.startswith("\n") else text)
 
     def module_files(self, level: int, module: str) -> tuple[str, ...]:
         """The files of the project, without suffix, that an import of `module` from this file may mean."""
@@ -163,6 +165,14 @@ class Source:
             return (str(folder.joinpath(*inner)),)
         roots = [PurePosixPath(), *folder.parents, folder, PurePosixPath("src"), PurePosixPath("lib")]
         return tuple(dict.fromkeys(str(root.joinpath(*inner)) for root in roots))
+
+    def _ended_alike(self, text: str) -> str:
+        """`text` with the line ends of the file; those of a file that has both kinds are left as they are."""
+        theirs = self.text or text
+        windows = theirs.count("\r\n")
+        if windows not in (0, theirs.count("\n")) and self.text:
+            return text
+        return _END.sub("\r\n" if windows else "\n", text)
 
     def _files(self, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
