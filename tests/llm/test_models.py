@@ -111,6 +111,8 @@ def test_a_definition_names_no_file_as_its_model_that_nobody_configured() -> Non
             configured().choose(own=name)
         assert configured().choose(model=name).name == name
         assert configured(default=name).choose(own=name).name == name
+        with pytest.raises(AccessDenied):  # a plan repeats what the definition says
+            configured().choose(model=name, own=name)
 
 
 def test_one_model_for_everything() -> None:

@@ -162,7 +162,7 @@ def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
         "with a model": _with_a_model(definition, project),
         "composes": "it delegates to others" if definition.composes else "",
         "deprecated": definition.deprecated.note or f"use {definition.deprecated.use}" if definition.deprecated else "",
-        "not understood": ", ".join(definition.extras),
+        "not understood": ", ".join(key for key in definition.extras if fold(key) != "disallowed_tools"),
     }
     yield from (f"{name}: {safe(value)}" for name, value in facts.items() if value)
     for skill in definition.skills:

@@ -109,7 +109,9 @@ class Models:
             UnknownName: Nobody knows whose model that is.
             AccessDenied: The definition names a file of this machine that nobody configured.
         """
-        for name, why, is_own in ((model, "it was asked for", False), (own, "the definition names it", True)):
+        # A plan is made from definitions too: what both name is the definition's word, whoever repeats it.
+        repeats = (model or "").strip() == (own or "").strip()
+        for name, why, is_own in ((model, "it was asked for", repeats), (own, "the definition names it", True)):
             word = (name or "").strip()
             if not word:
                 continue

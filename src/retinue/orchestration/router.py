@@ -32,8 +32,8 @@ Typed: TypeAlias = Literal["days", "range", "revisions"]
 """Values that tell by their form what they are."""
 
 _SHORTLIST: Final = 128
-_OPENING_SCORE: Final = 2.0
-_OPENING_SHARE: Final = 0.15
+_OPENING_SCORE: Final = 3.0
+_OPENING_SHARE: Final = 0.2
 """What an opening that belongs to one skill alone adds: two standard deviations, and enough to pass the usual floor,
 since whoever answers "how do I …" can say best that it found nothing."""
 _USUAL_SCORE: Final = 1.0

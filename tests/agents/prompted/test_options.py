@@ -8,7 +8,8 @@ import pytest
 from retinue.agents.discover import discover
 from retinue.agents.grants import MODES, Grants
 from retinue.agents.load import NEEDS_MODEL, load_skill
-from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox, findings_about
+from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox, findings_about, rules_from
+from retinue.agents.prompted.granted import own_of
 from retinue.contract.text import listed
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel, use
@@ -60,6 +61,26 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
     assert {(finding.rule, finding.severity, finding.file) for finding in found} == {
         ("prompted/not-supported", "warning", "helper.md")
     }
+
+
+@pytest.mark.parametrize("said", ["Bash(rm:*), Write", ["Bash(rm:*)", "Write"]])
+def test_what_a_definition_disallows_is_denied_whatever_else_allows_it(said: object) -> None:
+    own = own_of(definition(tools=None, extras={"disallowedTools": said}), FILES)
+    grants = own.granted(Grants(rules=rules_from({"allow": ("Bash", "Write")}))).grants
+    specs = {name: tool.spec for name, tool in FILES.opened().items()}
+    assert grants.verdict(specs["shell"], "rm -rf x").word == "deny"
+    assert grants.verdict(specs["shell"], "ls").word == "allow"
+    assert grants.verdict(specs["write"], "a.txt").word == "deny"
+    assert own.missing == ()
+
+
+def test_what_other_programs_would_do_is_told_on_the_result() -> None:
+    extras = {"hooks": {}, "isolation": "worktree", "disallowedTools": "Bash(", "owner": "me"}
+    own = own_of(definition(extras=extras), FILES)
+    assert own.missing == ("Not supported: `hooks`.", "Not supported: `isolation`.")
+    assert [str(rule) for rule in own.grants.rules] == ["shell"]  # half a pattern denies the whole tool
+    (told,) = own_of(definition(extras={"disallowed_tools": [3, "("]}), FILES).missing
+    assert "denies nothing" in told
 
 
 @pytest.mark.parametrize(

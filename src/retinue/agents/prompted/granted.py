@@ -3,23 +3,29 @@
 Nothing a definition says is ignored without a word, and nothing it says widens what its caller may do.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
-from retinue.agents.grants import MODES, Grants, Mode
+from retinue.agents.grants import MODES, Grants, Mode, ToolRule
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
+from retinue.contract.names import fold
 from retinue.errors import RetinueError
 
 from .naming import DELEGATE, SKILL, ToolWord, read_word
-from .permissions import mode_from
+from .permissions import mode_from, rules_from
 from .toolbox import Toolbox
 
 __all__ = ["Granted", "Own", "findings_about", "own_of"]
 
 _MEMORY = ("remember", "recall", "forget")
+_DISALLOWED: Final = "disallowed_tools"
+_NOT_DONE: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})
+_WORD: Final = re.compile(r"[^,()]+(?:\([^()]*\))?")
+_SHOWN: Final = 80
 
 
 class Granted(NamedTuple):
@@ -73,14 +79,16 @@ class _Words:
 def own_of(definition: Definition, toolbox: Toolbox) -> Own:
     """Read what `definition` says of its tools."""
     mode, wrong = _mode(definition)
+    denied, idle = _denied(definition)
+    wrong = (*wrong, *idle, *_not_done(definition))
     if definition.tools is None:
-        return Own(Grants(mode=mode), wrong, mode)
+        return Own(Grants(rules=denied, mode=mode), wrong, mode)
     words = _read(definition.tools, toolbox)
     if definition.runner.skills:
         words.names.append(SKILL)
     if definition.runner.memory:
         words.names += _MEMORY
-    grants = Grants(tools=frozenset(words.names), only=tuple(words.only), mode=mode)
+    grants = Grants(tools=frozenset(words.names), rules=denied, only=tuple(words.only), mode=mode)
     return Own(grants, (*words.missing, *wrong), mode, tuple(dict.fromkeys(words.names)))
 
 
@@ -119,6 +127,33 @@ def _read(tools: Iterable[str], toolbox: Toolbox) -> _Words:
             whole.add(word.tool)
     words.only = [(tool, pattern) for tool, pattern in words.only if tool not in whole]
     return words
+
+
+def _denied(definition: Definition) -> tuple[tuple[ToolRule, ...], tuple[str, ...]]:
+    """The rules that `disallowedTools` makes, and what in it is no tool."""
+    rules, wrong = list[ToolRule](), list[str]()
+    for key, value in definition.extras.items():
+        if fold(key) != _DISALLOWED:
+            continue
+        for said in _words_in(value):
+            try:
+                rules += rules_from({"deny": (said,)})
+            except RetinueError:
+                wrong.append(f"Not supported: {said[:_SHOWN]!r} under `{key}` is no tool, and denies nothing.")
+    return tuple(rules), tuple(wrong)
+
+
+def _words_in(value: object) -> list[str]:
+    """The words of a list, or of a text with commas between them."""
+    if isinstance(value, list):
+        return [each for each in cast("list[object]", value) if isinstance(each, str)]
+    found: list[str] = _WORD.findall(value) if isinstance(value, str) else []
+    return [word.strip() for word in found if word.strip()]
+
+
+def _not_done(definition: Definition) -> tuple[str, ...]:
+    """What other programs would do for such a definition, and nobody does here."""
+    return tuple(f"Not supported: `{key}`." for key in definition.extras if fold(key) in _NOT_DONE)
 
 
 def _is_there(word: ToolWord, there: Iterable[str]) -> bool:

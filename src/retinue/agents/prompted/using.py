@@ -133,7 +133,8 @@ class Using:
             raise
         except RetinueError as error:
             text, failed = _told(error), True
-            origin = f"tool {use.name}" if use.name.startswith((DELEGATE, "mcp__")) else ""
+            foreign = use.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
+            origin = f"tool {use.name}" if foreign and use.id in self._began else ""  # before it began, we refused
         else:
             text, failed, origin = self._text(output, use.name), False, output.origin
             self.files_read.update(dict.fromkeys(output.files_read))

@@ -3,10 +3,11 @@
 It goes by paths alone and imports nothing. Where two files could be meant, the one nearer to the importer is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from retinue.catalogue._python_names import python_names
 from retinue.catalogue.pattern_discovery.facts import FileFacts
 
 __all__ = ["Modules"]
@@ -27,7 +28,7 @@ class Modules:
         self._paths = paths
         self._by_name: dict[str, list[str]] = {}
         for path in sorted(paths):
-            for name in _names(path, paths):
+            for name in python_names(path, paths):
                 self._by_name.setdefault(name, []).append(path)
         self._bound: dict[str, dict[str, str]] = {}
         self._defined: dict[str, set[str]] = {}
@@ -96,18 +97,6 @@ class Modules:
                     bound |= {name: f"{stem}{name}" for name in self._own(source) if name not in bound}
             self._bound[path] = bound
         return self._bound[path]
-
-
-def _names(path: str, paths: Iterable[str]) -> list[str]:
-    """What a file may be imported as: from its package's root, from the project's, and from `src`."""
-    parts = path.removesuffix(".py").split("/")
-    if parts[-1] == "__init__":
-        parts = parts[:-1]
-    root = len(parts) - 1
-    while root > 0 and "/".join([*parts[:root], "__init__.py"]) in paths:
-        root -= 1
-    starts = {0, max(root, 0), *((1,) if parts and parts[0] in ("lib", "src") else ())}
-    return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
 
 
 def _shared(one: str, other: str) -> int:

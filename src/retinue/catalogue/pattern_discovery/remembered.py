@@ -7,15 +7,13 @@ still has is kept, up to a bound in bytes.
 
 import json
 import os
-import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from time import time
 from typing import Final
 from zlib import crc32
 
+from retinue.catalogue._kept import read_kept, write_kept
 from retinue.catalogue.pattern_discovery.facts import VERSION, FileFacts
 
 __all__ = ["Remembered"]
@@ -24,7 +22,6 @@ _HEAD: Final = f"retinue-patterns-{VERSION}\n".encode()
 _MOST_BYTES: Final = 128 * 1024 * 1024
 _KEY: Final = 64
 _START: Final = _KEY + 10
-_STALE_S: Final = 3600
 
 
 class Remembered:
@@ -62,56 +59,26 @@ class Remembered:
             return ""
         lines = {key: self._lines[key] for key in wanted if key in self._lines}
         lines |= {key: _line(key, facts) for key, facts in new.items()}
-        try:
-            self._replace(lines)
-        except OSError as error:
-            return f"what was read could not be kept in {str(self.path)!r}: {error.strerror}"
-        return ""
+        return write_kept(self.path, _bounded(lines))
 
     def _load(self) -> dict[str, bytes]:
         if self.path is None:
             return {}
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-            with os.fdopen(descriptor, "rb") as file:
-                found = os.fstat(descriptor)
-                if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > _MOST_BYTES:
-                    return {}
-                head, _, body = file.read().partition(b"\n")
-        except OSError:
-            return {}
+        head, _, body = read_kept(self.path, most_bytes=_MOST_BYTES).partition(b"\n")
         if head + b"\n" != _HEAD:
             return {}
         return {line[:_KEY].decode("ascii", "replace"): line for line in body.split(b"\n") if len(line) > _START}
 
-    def _replace(self, lines: Mapping[str, bytes]) -> None:
-        if self.path is None:
-            return
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._sweep(self.path)
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_HEAD)
-                left = _MOST_BYTES - len(_HEAD)
-                for line in lines.values():
-                    left -= len(line) + 1
-                    if left < 0:
-                        break
-                    file.write(line + b"\n")
-            temporary.replace(self.path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
 
-    def _sweep(self, path: Path) -> None:
-        """Delete what a killed process left half-written."""
-        for left in path.parent.glob(f"{path.name}.*.tmp"):
-            with suppress(OSError):
-                if left.stat().st_mtime < time() - _STALE_S:
-                    left.unlink()
+def _bounded(lines: Mapping[str, bytes]) -> Iterator[bytes]:
+    """The head and as many lines as may be kept."""
+    yield _HEAD
+    left = _MOST_BYTES - len(_HEAD)
+    for line in lines.values():
+        left -= len(line) + 1
+        if left < 0:
+            return
+        yield line + b"\n"
 
 
 def _line(key: str, facts: FileFacts) -> bytes:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from retinue.catalogue._python_names import python_names
 from retinue.catalogue.system_architect.layers import Asked
-from retinue.catalogue.system_architect.resolve import Resolver, python_names
+from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.tools.structure import Structure
 
 __all__ = ["every_import"]

@@ -5,13 +5,11 @@ One JSON file for a tree, replaced whole; the last writer wins. A damaged or for
 
 import json
 import os
-import stat
-from contextlib import suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 
+from retinue.catalogue._kept import read_kept, write_kept
 from retinue.tools.structure import Structure
 
 __all__ = ["Remembered", "key_of"]
@@ -79,31 +77,14 @@ class Remembered:
         text = json.dumps(known, separators=(",", ":")).encode("ascii")
         if len(text) > _MOST_BYTES:
             return "what was read is too much to be kept"
-        # Two skills of one run may save at the same time.
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}-{token_hex(4)}.tmp")
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text)
-            temporary.replace(self._path)
-        except OSError as error:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            return f"what was read could not be kept in {str(self._path)!r}: {error.strerror}"
-        return ""
+        return write_kept(self._path, (text,))
 
     def _load(self) -> dict[str, Any]:
         if self._path is None:
             return {}
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-            with os.fdopen(descriptor, "rb") as file:
-                found = os.fstat(descriptor)
-                if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > _MOST_BYTES:
-                    return {}
-                known: Any = json.loads(file.read())
-        except (OSError, ValueError, RecursionError):
+            known: Any = json.loads(read_kept(self._path, most_bytes=_MOST_BYTES))
+        except (ValueError, RecursionError):
             return {}
         if not isinstance(known, dict):
             return {}

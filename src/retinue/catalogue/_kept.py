@@ -1,0 +1,56 @@
+"""A file in which an agent keeps what it read: replaced whole, readable by its owner only, believed only if it is theirs."""
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from time import time
+from typing import Final
+
+__all__ = ["read_kept", "write_kept"]
+
+_STALE_S: Final = 3600
+
+
+def read_kept(path: Path, *, most_bytes: int) -> bytes:
+    """What `path` holds; nothing when it is no plain file of this user's, or larger than `most_bytes`."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > most_bytes:
+                return b""
+            return file.read()
+    except OSError:
+        return b""
+
+
+def write_kept(path: Path, pieces: Iterable[bytes]) -> str:
+    """Put `pieces` in place of what `path` holds; gives the reason when that is not possible.
+
+    Any number of processes and threads may do so at once: the last writer wins, and no reader sees a part.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{token_hex(4)}.tmp")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sweep(path)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(pieces)
+        temporary.replace(path)
+    except OSError as error:
+        return f"what was read could not be kept in {str(path)!r}: {error.strerror}"
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return ""
+
+
+def _sweep(path: Path) -> None:
+    """Delete what a killed process left half-written."""
+    for left in path.parent.glob(f"{path.name}.*.tmp"):
+        with suppress(OSError):
+            if left.stat().st_mtime < time() - _STALE_S:
+                left.unlink()
