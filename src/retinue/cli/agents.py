@@ -150,6 +150,7 @@ def _worth_saying(registry: "Registry") -> "list[Finding]":
 
 def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
     from retinue.cli.output import plain, safe
+    from retinue.contract.names import fold
 
     yield _title(definition, project)
     yield plain(definition.description)
