@@ -14,6 +14,7 @@ from retinue.agents.registry import Registry
 from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
 from retinue.catalogue.code_engineer_executor.asked import read_asked
 from retinue.catalogue.code_engineer_executor.checks import check_python, check_text
+from retinue.catalogue.code_engineer_executor.linter import severity_of
 from retinue.contract import schema
 from retinue.contract.lint import lint
 from retinue.contract.question import Answer, Question
@@ -233,7 +234,7 @@ def test_more_files_than_allowed_are_refused(call: Call) -> None:
 
 
 def test_extract_and_move_read_their_words(call: Call) -> None:
-    extracted = data(call("refactor", "extract lines 20 to 21 of a.py into `shown`"))
+    extracted = data(call("refactor", "extract lines 20 to 20 of a.py into `shown`"))
     assert "+def shown(x):" in extracted["diff"]
     moved = data(call("refactor", "move `wide` from a.py to c.py"))
     assert {each["file"]: each["action"] for each in moved["changes"]} == {"a.py": "edit", "c.py": "create"}
@@ -366,6 +367,18 @@ def test_words_are_read(words: str, wanted: dict[str, object]) -> None:
 def test_the_words_say_where_something_moves_to_whatever_was_bound() -> None:
     asked = read_asked({"target_file": "utils.py"}, "move `slugify` from utils.py to src/text.py")
     assert (asked.path, asked.target) == ("utils.py", "src/text.py")
+
+
+def test_only_what_moves_has_a_target() -> None:
+    asked = read_asked({"target_file": "crlf.py"}, "extract lines 2 to 3 of crlf.py into middle")
+    assert (asked.path, asked.target, asked.new_name) == ("crlf.py", "", "middle")
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity"), [("S307", "high"), ("SIM118", "low"), ("SLF001", "low"), ("F821", "high"), ("B006", "medium")]
+)
+def test_a_finding_is_as_serious_as_its_rule(rule: str, severity: str) -> None:
+    assert severity_of(rule) == severity
 
 
 def test_our_own_checks_see_what_they_say() -> None:

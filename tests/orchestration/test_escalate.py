@@ -245,7 +245,7 @@ def test_a_general_request_may_be_refused_with_its_reason(given: Situation, why:
 
 def test_who_asked_for_a_change_is_not_given_an_answer_instead():
     writes = LISTS.skills[0].model_copy(update={"effects": ("read", "write")})
-    given = situation(definition_of=lambda _: LISTS, skill_of=lambda _: writes)
+    given = situation(definition_of=lambda _: LISTS.model_copy(update={"skills": (writes, *LISTS.skills[1:])}))
     move = decide(asked(), failed("invalid_input"), given)
     assert isinstance(move, GiveUp)
     assert "a change was asked for" in move.reason

@@ -26,7 +26,7 @@ _WORK: Final = 60_000
 """About so many numbers are added up to find the best documents. What does not fit in, the commonest tokens, is added
 for those alone: five times quicker among ten thousand documents and, measured, as good."""
 
-_BACKGROUND: Final = 40
+_BACKGROUND: Final = 30
 """So many imagined documents hold nothing but function words. Without them three agents would make "the" a rare word
 and every word of a goal's topic as telling as a word of its task."""
 

@@ -75,7 +75,7 @@ def test_what_a_definition_disallows_is_denied_whatever_else_allows_it(said: obj
 
 
 def test_what_other_programs_would_do_is_told_on_the_result() -> None:
-    extras = {"hooks": {}, "isolation": "worktree", "disallowedTools": "Bash(", "owner": "me"}
+    extras = {"hooks": "x", "isolation": "worktree", "disallowedTools": "Bash(", "owner": "me"}
     own = own_of(definition(extras=extras), FILES)
     assert own.missing == ("Not supported: `hooks`.", "Not supported: `isolation`.")
     assert [str(rule) for rule in own.grants.rules] == ["shell"]  # half a pattern denies the whole tool

@@ -4,6 +4,7 @@ Ruff only reads, and its configuration can name no program. Without it the revie
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +17,12 @@ from retinue.tools.workspace import Workspace
 
 from .checks import Issue, Severity
 
-__all__ = ["find_ruff", "lint"]
+__all__ = ["find_ruff", "lint", "severity_of"]
 
 _TIMEOUT_S: Final = 60.0
 _MOST_BYTES: Final = 16 * 2**20
-_SERIOUS: Final = ("E9", "F6", "F7", "F8", "B0", "S")
+_SERIOUS: Final = ("E9", "F6", "F7", "F8", "B0")
+_SECURITY: Final = re.compile(r"S\d")
 
 
 def find_ruff() -> str | None:
@@ -50,14 +52,15 @@ def _issue(workspace: Workspace, said: dict[str, Any]) -> Issue | None:
             except RetinueError:
                 return None
             rule = str(said.get("code") or "syntax")
-            return Issue(rule, _severity(rule), path, line, message, _fix(said), "ruff")
+            return Issue(rule, severity_of(rule), path, line, message, _fix(said), "ruff")
         case _:
             return None
 
 
-def _severity(rule: str) -> Severity:
-    if rule == "syntax" or rule.startswith(_SERIOUS):
-        return "high" if rule.startswith(("E9", "F8", "S")) or rule == "syntax" else "medium"
+def severity_of(rule: str) -> Severity:
+    """How serious it is that a rule of ruff is broken."""
+    if rule == "syntax" or rule.startswith(_SERIOUS) or _SECURITY.match(rule):
+        return "high" if rule.startswith(("E9", "F8")) or rule == "syntax" or _SECURITY.match(rule) else "medium"
     return "medium" if rule.startswith(("F", "B", "C9", "PL")) else "low"
 
 

@@ -103,7 +103,9 @@ def _read_after(scope: ast.AST, chosen: Sequence[ast.stmt], parents: Sequence[as
 def _needed_on_failure(parents: Sequence[ast.AST], chosen: Sequence[ast.stmt], outputs: Sequence[str]) -> str:
     """A name that is read even if an exception ends the chosen lines: a call gives nothing then. Empty for none."""
     *earlier, last = chosen
-    risky = set(stored(earlier)) | (set() if isinstance(last, (ast.Assign, ast.AnnAssign)) else set(stored([last])))
+    risky = set(stored(earlier))
+    if not isinstance(last, (ast.Assign, ast.AnnAssign)):
+        risky.update(stored([last]))
     path: list[ast.AST] = [*parents, chosen[0]]
     read: set[str] = set()
     for node, inner in pairwise(path):
