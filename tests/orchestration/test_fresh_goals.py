@@ -1,9 +1,12 @@
-"""Fresh goals: 120, as six people might ask them about six repositories; only the plans are judged.
+"""Fresh goals: 180; 120 of them as six people might ask them about six repositories; only the plans are judged.
 
 What is expected was written down before anything was planned; one expectation of the `learn` half was widened later. The
 halves were parted at random. Rules and examples were mended by the failures of `learn`. Of `check` only the count was
 looked at, but often, and settings were kept when it rose; so it is no clean measure of goals in general either
-(`bench/goals` holds one back). The floors are what was measured, less two goals and one: nothing may lower them unseen.
+(`bench/goals` holds one back). The `joined` halves are 60 goals for the three agents that joined later, in other words
+than their examples; these were mended by the failures of `joined learn`. The floors are what was measured, less two
+goals or one: nothing may lower them unseen. `check` was 47 with five agents; with eight it is 45, since more of what is
+asked could be for several.
 """
 
 import json
@@ -23,7 +26,7 @@ from retinue.orchestration.planner import Planner
 from retinue.orchestration.reading import Surroundings
 
 ALL: Final = json.loads((Path(__file__).parent / "data" / "fresh_goals.json").read_text(encoding="utf-8"))
-FLOORS: Final = {"learn": 55, "check": 46}
+FLOORS: Final = {"learn": 56, "check": 44, "joined learn": 23, "joined check": 22}
 TODAY: Final = date(2026, 3, 10)
 
 
@@ -74,7 +77,7 @@ def is_exact(goal: dict[str, Any], plan: Plan) -> bool:
 def test_fresh_goals_are_planned_as_often_as_was_measured(half: str):
     goals = [goal for goal in ALL["goals"] if goal["half"] == half]
     exact = sum(is_exact(goal, planner().plan(goal["goal"], around=around(goal["repo"]))) for goal in goals)
-    assert len(goals) == 60
+    assert len(goals) == (30 if half.startswith("joined") else 60)
     assert exact >= FLOORS[half], f"{exact} of {len(goals)} plans are exact"
 
 

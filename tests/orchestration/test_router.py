@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from retinue.contract.definition import Definition, Skill
 from retinue.orchestration import _view
+from retinue.orchestration._files import Takers
 from retinue.orchestration.router import FALLBACK_FLOOR, Router
 
 
@@ -232,3 +233,51 @@ def test_two_commits_are_for_whoever_takes_a_range():
     assert (
         Router([branch, between]).route("what was done", said=["revisions", "range"]).candidates[0].agent == "history"
     )
+
+
+MOVER = definition("mover", "Moves and renames code.", *(f"move the part {one} to another file" for one in "abcdefgh"))
+TELLER = definition(
+    "teller",
+    "Tells who changed what.",
+    "who changed the parser",
+    "who wrote the cart",
+    "when was it moved",
+    "who added the test",
+)
+
+
+def test_whoever_is_only_told_what_to_do_is_not_asked_a_question():
+    router = Router([MOVER, TELLER])
+    assert router.route("move the cart to another file").candidates[0].agent == "mover"
+    assert router.route("who moved the parser").candidates[0].agent == "teller"
+    told = router.route("move the part to another file").candidates[0]
+    asked = next(one for one in router.route("when was the part moved").candidates if one.agent == "mover")
+    assert asked.share < told.share - 0.1
+
+
+def test_whoever_is_asked_about_one_kind_of_file_is_not_meant_with_another():
+    coder = definition("coder", "Analyses.", *(f"analyse the file src/{one}.py" for one in "abcd"))
+    keeper = definition("keeper", "Reads logs.", "look through logs/app.log", "what went wrong in error.log")
+    takers = Takers([*coder.skills, *keeper.skills])
+    assert takers.weigh(["src/app.py"]) == {}
+    assert takers.weigh(["logs/app.log"]) == {0: None}
+    assert takers.weigh(["Cart.add"]) == {}, "nobody knows such files, so it may be none"
+    assert list(takers.all) == []
+    router = Router([coder, keeper])
+    shares = {one.agent: one.share for one in router.route("analyse it", files=["logs/app.log"]).candidates}
+    assert shares["coder"] < {one.agent: one.share for one in router.route("analyse it").candidates}["coder"]
+
+
+def test_a_name_of_code_is_read_as_one():
+    finder = definition("finder", "Finds callers.", "who calls `parse`", "usages of `Cart.add`", "callers of `flush`")
+    talker = definition("talker", "Finds people.", "who calls the customer", "phone numbers of suppliers", "who is who")
+    assert Router([finder, talker]).route("who calls `total_price`").candidates[0].agent == "finder"
+
+
+def test_what_all_skills_of_an_agent_say_counts_once():
+    documents = [["code", "move"], ["code", "list"], ["code", "talk"]]
+    apart = _view.View(documents, background=[], groups=[1, 2, 3])
+    together = _view.View(documents, background=[], groups=[1, 1, 3])
+    assert together.scores(["code"])[0][2] > apart.scores(["code"])[0][2]
+    assert together.scores(["talk"]) == apart.scores(["talk"])
+    assert _view.View(documents, background=[]).scores(["code"]) == apart.scores(["code"])

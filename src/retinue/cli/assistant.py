@@ -124,7 +124,8 @@ def _try(case: "Case", *, limit_s: float) -> _Tried:
     except ValueError:
         return _Tried(case, problem=f"It exited with {ended.returncode}: {ended.stderr.strip()[-300:]}")
     called = tuple(str(trace.get("tool")) for trace in cast("list[dict[str, Any]]", answer.get("traces") or []))
-    problem = f"It exited with {ended.returncode}." if ended.returncode and not called else ""
+    answered = called or ended.returncode in {Exit.OK, Exit.QUESTION}  # to ask back is an answer, too
+    problem = "" if answered else f"It exited with {ended.returncode}."
     return _Tried(case, called, judge(case.tool, called), problem)
 
 

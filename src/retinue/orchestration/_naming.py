@@ -39,4 +39,5 @@ def endings(text: str) -> list[str]:
 
 def ending_of(path: str) -> str:
     """The ending of a path without its dot, lower case; empty when it has none."""
-    return path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path else ""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""

@@ -309,7 +309,8 @@ class _Query:
         self.text = text = clause[:_QUERY_CHARS]
         self.files = files
         self.meant: dict[str, str] = {}
-        self.words = list(dict.fromkeys([*word_tokens(text), *([NAMED] if names and names_code(text) else [])]))
+        named = [NAMED] if names and names_code(text) else []
+        self.words = list(dict.fromkeys(word_tokens(text) + named))
         self.grams = list(dict.fromkeys(gram_tokens(text)))
         function = _function_words()
         self.spelled = {

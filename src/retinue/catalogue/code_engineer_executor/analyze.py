@@ -75,7 +75,7 @@ def _measured(work: Work) -> tuple[list[_Function], int, int]:
         work.watch.check()
         try:
             found = outline_of(work.workspace, path)
-            lines += work.workspace.read_text(path).count("\n") + 1
+            lines += len(work.workspace.read_text(path).removesuffix("\n").split("\n"))
         except NotInstalled:
             raise
         except RetinueError as error:

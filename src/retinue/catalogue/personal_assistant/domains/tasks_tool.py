@@ -27,7 +27,7 @@ def TASKS_ACTION_add(title: str, due: date | None = None) -> str:  # noqa: N802 
     Remind me to call Ada tomorrow
     Example response: Added task 4: call Ada, due 2026-05-05.
     Example args: {"title": "call Ada", "due": "2026-05-05"}
-    Notes: Put on my list, todo, remind, remember, add, have to.
+    Notes: Put on my list, todo, remind me, remember, add, I must, I need to, I have to do something by a day.
 
     Args:
         title: What is to be done, in a few words.
