@@ -157,7 +157,7 @@ def test_a_file_is_listed_and_nothing_named_is_rejected(call: Call) -> None:
 @pytest.mark.row("G19")
 def test_analysis_gives_figures_without_a_language_server(call: Call) -> None:
     found = data(call("analyze", "how complex is a.py here?"))
-    assert found["metrics"]["functions"] == 4
+    assert (found["metrics"]["functions"], found["metrics"]["lines"]) == (4, A.count("\n"))
     assert found["tables"][0]["rows"][0] == ["wide", 4, 10, "a.py:16"]
     assert found["metadata"] == {"lsp_operations": 0, "files_analyzed": 1, "files_modified": 0}
 

@@ -69,7 +69,7 @@ class Openings:
         self._first: dict[str, Counter[int]] = {}
         self.told: list[int] = []
         for place, texts in enumerate(examples):
-            openings = list(filter(None, map(opening, texts)))
+            openings = [begun for begun in map(opening, texts) if begun]
             if not openings and len(texts) >= _TELLING_EXAMPLES:
                 self.told.append(place)
             for begun in openings:

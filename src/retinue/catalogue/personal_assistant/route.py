@@ -21,6 +21,9 @@ from .thinking import Mind
 __all__ = ["Routed", "read_routing", "route_by_model", "route_by_rules"]
 
 _MOST: Final = 12
+_FLOOR: Final = 0.12
+"""The least share of the best possible score at which a clause is for a domain: it keeps all but one of the shipped
+prompts, whose least is 0.127, and refuses most of what nobody here does."""
 _INSTRUCTIONS: Final = """\
 You route a person's prompt to the domains of an assistant. Below are the domains, each with its tools. Answer with one
 JSON object: either `targets`, a list of {extension, intent} with one entry for each domain that is needed, the intent a
@@ -121,7 +124,7 @@ def route_by_rules(sight: RouterSight, extensions: Iterable[Extension]) -> Route
     The clauses of the prompt are ranked among all tools by the rules planner; the domains of the best are the targets.
     """
     known = {as_definition(each).name: each.name for each in extensions if each.tools}
-    planner = Planner([as_definition(each) for each in extensions if each.tools])
+    planner = Planner([as_definition(each) for each in extensions if each.tools], floor=_FLOOR)
     plan = planner.plan(sight.prompt, around=around())
     targets = [Target(known[node.agent], node.instruction) for node in plan.nodes]
     notes = tuple(f"No domain is for {part.clause[:200]!r}: {part.reason}" for part in plan.dropped if part.wanted)
