@@ -130,6 +130,18 @@ def test_the_result_shares_nothing_with_the_agent() -> None:
     assert result.data == {"words": 2}
 
 
+def test_claims_share_nothing_with_the_agent_either() -> None:
+    args, trace = {"path": ["a"]}, Trace(tool="read", output="text", args={})
+    usage = Usage(tokens_in=1)
+    result = answered(Reply(content="Done.", usage=usage, traces=(trace.model_copy(update={"args": args}),)))
+    args["path"].append("b")
+    vars(usage)["tokens_in"] = 2
+    assert result.traces[0].args == {"path": ["a"]}
+    assert result.usage is not None
+    assert result.usage.tokens == 1
+    assert result.usage.model_fields_set == {"tokens_in"}
+
+
 def test_null_is_a_value_and_no_data_is_not() -> None:
     nullable = skill(output_schema={"type": "null"})
     assert answered(Reply(data=None), skills=(nullable,)).outcome == "success"

@@ -34,7 +34,7 @@ Typed: TypeAlias = Literal["days", "range", "revisions"]
 _SHORTLIST: Final = 128
 _OPENING_SCORE: Final = 3.0
 _OPENING_SHARE: Final = 0.2
-"""What an opening that belongs to one skill alone adds: two standard deviations, and enough to pass the usual floor,
+"""What an opening that belongs to one skill alone adds: three standard deviations, and enough to pass the usual floor,
 since whoever answers "how do I …" can say best that it found nothing."""
 _USUAL_SCORE: Final = 1.0
 _FILE_SCORE: Final = 3.0

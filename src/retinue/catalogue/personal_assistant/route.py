@@ -21,9 +21,9 @@ from .thinking import Mind
 __all__ = ["Routed", "read_routing", "route_by_model", "route_by_rules"]
 
 _MOST: Final = 12
-_FLOOR: Final = 0.12
-"""The least share of the best possible score at which a clause is for a domain: it keeps all but one of the shipped
-prompts, whose least is 0.127, and refuses most of what nobody here does."""
+_FLOOR: Final = 0.09
+"""The least share of the best possible score at which a clause is for a domain: it keeps the shipped prompts, whose
+least is 0.099, and refuses most of what nobody here does."""
 _INSTRUCTIONS: Final = """\
 You route a person's prompt to the domains of an assistant. Below are the domains, each with its tools. Answer with one
 JSON object: either `targets`, a list of {extension, intent} with one entry for each domain that is needed, the intent a
