@@ -230,7 +230,7 @@ def test_a_prompted_agent_without_a_model_answers_with_a_fault_and_never_pretend
     assert reply.outcome == "error"
     assert reply.fault is not None
     assert (reply.fault.code, reply.fault.retryable) == ("unavailable", False)
-    assert "retinue[llm]" in reply.fault.hint
+    assert "models.default" in reply.fault.hint
 
 
 # YAML

@@ -224,7 +224,7 @@ def test_a_question_from_inside_a_delegated_call_reaches_the_person():
     result = orchestrated(asks, lets, work=lambda o: o.run_task("lets"), answerer=answerer)
     assert result.outcome == "success", result.fault
     (section,) = result.data["answer"]
-    assert "member" in section["text"]
+    assert "Jane" in section["text"]
 
 
 def test_today_is_what_the_goal_is_relative_to(tmp_path: Path):

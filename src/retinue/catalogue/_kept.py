@@ -1,4 +1,4 @@
-"""A file in which an agent keeps what it read: replaced whole, its owner's only, and believed only when it is theirs."""
+"""A file in which an agent keeps what it read: replaced whole, its owner's alone, and believed only if it is."""
 
 import os
 import stat

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract import json
 from retinue.contract.correction import Correction
+from retinue.contract.question import Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import markdown_json
@@ -100,6 +101,16 @@ def test_what_is_written_without_extras_is_read_strictly(result: Result):
     except InvalidInput:
         return
     markdown_json.parse_result(written.text, level="strict")
+
+
+@pytest.mark.row("K10")
+@pytest.mark.parametrize("said", ["TRUE", "no", "false"])
+def test_a_question_may_read_like_a_truth_value(said: str):
+    asked = Result(
+        task_id="t", agent="a", skill="s", lifecycle="input_required", questions=(Question(id="q", text=said),)
+    )
+    read = markdown_json.parse_result(markdown_json.render_result(asked).text, level="strict")
+    assert [question.text for question in read.value.questions] == [said]
 
 
 @pytest.mark.row("A12", "C6")

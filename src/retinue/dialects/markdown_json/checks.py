@@ -44,7 +44,7 @@ def check(value: JsonObject, notes: Notes, known: Known) -> None:
         _failure(value, notes)
         check_figures(value.get("partial_results"), notes, path="/partial_results")
     else:
-        check_figures(value.get("result"), notes, path="/result")
+        check_figures(value.get("result"), notes, path="/result", words="next_questions")
 
 
 def _agent(value: JsonObject, notes: Notes, known: Known) -> None:

@@ -69,10 +69,16 @@ def _meaning(name: str) -> _Meaning:
     return "list" if plural or last == "list" else ""
 
 
-def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
+def check_figures(root: JsonValue, notes: Notes, *, path: str, words: str = "") -> None:
     """Find what breaks the data types or the paths anywhere inside `root`; when lenient, decode it in place.
 
     Linear in the size of `root`. After so many findings as `_MOST` the rest is only counted.
+
+    Args:
+        root: The data.
+        notes: Where findings go.
+        path: Where `root` stands in the message.
+        words: A member of `root` whose list holds what somebody says in words: a question may well read "true".
     """
     if not isinstance(root, dict | list):
         return
@@ -84,6 +90,8 @@ def check_figures(root: JsonValue, notes: Notes, *, path: str) -> None:
         for key, value in cast("list[tuple[str | int, JsonValue]]", list(members)):
             kind = type(value)
             name = key if type(key) is str else outer
+            if kind is list and container is root and key == words:
+                continue
             if kind is dict or kind is list:
                 waiting.append((cast("list[JsonValue]", value), (place, key), name))
                 continue
