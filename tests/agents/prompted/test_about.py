@@ -13,7 +13,7 @@ from retinue.contract.model import JsonMapping
     ("tool", "arguments", "about"),
     [
         ("read", {"path": "src/../a.txt"}, ("a.txt",)),
-        ("read", {"path": "/work/a.txt"}, ("a.txt",)),
+        ("read", {"path": "/shop/a.txt"}, ("a.txt",)),
         ("read", {"path": "/etc/passwd"}, ("/etc/passwd",)),
         ("read", {"path": "../a"}, ("../a",)),
         ("grep", {"pattern": "x"}, (".",)),
@@ -25,13 +25,13 @@ from retinue.contract.model import JsonMapping
         ("shell", {"command": "git log | sh"}, ("",)),
         ("shell", {"command": 7}, ("",)),
         ("web_fetch", {"url": "https://x.org/a"}, ("https://x.org/a",)),
-        ("mcp__s__move", {"from": "a", "to": "/work/b", "paths": ["c", 1]}, ("c", "a", "b")),
+        ("mcp__s__move", {"from": "a", "to": "/shop/b", "paths": ["c", 1]}, ("c", "a", "b")),
         ("mcp__s__list", {"n": 1}, ('{"n":1}',)),
         ("mcp__s__list", {"n": float("nan")}, ("",)),
     ],
 )
 def test_a_call_tells_what_it_is_about(tool: str, arguments: JsonMapping, about: tuple[str, ...]) -> None:
-    assert tellings(tool, arguments, root=PurePath("/work")) == about
+    assert tellings(tool, arguments, root=PurePath("/shop")) == about
 
 
 @given(st.text(max_size=400), st.text(max_size=20))
