@@ -1,7 +1,7 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from retinue.agents.grants import Grants
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
+    from retinue.engine.base import Workflow
+    from retinue.engine.offload import Pool
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
@@ -79,6 +81,20 @@ class Project:
         from retinue.agents.boundary import Boundary
 
         return Boundary(self.registry, policy=self.policy)
+
+    def workflows(self, workspace: Workspace, *, offload: "Pool") -> "Mapping[str, Workflow]":
+        """What an engine must know to run plans for the agents of this folder."""
+        from retinue.orchestration.running import workflows
+
+        models = self.models if self.models.configured else None
+        return workflows(
+            self.registry,
+            boundary=self.boundary,
+            workspace=workspace,
+            offload=offload,
+            models=models,
+            grants=self.grants,
+        )
 
     @property
     def workspace(self) -> Workspace:

@@ -32,7 +32,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
 from retinue.errors import Canceled, Unavailable, UnknownName
 from retinue.orchestration.explain import Decided
-from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
 
 __all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
@@ -181,14 +181,7 @@ async def _conduct(
     person = Person(screen.aside) if somebody_is_there() else None
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(
-            opened.registry,
-            boundary=opened.boundary,
-            workspace=workspace,
-            offload=pool,
-            models=models,
-            grants=grants,
-        )
+        known = opened.workflows(workspace, offload=pool)
         async with (
             InProcessEngine(known, journal=journal, answerer=person) as engine,
             watchdog,

@@ -21,7 +21,7 @@ from retinue.errors import BudgetExceeded, InvalidInput, ParseError
 from retinue.llm.purse import Purse
 from retinue.orchestration.allotment import allotted, usual
 from retinue.orchestration.comparing_agents import CompareTask, Score, TaskSet, Trial, judged, read_tasks, score
-from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
 from retinue.tools.workspace import Workspace
 
@@ -136,14 +136,7 @@ async def _tried(
     account = _Account(budget)
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
-        known = workflows(
-            opened.registry,
-            boundary=opened.boundary,
-            workspace=workspace,
-            offload=pool,
-            models=models,
-            grants=grants,
-        )
+        known = opened.workflows(workspace, offload=pool)
         async with InProcessEngine(known) as engine:
             orchestrator = Orchestrator(opened.registry, engine, workspace, models=models, grants=grants)
             try:

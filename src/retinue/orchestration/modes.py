@@ -6,25 +6,17 @@ English only, and only where it is said as an order: "what do you think of it" a
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue.contract.plan import Plan
 from retinue.contract.task import Thinking
 
-if TYPE_CHECKING:
-    from retinue.llm.port import Effort
-
-__all__ = ["EFFORTS", "EXTRA_TOKENS", "SHOWN", "harder", "thinking_in", "with_thinking"]
+__all__ = ["EXTRA_TOKENS", "SHOWN", "harder", "thinking_in", "with_thinking"]
 
 EXTRA_TOKENS: Final[Mapping[Thinking, int]] = MappingProxyType(
     {"standard": 0, "think": 1_000, "think_hard": 2_000, "ultrathink": 4_000}
 )
 """What each mode adds to the budget of a node (H26)."""
-
-EFFORTS: Final[Mapping[Thinking, "Effort | None"]] = MappingProxyType(
-    {"standard": None, "think": "medium", "think_hard": "high", "ultrathink": "max"}
-)
-"""What each mode asks of a model that can be told."""
 
 SHOWN: Final[Mapping[Thinking, str]] = MappingProxyType(
     {"standard": "standard", "think": "think", "think_hard": "think hard", "ultrathink": "ultrathink"}

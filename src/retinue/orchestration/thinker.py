@@ -15,9 +15,9 @@ from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import ParseError, RetinueError
+from retinue.llm.effort import EFFORT_OF
 from retinue.orchestration._foreign import one_line
 from retinue.orchestration.ledger import total_of
-from retinue.orchestration.modes import EFFORTS
 
 if TYPE_CHECKING:
     from retinue.llm.converse import Conversation
@@ -124,7 +124,7 @@ class Thinker:
             instructions=instructions,
             shape=shape,
             max_tokens=min(max_tokens, self.model.max_output or max_tokens),
-            effort=EFFORTS[self.thinking or "standard"],
+            effort=EFFORT_OF[self.thinking or "standard"],
             timeout_s=_TIMEOUT_S,
         )
         return await converse(

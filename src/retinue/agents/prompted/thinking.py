@@ -9,15 +9,11 @@ from typing import Final, Protocol, runtime_checkable
 
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
-from retinue.contract.task import Task, Thinking
+from retinue.contract.task import Task
+from retinue.llm.effort import EFFORT_OF
 from retinue.llm.port import Effort, LanguageModel, Request
 
-__all__ = ["EFFORTS", "THINKING", "effort_for", "ignored_by"]
-
-THINKING: Final[Mapping[Thinking, Effort | None]] = MappingProxyType(
-    {"standard": None, "think": "medium", "think_hard": "high", "ultrathink": "max"}
-)
-"""The effort of each mode."""
+__all__ = ["EFFORTS", "effort_for", "ignored_by"]
 
 EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(
     {"low": "low", "medium": "medium", "high": "high", "xhigh": "max", "max": "max"}
@@ -39,7 +35,7 @@ def effort_for(task: Task, definition: Definition) -> tuple[Effort | None, str]:
     said = definition.runner.effort
     own = EFFORTS.get(fold(said)) if said else None
     unknown = f"the effort {said[:80]!r}." if said and own is None else ""
-    asked = None if task.thinking is None else THINKING[task.thinking]
+    asked = None if task.thinking is None else EFFORT_OF[task.thinking]
     return asked or own, unknown
 
 
