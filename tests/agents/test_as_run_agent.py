@@ -20,6 +20,7 @@ from retinue.contract.result import Result, Trace, Warned
 from retinue.contract.task import Task
 from retinue.dialects.run_agent import ANSWER_SCHEMA, parse_value, render_arguments
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 
 @retinue.agent
@@ -184,7 +185,7 @@ def test_cancelling_a_call_cancels_the_agent() -> None:
     assert seen == ["x", "ended"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.text() | st.none() | st.integers(),
     st.dictionaries(

@@ -23,6 +23,7 @@ from retinue.contract.task import OutputWish, Task
 from retinue.errors import ParseError
 from retinue.tools.workspace import Workspace
 from tests.agents.scripted import BAD, GIVES, GOOD, Scripted, ask, bodies, context, skill, task
+from tests.examples import examples
 
 ONCE = Policy(max_retries=0)
 
@@ -450,7 +451,7 @@ FREE = skill(output_schema={"type": ["object", "array", "integer"]})
     ),
     level=st.sampled_from(["strict", "standard", "lenient"]),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_reply_escapes_and_none_succeeds_that_breaks_its_schema(
     data: object, claims: JsonMapping, level: Level
 ) -> None:

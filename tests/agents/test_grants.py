@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.agents.grants import ALL, MODES, READ_ONLY, Grants, Mode, ToolRule, VerdictWord
 from retinue.contract.definition import Effect
 from retinue.contract.tool import ToolSpec
+from tests.examples import examples
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "network")
 STRICTER = {"allow": 0, "ask": 1, "deny": 2}
@@ -143,7 +144,7 @@ GRANTS = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(GRANTS, GRANTS, st.sampled_from([READ, WRITE, SHELL, FETCH]), st.sampled_from(["a", "b", "git log", ""]))
 def test_whoever_works_for_somebody_may_never_do_more(child: Grants, above: Grants, spec: ToolSpec, said: str) -> None:
     inside = child.within(above)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.agents.trees import lint, markdown, put, said
+from tests.examples import examples
 
 LINE = "**Contract:** This agent follows [AGENT_CONTRACT.md](AGENT_CONTRACT.md)"
 CONTRACT = "# Agent Contract Specification\n\n**Version:** {version}\n\nEverybody keeps it.\n"
@@ -185,7 +186,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=12), min_size=1, max_size=4))
 def test_any_tree_is_judged_without_a_word(tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]]) -> None:
     folder = tmp_path_factory.mktemp("tree")

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.lint.outline import outline
 from tests.agents.trees import lint, markdown, put
+from tests.examples import examples
 
 TEXT = """\
 ---
@@ -65,7 +66,7 @@ def test_a_front_matter_without_end_is_text() -> None:
     assert outline("").lines == ("",)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.sampled_from(["# a", "## b", "```", "```json", "~~~", "text", "---", "> ```", "", "####### x", "  # c"])
@@ -78,7 +79,7 @@ def test_every_line_is_in_exactly_one_section(lines: list[str]) -> None:
     assert all(each.end <= each.whole_end <= len(read.lines) for each in read.sections)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=300))
 def test_any_text_has_an_outline(text: str) -> None:
     read = outline(text)

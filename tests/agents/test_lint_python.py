@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.agents.lint.annotation import schema_of
 from retinue.agents.lint.python_source import PythonSource, read_python
 from tests.agents.trees import lint, put, said
+from tests.examples import examples
 
 SOURCE = '''\
 from typing import Annotated, Literal
@@ -146,7 +147,7 @@ def test_an_annotation_means_a_schema_or_nothing(annotation: str, schema: dict[s
     assert schema_of(ast.parse(annotation, mode="eval").body) == schema
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_a_word(text: str) -> None:
     for source in read(f"from retinue import agent\n{text}"):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.patterns import matches, normal_path, speaks_of
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_rule_about_reading_speaks_of_searching_too_when_it_is_meant_widely() 
     assert not speaks_of("read", "web_fetch", widely=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(alphabet="a*./\\?[]", max_size=60), st.text(alphabet="ab./\\", max_size=60))
 def test_no_pattern_is_too_much(pattern: str, path: str) -> None:
     assert matches(pattern, path, tool="read") in {True, False}

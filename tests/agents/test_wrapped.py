@@ -24,6 +24,7 @@ from retinue.contract.task import Context, Limits, OutputWish, Task
 from retinue.dialects import DIALECTS, dialect as dialect_of
 from retinue.errors import InvalidInput, Unavailable
 from tests.agents.programs import ANSWERS, BROKEN, telling
+from tests.examples import examples
 from tests.house.tree import child_environment
 
 STRUCTURED: tuple[DialectName, ...] = ("tool_use", "run_agent", "markdown_json", "agent_http")
@@ -312,7 +313,7 @@ def test_a_function_that_raises_is_a_fault() -> None:
     assert result.fault.code == "network_error"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text() | st.binary(), st.sampled_from((None, *get_args(DialectName))))
 def test_any_text_of_any_agent_is_a_result(said: str | bytes, dialect: DialectName | None) -> None:
     result = asked(TextAgent(lambda _: said, name="counter", dialect=dialect))

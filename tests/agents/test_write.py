@@ -18,6 +18,7 @@ from retinue.contract.json import JsonObject
 from retinue.errors import InvalidInput
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses
+from tests.examples import examples
 
 SCHEMAS: list[JsonObject] = [
     TASK_SCHEMA,
@@ -64,7 +65,7 @@ def placeless(definition: Definition) -> Definition:
 
 @pytest.mark.slow
 @pytest.mark.row("C46")
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(definition=definitions())
 def test_what_is_written_reads_back_but_for_what_the_report_names(definition: Definition) -> None:
     for form in FORMATS:

@@ -25,6 +25,7 @@ from retinue.orchestration.router import Router
 from retinue.tools.data import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
+from tests.examples import examples
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -562,7 +563,7 @@ def test_an_answer_given_during_a_run_is_heard(tmp_path: Path, ask_in: AskIn) ->
         max_size=14,
     )
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_words_are_a_statement_or_a_question(opened: tuple[Data, Columns], words: list[str]) -> None:
     database, columns = opened
     reading = read(" ".join(words), columns)
@@ -571,7 +572,7 @@ def test_any_words_are_a_statement_or_a_question(opened: tuple[Data, Columns], w
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_value_is_compared_as_the_value_it_is(opened: tuple[Data, Columns], value: str) -> None:
     database, columns = opened
     wanted = Wanted(conditions=(Condition("city", "=", value.replace("\0", "")),))

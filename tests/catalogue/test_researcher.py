@@ -18,6 +18,7 @@ from retinue.contract.task import Task
 from retinue.engine.outside import Outside
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import TODAY, Ask, Repository
+from tests.examples import examples
 
 AskIn = Callable[[Path], Ask]
 
@@ -452,7 +453,7 @@ def test_a_question_is_told_by_its_words(task: str, wish: str, names: tuple[str,
     assert (asked.wish, asked.names, asked.files) == (wish, names, files)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(min_size=10, max_size=200))
 def test_any_question_is_answered_or_declined(ask: Ask, text: str) -> None:
     result = ask.research(text)

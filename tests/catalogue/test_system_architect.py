@@ -28,6 +28,7 @@ from retinue.orchestration.router import Router
 from retinue.tools.structure import Import, Structure
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
+from tests.examples import examples
 
 FILES = {
     "src/shop/__init__.py": "",
@@ -406,7 +407,7 @@ def test_an_import_leads_to_the_file_it_means(
     assert Resolver(PATHS, MANIFESTS).files(Import(target, names, 1), importer) == found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(edges=st.sets(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=18))
 def test_circles_are_circles_and_none_is_missed(edges: set[tuple[str, str]]) -> None:
     following = {node: sorted(other for one, other in edges if one == node and other != node) for node in "abcdef"}

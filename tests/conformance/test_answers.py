@@ -32,6 +32,7 @@ from retinue.conformance.port import Exchange, Probe
 from retinue.conformance.requests import TOGETHER, marked
 from tests.conformance.kits import JUDGED, broken
 from tests.contract.nouns import json_values
+from tests.examples import examples
 
 PROBE = Probe("valid", ASKING.task("valid"), "A request as it should be.")
 
@@ -240,7 +241,7 @@ ANSWERS = (
 
 @pytest.mark.parametrize("dialect", JUDGED)
 @given(answer=ANSWERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_check_breaks_on_any_answer(dialect: str, answer: str) -> None:
     by = kit(dialect)
     probes = {name: ask(broken(dialect).ASKING) for name, ask in by.probes.items()}

@@ -10,6 +10,7 @@ from retinue import errors
 from retinue.contract.fault import Fault
 from retinue.errors import FaultCode, RetinueError
 from tests.contract.nouns import json_values
+from tests.examples import examples
 from tests.test_errors import ALL
 
 every_class = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
@@ -39,7 +40,7 @@ said = st.fixed_dictionaries(
 @pytest.mark.row("C2")
 @every_class
 @given(said=said)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_every_error_survives_the_way_there_and_back(kind: type[RetinueError], said: dict[str, Any]) -> None:
     error = kind(**said)
     fault = Fault.from_error(error)

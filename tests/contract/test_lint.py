@@ -12,6 +12,7 @@ from retinue.contract.finding import Finding
 from retinue.contract.lint import RULES, compare, lint, lint_tool, rule
 from retinue.contract.model import JsonMapping
 from tests.contract.nouns import json_values, values_of
+from tests.examples import examples
 
 # The samples of spec 000, section 2.1 and section 7.2, as they stand there.
 
@@ -756,7 +757,7 @@ def test_whatever_calls_itself_an_input_schema_is_judged(schema: JsonMapping) ->
     assert isinstance(compare(definition(), definition(skill(schema), version="1.1")), list)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(values_of(Definition))
 def test_any_definition_can_be_judged_and_is_compatible_with_itself(subject: Definition) -> None:
     assert all(rule(finding.rule) for finding in lint(subject))

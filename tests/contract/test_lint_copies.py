@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.contract.lint import Passage, copies
+from tests.examples import examples
 
 
 def behaviour(name: str, *, lines: int = 60) -> Passage:
@@ -72,7 +73,7 @@ def test_a_behaviour_is_no_copy_of_itself() -> None:
     assert list(copies([RESEARCHER], [Passage("x", RESEARCHER.file, RESEARCHER.text)])) == []
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.text(max_size=200), max_size=4), st.lists(st.text(max_size=200), max_size=4))
 def test_any_texts_can_be_compared(originals: list[str], callers: list[str]) -> None:
     behaviours = [Passage(f"b{at}", f"b{at}.md", text) for at, text in enumerate(originals)]

@@ -17,6 +17,7 @@ from retinue.contract.result import Artifact, Attempt, Cost, Result, Usage
 from retinue.contract.schemas import NOUNS as PUBLISHED, load
 from retinue.contract.task import Limits, OutputWish, Task
 from tests.contract.nouns import NOUNS, values_of
+from tests.examples import examples
 
 every_noun = pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
 
@@ -37,7 +38,7 @@ def test_all_the_nouns_are_looked_at() -> None:
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_a_noun_comes_back_from_its_json(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
     text = value.to_json_text()
@@ -47,7 +48,7 @@ def test_a_noun_comes_back_from_its_json(noun: type[Model], data: st.DataObject)
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @pytest.mark.row("C16")
 def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
@@ -60,7 +61,7 @@ def test_absent_keys_are_left_out_and_never_null(noun: type[Model], data: st.Dat
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=5)
+@settings(max_examples=examples(5))
 @pytest.mark.row("C7")
 def test_an_unknown_field_is_refused(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
@@ -70,7 +71,7 @@ def test_an_unknown_field_is_refused(noun: type[Model], data: st.DataObject) -> 
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=5)
+@settings(max_examples=examples(5))
 def test_a_noun_is_frozen(noun: type[Model], data: st.DataObject) -> None:
     value = data.draw(values_of(noun))
     for name in type(value).model_fields:
@@ -168,7 +169,7 @@ def test_a_result_is_useful_when_it_brought_something(outcome: Any, *, useful: b
 
 @every_noun
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_a_published_schema_takes_what_the_noun_writes(noun: type[Model], data: st.DataObject) -> None:
     name = noun.__name__.lower()
     if name not in PUBLISHED:

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.contract.finding import Finding
 from retinue.contract.lint import RULES
 from retinue.contract.report import Case, junit, sarif
+from tests.examples import examples
 
 TEXTS = st.text(st.characters(codec=None), max_size=40)
 
@@ -48,7 +49,7 @@ def test_line_breaks_and_tabs_in_attributes_come_back() -> None:
     assert root[0][0].attrib["name"] == "a\tb\nc"
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_any_text_makes_well_formed_xml(name: str, group: str, failure: str, detail: str) -> None:
     text = junit(name, [Case(name, group, failure=failure, detail=detail), Case(name, group, detail=detail)])
@@ -108,7 +109,7 @@ def test_nothing_in_a_message_is_an_argument_a_link_or_hidden(said: str, shown: 
     assert result["message"]["text"] == shown
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.lists(
         st.builds(

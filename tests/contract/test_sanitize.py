@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from retinue.contract import sanitize
 from retinue.errors import AccessDenied, InvalidInput, UnknownName
+from tests.examples import examples
 
 # Paths
 
@@ -181,7 +182,7 @@ def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
 
 
 @given(st.text(st.sampled_from("ab./@{}-lock~^:?*[\\ \n\x7fé"), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_rule_is_gits_own(name: str):
     try:
         sanitize.branch_name(name)

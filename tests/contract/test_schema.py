@@ -19,6 +19,7 @@ from retinue.contract.schema._load import Loads
 from retinue.contract.schema._size import MAX_NODES, measure, purify
 from retinue.errors import InvalidDefinition
 from tests.contract.nouns import json_values
+from tests.examples import examples
 
 RESEARCHER: JsonMapping = {
     "type": "object",
@@ -542,7 +543,7 @@ _values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(definition=_schemas, value=_values)
 def test_the_load_is_never_exceeded_and_the_verdict_is_the_validators(definition: JsonMapping, value: object) -> None:
     graph = Graph(definition)
@@ -574,7 +575,7 @@ _near_schemas: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(definition=st.dictionaries(_keywords, _near_schemas, max_size=5), value=json_values)
 @example(definition={"$ref": "#/a", "a": True}, value=1)
 @example(definition={"$ref": "#/a", "a": [1]}, value=1)

@@ -19,6 +19,7 @@ from tests.dialects.hostile import NONSENSE, SPOILERS, UNSAFE, swaps
 from tests.dialects.laws import assert_exact_losses
 from tests.dialects.samples import ANSWERS, REQUESTS, SAMPLES, Sample, with_text
 from tests.dialects.test_laws import LEVELS, UNITS_NS, see_it_is_typed
+from tests.examples import examples
 from tests.trials.shown import harmless
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def test_line_ends_of_windows_change_nothing(sample: Sample) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("kind", ["task", "result"])
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_no_text_forges_a_field_a_signal_or_a_section(name: DialectName, kind: Kind, data: st.DataObject) -> None:
     """Whatever stands in one field, what is read differs from what was written only where the loss report says so."""

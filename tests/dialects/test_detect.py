@@ -20,6 +20,7 @@ from tests.contract.nouns import json_values
 from tests.dialects.hostile import NONSENSE
 from tests.dialects.samples import SAMPLES, Sample
 from tests.dialects.test_laws import keys_of_all
+from tests.examples import examples
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def test_what_stands_before_a_message_is_looked_through() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_objects_of_the_right_keys_are_looked_at(data: st.DataObject) -> None:
     keys = st.sampled_from(keys_of_all())

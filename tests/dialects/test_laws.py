@@ -20,6 +20,7 @@ from retinue.errors import InvalidInput, OutputInvalid, ParseError, RetinueError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses, differences
 from tests.dialects.samples import ANSWERS, CORRECTION, REQUESTS, SAMPLES, Sample
+from tests.examples import examples
 
 PAIRS = tuple(permutations(DIALECTS, 2))
 LEVELS: tuple[Level, ...] = ("strict", "standard", "lenient")
@@ -72,7 +73,7 @@ def test_every_pair_meets_through_the_contract(first: DialectName, second: Diale
 @pytest.mark.row("C1", "C2")
 @pytest.mark.parametrize("kind", NOUNS)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_every_pair_meets_whatever_is_said(
     first: DialectName, second: DialectName, kind: Kind, data: st.DataObject
@@ -163,7 +164,7 @@ def keys_of_all() -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_objects_of_the_right_keys_are_read_or_refused(name: DialectName, data: st.DataObject) -> None:
     keys = st.sampled_from(keys_of_all())

@@ -18,6 +18,7 @@ from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.port import NOTHING, Dialect, Known
 from retinue.errors import InvalidInput
 from tests.contract.nouns import values_of
+from tests.examples import examples
 
 tasks = cast("st.SearchStrategy[Task]", values_of(Task))
 results = cast("st.SearchStrategy[Result]", values_of(Result))
@@ -37,7 +38,7 @@ def written(speaks: Dialect, noun: Task | Result, form: str) -> str | None:
 @pytest.mark.slow
 @pytest.mark.row("C3")
 @pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).RESULT_FORMS])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(result=results)
 def test_an_answer_is_written_so_that_a_strict_reader_takes_it(name: DialectName, form: str, result: Result) -> None:
     speaks = dialect(name)
@@ -49,7 +50,7 @@ def test_an_answer_is_written_so_that_a_strict_reader_takes_it(name: DialectName
 @pytest.mark.slow
 @pytest.mark.row("C3")
 @pytest.mark.parametrize(("name", "form"), [(name, form) for name in DIALECTS for form in dialect(name).TASK_FORMS])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(task=tasks)
 def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName, form: str, task: Task) -> None:
     """Whoever reads bare parameters knows the skill: their route names it."""
@@ -64,7 +65,7 @@ def test_a_request_is_written_so_that_a_strict_reader_takes_it(name: DialectName
 @pytest.mark.slow
 @pytest.mark.row("C3", "C6")
 @pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(task=tasks, correction=corrections)
 def test_a_request_made_again_is_written_so_too(name: DialectName, task: Task, correction: Correction) -> None:
     speaks = dialect(name)
@@ -74,7 +75,7 @@ def test_a_request_made_again_is_written_so_too(name: DialectName, task: Task, c
 
 @pytest.mark.slow
 @pytest.mark.row("C3", "K25")
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(results)
 def test_an_envelope_passes_the_validator_that_spec_003_prints(result: Result) -> None:
     envelope = json.loads(dialect("markdown_json").render_result(result).text)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.llm.credentials import REMOVED, Cleaner, holds_secret
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from retinue.contract.json import JsonValue
@@ -136,14 +137,14 @@ PARTS = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(PARTS, max_size=8).map("".join))
 def test_what_is_clean_stays_as_it_is(text: str) -> None:
     cleaned = CLEAN.text(text)
     assert CLEAN.text(cleaned) == cleaned
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(SECRETS), st.text(alphabet="xyz .,\n", max_size=10), st.text(alphabet="xyz .,\n", max_size=10))
 def test_no_secret_survives_among_words(secret: str, before: str, after: str) -> None:
     assert secret not in CLEAN.text(f"{before} {secret} {after}")

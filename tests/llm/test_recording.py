@@ -26,6 +26,7 @@ from retinue.llm.models import Models
 from retinue.llm.port import Answered, AnswerShape, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse
 from retinue.llm.recording import Recorder, Replay, record_into
 from retinue.llm.scripted import Line, ScriptedModel, use
+from tests.examples import examples
 
 SECRET = "plain-looking words"
 CLEANER = Cleaner({"SHOP_TOKEN": SECRET})
@@ -251,7 +252,7 @@ USES = st.builds(
 TURNS = st.builds(Answered, text=st.text(max_size=30), uses=st.lists(USES, max_size=3).map(tuple))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(turn=TURNS, said=st.text(max_size=30))
 def test_whatever_a_model_says_is_replayed(tmp_path_factory: pytest.TempPathFactory, turn: Answered, said: str) -> None:
     path = tmp_path_factory.mktemp("recording") / "recording.jsonl"

@@ -24,6 +24,7 @@ from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planner import Planner
 from retinue.orchestration.planning import Planning, planning_of
 from retinue.orchestration.thinker import Thinker
+from tests.examples import examples
 from tests.orchestration.parts import Square, down, passages, square
 from tests.orchestration.thinking_parts import answered, by_shape, double, drafted, drafted_node, model, said_to, shapes
 
@@ -278,7 +279,7 @@ def test_a_wrong_goal_is_refused_before_any_model_is_asked():
     assert scripted.asked == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["move", "reason", "text", "nodes", "left_out", "id", "agent", "skill", "instruction", "needs", "parameters", "context"]), inner, max_size=8), max_leaves=20))  # fmt: skip
 def test_whatever_a_model_says_there_is_a_plan_that_can_be_walked(said: Any):
     plan, planning, _ = planned([json.dumps(said)] * 4)

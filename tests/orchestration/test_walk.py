@@ -14,6 +14,7 @@ from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Limits, Task
 from retinue.orchestration.orchestrator import Orchestrator
+from tests.examples import examples
 from tests.orchestration.parts import Square, decisions, down, endless, forbidden, node, orchestrated, passages, square
 
 
@@ -384,7 +385,7 @@ def dags(draw: Any) -> list[Delegation]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(dags(), st.data())
 def test_the_walk_keeps_the_order_and_its_result_does_not_depend_on_timing(nodes: list[Delegation], data: Any):
     pauses = {one.id: data.draw(st.integers(0, 3)) for one in nodes}

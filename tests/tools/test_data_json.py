@@ -14,6 +14,7 @@ from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError, RetinueError
 from retinue.tools.data import Data, Field, Source, identifier
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 Read: TypeAlias = Callable[..., tuple[Source, list[tuple[Cell, ...]]]]
 
@@ -169,7 +170,7 @@ _JSON = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows=st.lists(st.dictionaries(st.text(alphabet="abAB \"'.$", max_size=3), _JSON, max_size=4), max_size=4))
 def test_any_objects_become_a_table_or_a_refusal(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
@@ -223,7 +224,7 @@ def test_what_is_no_parquet_is_refused(read: Read, content: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(place=st.integers(0, 10_000), byte=st.integers(0, 255), length=st.integers(0, 10_000))
 def test_a_damaged_parquet_file_is_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, place: int, byte: int, length: int

@@ -13,6 +13,7 @@ from retinue.contract.table import Cell
 from retinue.errors import InvalidInput
 from retinue.tools.data import Data, Source, identifier
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 Read: TypeAlias = Callable[..., tuple[Source, list[dict[str, Cell]]]]
 
@@ -262,7 +263,7 @@ _LINES = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(lines=st.lists(_LINES, min_size=1, max_size=12))
 def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     folder = tmp_path_factory.mktemp("logs")

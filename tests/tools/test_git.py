@@ -22,6 +22,7 @@ from retinue.errors import (
 from retinue.tools import process
 from retinue.tools.git import FileChange, Git, Head, parse, runner
 from retinue.tools.paths import quoted
+from tests.examples import examples
 from tests.tools.conftest import Repository
 
 MakeRepository = Callable[..., Repository]
@@ -620,7 +621,7 @@ _file_names = st.binary(min_size=1, max_size=12).filter(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.sets(_file_names, min_size=1, max_size=5))
 def test_any_file_name_survives_status_and_log(tmp_path_factory: pytest.TempPathFactory, names: set[bytes]) -> None:
     made = Repository(tmp_path_factory.mktemp("names") / "r")

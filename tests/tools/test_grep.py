@@ -11,6 +11,7 @@ from retinue.tools.grep import Found, Match, grep, plain
 from retinue.tools.grep.find import Engine
 from retinue.tools.grep.question import Hit, Question
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 ENGINES: list[Engine] = ["ripgrep", "python"]
 
@@ -213,7 +214,7 @@ def test_files_that_change_meanwhile_do_no_harm(tree: Path, monkeypatch: pytest.
 
 
 @pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.text("aäb B_1.(\t", max_size=12), min_size=1, max_size=6),
     pattern=st.one_of(

@@ -12,6 +12,7 @@ from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, Missing
 from retinue.tools.hands import hands
 from retinue.tools.port import Grip, Tool
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 
@@ -126,7 +127,7 @@ def test_a_file_too_large_to_be_read_whole_is_read_by_lines(tree: Path) -> None:
 
 
 @pytest.mark.row("C12")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None)
 @given(
     parts=st.lists(
         st.sampled_from(["..", ".", "src", "out", "loop", "secret.txt", "", "~", "%2e%2e", "\u2024\u2024", "app.py"]),

@@ -11,6 +11,7 @@ from retinue.errors import InvalidInput
 from retinue.tools.encoding import decode, encode
 from retinue.tools.hands.diff import unified
 from retinue.tools.hands.replace import Replacement, replaced
+from tests.examples import examples
 
 TEXT = dedent(
     '''
@@ -122,7 +123,7 @@ def test_line_ends_and_the_last_one_are_kept() -> None:
 LINES = st.lists(st.sampled_from(["a", "b", "  a", "", "long line", "a\r", "é", "\x0c"]), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     text=LINES.map("\n".join),
     edits=st.lists(st.tuples(st.text("ab \n\r", max_size=4), st.text("ab\n", max_size=3)), min_size=1, max_size=3),
@@ -141,7 +142,7 @@ def test_all_edits_hold_or_none_does(text: str, edits: list[tuple[str, str]]) ->
     assert now in (step, step + "\n")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=st.text('ab“" \n\t1', max_size=60), wanted=st.text('ab“" \n\t1', min_size=1, max_size=30))
 def test_any_miss_is_explained(text: str, wanted: str) -> None:
     now = tried(text, Replacement(wanted, wanted + "x"))
@@ -156,7 +157,7 @@ def test_any_miss_is_explained(text: str, wanted: str) -> None:
 def test_a_diff_takes_the_old_to_the_new_and_back(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(before=LINES.map("\n".join), after=LINES.map("\n".join), spaced=st.booleans())
     def check(before: str, after: str, *, spaced: bool) -> None:
         name = "a file" if spaced else "file"
@@ -187,7 +188,7 @@ def test_a_diff_names_new_files_and_far_changes_apart() -> None:
     assert unified("a", long, changed).count("\n") > 8000
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=st.text(max_size=20), codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]))
 def test_a_text_goes_back_into_the_encoding_it_came_from(text: str, codec: str) -> None:
     data = ("\ufeff" + text).encode("utf-16-be") if codec == "utf-16-be" else text.encode(codec)

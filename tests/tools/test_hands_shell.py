@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled, RetinueError
 from retinue.tools.hands import argument_vector, command_line, program
+from tests.examples import examples
 from tests.tools.grips import Hands
 
 PYTHON = sys.executable
@@ -83,7 +84,7 @@ def test_what_is_no_command_is_refused(command: str | list[str]) -> None:
     assert caught.value.hint
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     words=st.lists(
         st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=5
@@ -94,7 +95,7 @@ def test_a_command_line_reads_back_as_its_words(words: list[str]) -> None:
         assert argument_vector(command_line(words)) == words
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(line=st.text("ab |&;<>()$`*?[]{},.~#!='\"\\\n", max_size=14))
 def test_what_is_accepted_means_the_same_to_a_shell_quoter(line: str) -> None:
     try:

@@ -16,6 +16,7 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 from retinue.tools import descriptors
 from retinue.tools.hands import hands
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 from tests.tools.grips import Hands
 
 
@@ -241,7 +242,7 @@ def test_a_file_that_turns_into_a_link_meanwhile_is_not_followed(tree: Path, mon
     assert (tree.parent / "theirs").read_text() == "theirs"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None)
 @given(
     lines=st.lists(st.sampled_from(["a", "b", "c", "  a", ""]), max_size=8),
     pairs=st.lists(st.tuples(st.text("abc\n ", min_size=1, max_size=3), st.text("xyz\n", max_size=3)), min_size=1, max_size=3),

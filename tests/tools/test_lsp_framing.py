@@ -10,6 +10,7 @@ from retinue.errors import OutputInvalid, Unavailable
 from retinue.tools.lsp.framing import frame, read_message
 from retinue.tools.lsp.places import read_calls, read_places, read_symbols
 from retinue.tools.lsp.reading import hover_text, path_of, workspace_edits
+from tests.examples import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
@@ -34,13 +35,13 @@ def read(data: bytes, *, limit: int = 1_000) -> list[JsonObject]:
     return asyncio.run(all_of_it())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=3), max_size=3))
 def test_what_is_framed_is_read(messages: list[JsonObject]) -> None:
     assert read(b"".join(map(frame, messages)), limit=100_000) == messages
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet="Content-Length: 5\r\n{}", max_size=60).map(str.encode))
 @example(b"Content-Length: 2\n\n{}")
 @example(b"Content-Length: -1\r\n\r\n{}")
@@ -61,7 +62,7 @@ def test_a_message_that_is_too_long_is_not_read() -> None:
         read(b"Content-Length: 1001\r\n\r\n")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(JSON)
 def test_any_answer_can_be_read(value: JsonObject) -> None:
     assert isinstance(read_places(value), list)
@@ -71,7 +72,7 @@ def test_any_answer_can_be_read(value: JsonObject) -> None:
     assert isinstance(workspace_edits(value), list)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=20).map("file://".__add__) | st.text(max_size=20))
 @example("file://[")
 @example("file:///a%00b")

@@ -10,6 +10,7 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile
 from retinue.tools.outline import Language, OutlineTool, language_for, outline
 from retinue.tools.port import Grip
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 PYTHON = '''\
 @decorated
@@ -137,7 +138,7 @@ def test_what_is_too_large_or_too_deep_is_bounded(text: str, note: str) -> None:
     assert len(found.items) <= 20_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(max_size=300), st.sampled_from(["python", "javascript", "rust", "go"]))
 def test_any_text_has_an_outline(text: str, language: Language) -> None:
     lines = text.count("\n") + 1

@@ -13,6 +13,7 @@ from retinue.errors import InvalidInput, UnknownName
 from retinue.tools.refactor import Change, Changes, Edit, edited, extract, syntax_error
 from retinue.tools.refactor.move import move
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 
 def made(root: Path, files: dict[str, str]) -> Workspace:
@@ -189,7 +190,7 @@ def test_the_diff_is_one_that_git_takes(tmp_path: Path) -> None:
     assert (tmp_path / "n.py").read_text() == "n = 1\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=7),
     st.integers(min_value=0, max_value=6),
@@ -216,7 +217,7 @@ def outcome(text: str, arguments: tuple[int, int]) -> object:
         return type(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(alphabet="ab\n\r\u00e4", max_size=40), st.data())
 def test_edits_change_their_places_and_nothing_else(text: str, data: st.DataObject) -> None:
     lines = text.split("\n")

@@ -12,6 +12,7 @@ from retinue.tools.search import Index, Passage, index as index_module
 from retinue.tools.search.cache import CacheFile
 from retinue.tools.search.ranking import Question, passages_of
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 from tests.tools.conftest import Repository
 
 FILES = {
@@ -353,7 +354,7 @@ def test_a_floor_hides_only_what_lies_under_it(text: str, floor: float, weights:
         assert above == [passage for passage in whole if passage.score > floor]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(_text, min_size=1, max_size=5), query=_text, limit=st.integers(1, 4))
 def test_the_best_few_are_the_first_of_all(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str, limit: int

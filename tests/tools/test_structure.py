@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.tools.outline import grammars
 from retinue.tools.structure import Function, Import, Structure, is_source, structure_of
 from retinue.tools.structure.grammar import rust_paths
+from tests.examples import examples
 
 
 def of(path: str, text: str) -> Structure:
@@ -150,13 +151,13 @@ def test_rust_use_trees_are_unfolded(said: str, paths: list[str]) -> None:
     assert rust_paths(said) == paths
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(said=st.text("ab:{},* \n", max_size=30))
 def test_any_use_tree_is_read(said: str) -> None:
     assert all(isinstance(path, str) for path in rust_paths(said))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     name=st.sampled_from(["a.py", "a.js", "a.rs", "a.go"]),
     data=st.binary(max_size=80) | st.text("import {}()'\" \n.:", max_size=60).map(str.encode),

@@ -14,6 +14,7 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvali
 from retinue.tools import descriptors, workspace as workspace_module
 from retinue.tools.paths import folded, quoted
 from retinue.tools.workspace import Workspace
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -323,7 +324,7 @@ _odd_paths = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300), deadline=None)
 @given(path=_odd_paths, is_absolute=st.booleans())
 @example(path="src/up/../secret.txt", is_absolute=False)
 @example(path="away/../away/outside", is_absolute=False)

@@ -17,6 +17,7 @@ from retinue.dialects.port import Known
 from retinue.errors import InvalidInput, OutputInvalid
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses, assert_read_or_refused, mutated
+from tests.examples import examples
 
 MILLISECOND = 1_000_000
 LEVELS = ("strict", "standard", "lenient")
@@ -183,7 +184,7 @@ def test_any_object_with_the_head_of_an_envelope_is_read_or_refused(members: dic
             markdown_json.parse_result(json.dumps(value), level=level)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(awkward, max_size=8).map("\n".join))
 def test_blocks_are_found_in_any_text(text: str):
     for found in block.find_blocks(text):

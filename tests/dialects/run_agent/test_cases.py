@@ -15,6 +15,7 @@ from retinue.dialects.run_agent import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOut
 from retinue.errors import OutputInvalid
 from tests.contract.nouns import json_values
 from tests.dialects.json_cases import Case, cases, said_of, see_case, see_same
+from tests.examples import examples
 
 HERE = Path(__file__).parent / "cases"
 KNOWN = {"id", "task_id", "agent", "skill"}
@@ -85,14 +86,14 @@ near = st.fixed_dictionaries(
 
 @pytest.mark.row("B7")
 @given(near | json_values)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_the_json_schema_and_the_python_types_take_the_same_answers(value: object) -> None:
     assert accepts(AgentOutputMinimal, value) == schema.compile(ANSWER_SCHEMA).accepts(value)
 
 
 @pytest.mark.row("B1")
 @given(near | json_values)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_the_schema_of_the_arguments_takes_what_their_type_takes(value: object) -> None:
     assert accepts(Arguments, value) == schema.compile(ARGUMENTS_SCHEMA).accepts(value)
 

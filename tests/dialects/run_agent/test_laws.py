@@ -15,6 +15,7 @@ from retinue.dialects.run_agent.wire import AgentOutputMinimal, Arguments
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses
+from tests.examples import examples
 
 MICROSECOND = 1_000
 
@@ -55,7 +56,7 @@ def results(draw: st.DrawFn) -> Result:
 
 @pytest.mark.slow
 @given(tasks())
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_a_request_loses_exactly_what_is_reported(task: Task) -> None:
     written = run_agent.render_task(task)
     read = run_agent.parse_task(written.text)
@@ -65,7 +66,7 @@ def test_a_request_loses_exactly_what_is_reported(task: Task) -> None:
 
 @pytest.mark.slow
 @given(tasks(), corrections)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_request_made_again_brings_its_correction_whole(task: Task, correction: Correction) -> None:
     written = run_agent.render_retry(task, correction)
     read = run_agent.parse_task(written.text)
@@ -76,7 +77,7 @@ def test_a_request_made_again_brings_its_correction_whole(task: Task, correction
 
 @pytest.mark.slow
 @given(results())
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
     written = run_agent.render_result(result)
     read = run_agent.parse_result(written.text, level="strict")
@@ -85,7 +86,7 @@ def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
 
 @pytest.mark.slow
 @given(values_of(Result))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_an_answer_read_and_written_again_is_the_same_message(result: Any) -> None:
     once = run_agent.parse_result(run_agent.render_result(result).text).value
     again = run_agent.render_result(once)
@@ -145,7 +146,7 @@ levels = st.sampled_from(["strict", "standard", "lenient"])
 
 
 @given(st.text() | st.binary() | rough.map(json.dumps), levels)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_any_text_is_read_or_refused_with_the_typed_error(text: str | bytes, level: Any) -> None:
     with contextlib.suppress(ParseError, InvalidInput):
         run_agent.parse_task(text, level=level)
@@ -156,7 +157,7 @@ def test_any_text_is_read_or_refused_with_the_typed_error(text: str | bytes, lev
 
 
 @given(rough | st.binary() | st.dictionaries(st.integers(), st.floats()) | st.sets(st.integers()), levels)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_any_value_is_read_or_refused_with_the_typed_error(value: object, level: Any) -> None:
     before = repr(value)
     with contextlib.suppress(OutputInvalid):

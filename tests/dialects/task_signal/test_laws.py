@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.correction import Correction
 from retinue.contract.event import Checkpoint, Progress
+from retinue.contract.fault import Fault
 from retinue.contract.finding import Level
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -31,6 +32,7 @@ from retinue.dialects.task_signal.wire import (
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses
+from tests.examples import examples
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _shaped = st.lists(
@@ -128,7 +130,7 @@ def _results(draw: st.DrawFn) -> Result:
 @pytest.mark.row("H1", "H2", "H3", "H4", "H5")
 def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
     @given(_tasks())
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     def law(task: Task) -> None:
         written = task_signal.render_task(task, form=form)
         read = task_signal.parse_task(written.text)
@@ -144,7 +146,7 @@ def test_a_request_comes_back_but_for_its_losses(form: str) -> None:
 @pytest.mark.row("H6", "H7", "H14", "H15", "H16")
 def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
     @given(_results())
-    @settings(max_examples=80)
+    @settings(max_examples=examples(80))
     def law(result: Result) -> None:
         written = task_signal.render_result(result, form=form)
         read = task_signal.parse_result(written.text)
@@ -154,9 +156,19 @@ def test_an_answer_comes_back_but_for_its_losses(form: str) -> None:
     law()
 
 
+@pytest.mark.parametrize("message", ["", " ", "  two spaces  ", "\n", "a - b", "- "])
+@pytest.mark.parametrize("form", task_signal.RESULT_FORMS)
+@pytest.mark.row("H16")
+def test_the_message_of_an_error_is_kept_to_the_letter_or_reported(form: str, message: str) -> None:
+    fault = Fault(code="missing_file", message=message)
+    result = Result(task_id="", agent="", lifecycle="ended", outcome="failed", fault=fault)
+    written = task_signal.render_result(result, form=form)
+    assert_exact_losses(result, task_signal.parse_result(written.text).value, written.losses)
+
+
 @pytest.mark.slow
 @given(_tasks(), values_of(Correction))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_correction_comes_back_whole(task: Task, correction: Correction) -> None:
     written = task_signal.render_retry(task, correction)
     read = task_signal.parse_task(written.text)
@@ -175,7 +187,7 @@ _items = (
 
 
 @given(st.lists(_items, min_size=1, max_size=4).map(tuple))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_bullets_come_back(items: tuple[Item, ...]) -> None:
     assert items_of(Section("Task Context", write_items(items))) == (items, "")
 
@@ -254,7 +266,7 @@ _anything = st.text(max_size=60) | _shaped | st.binary(max_size=60) | json_value
 
 
 @given(_anything, _levels)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_text_does_more_than_be_refused(text: str | bytes, level: Level) -> None:
     with suppress(OutputInvalid):
         task_signal.parse_result(text, level=level)

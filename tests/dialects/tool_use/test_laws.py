@@ -18,6 +18,7 @@ from retinue.dialects.tool_use.summary import read_summary, write_summary
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses
+from tests.examples import examples
 
 MILLISECOND = 1_000_000
 
@@ -80,7 +81,7 @@ def results(draw: st.DrawFn) -> Result:
 
 @pytest.mark.slow
 @given(tasks(), st.sampled_from([None, "handoff", "call"]))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_a_request_loses_exactly_what_is_reported(task: Task, form: str | None) -> None:
     written = tool_use.render_task(task, form=form)
     read = tool_use.parse_task(written.text)
@@ -90,7 +91,7 @@ def test_a_request_loses_exactly_what_is_reported(task: Task, form: str | None) 
 
 @pytest.mark.slow
 @given(tasks(), corrections)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_request_made_again_brings_its_correction(task: Task, correction: Correction) -> None:
     written = tool_use.render_retry(task, correction)
     read = tool_use.parse_task(written.text)
@@ -102,7 +103,7 @@ def test_a_request_made_again_brings_its_correction(task: Task, correction: Corr
 
 
 @given(corrections)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_correction_loses_exactly_what_is_reported(correction: Correction) -> None:
     written = tool_use.render_correction(correction)
     read = tool_use.parse_correction(written.text, level="strict")
@@ -111,7 +112,7 @@ def test_a_correction_loses_exactly_what_is_reported(correction: Correction) -> 
 
 @pytest.mark.slow
 @given(results())
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_an_answer_loses_exactly_what_is_reported(result: Result) -> None:
     written = tool_use.render_result(result)
     read = tool_use.parse_result(written.text)
@@ -126,7 +127,7 @@ def test_what_is_written_passes_a_strict_reader(task: Any, result: Any) -> None:
 
 
 @given(sentences, sentences)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @pytest.mark.row("A9")
 def test_a_summary_reads_as_it_was_meant_unless_it_holds_a_label(what: str, why: str) -> None:
     read = read_summary(write_summary(what, why))
@@ -134,7 +135,7 @@ def test_a_summary_reads_as_it_was_meant_unless_it_holds_a_label(what: str, why:
 
 
 @given(st.lists(tokens | st.text(max_size=9), max_size=5))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @pytest.mark.row("A10")
 def test_no_constraint_is_ever_lost(said: list[str]) -> None:
     words, bounds = read_constraints(said)
@@ -168,7 +169,7 @@ def definitions(draw: st.DrawFn) -> Definition:
 
 
 @given(definitions())
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @pytest.mark.row("A4", "C11", "C34")
 def test_a_definition_loses_exactly_what_is_reported(definition: Definition) -> None:
     written = tool_use.render_definition(definition)
@@ -180,7 +181,7 @@ wires = st.sampled_from([wire.HandOff, wire.Call, wire.Envelope, wire.Correction
 
 
 @given(st.data(), wires)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_wire_model_is_what_is_written_of_it(data: st.DataObject, model: Any) -> None:
     value = data.draw(_wire_values(model))
     said = value.model_dump(exclude_unset=True)
@@ -237,7 +238,7 @@ levels = st.sampled_from(["strict", "standard", "lenient"])
 
 
 @given(st.text() | st.binary() | rough.map(json.dumps), levels)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_any_text_is_read_or_refused_with_the_typed_error(text: str | bytes, level: Any) -> None:
     for read in (tool_use.parse_task, tool_use.parse_correction, tool_use.parse_definitions, tool_use.parse_definition):
         with contextlib.suppress(ParseError, InvalidInput):

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.orchestration.present.plot import Bar, Panel, Plot, as_png, as_svg
 from retinue.orchestration.present.plot.layout import WIDTH, Box, Line, Words, laid_out
 from retinue.orchestration.present.plot.letters import columns_of
+from tests.examples import examples
 
 BARS = (Bar("one", 10, low=5, high=20), Bar("two", None), Bar("three", 40, target=70, colour=3))
 PLOT = Plot("A plot", (Panel("Share", "share (%)", BARS, ceiling=100, note="A note."),), "of nothing")
@@ -78,7 +79,7 @@ def test_foreign_names_cannot_leave_their_place() -> None:
 VALUES = st.none() | st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.integers(min_value=0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(VALUES, max_size=6), st.sampled_from(["bars", "columns"]))
 def test_any_values_stay_within_the_picture(values: list[float | None], kind: str) -> None:
     bars = tuple(Bar(str(place), value) for place, value in enumerate(values))

@@ -80,8 +80,9 @@ def said_of(fault: Fault, losses: Losses, *, lines: bool) -> Said:
     losses.unsaid(fault, *_UNSAID, path="/fault")
     if fault.path:
         losses.add("/fault/path")
+    message = _value(fault.message, "/fault/message", losses, lines=lines)
     return Said(
-        error=f"{category} - {_value(fault.message, '/fault/message', losses, lines=lines)}".rstrip(" "),
+        error=f"{category} - {message}" if message else f"{category} -",
         context=_context(fault, losses, lines=lines),
         recovery=_recovery(fault, losses, lines=lines),
     )
