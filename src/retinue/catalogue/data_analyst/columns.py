@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue.data_analyst.sql import literal
+from retinue.catalogue.data_analyst.literal import literal
 from retinue.catalogue.data_analyst.wanted import Unit
 from retinue.contract.names import nearest
 from retinue.errors import UnknownName

@@ -6,14 +6,13 @@ Names are quoted and texts are escaped, so SQL in a column's name or in a value 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from retinue.catalogue.data_analyst.literal import literal
 from retinue.catalogue.data_analyst.wanted import Condition, Group, Having, Measure, Order, Part, Unit, Wanted
-from retinue.contract.table import Cell
-from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from retinue.catalogue.data_analyst.columns import Columns
 
-__all__ = ["bucket", "every", "literal", "select", "stated"]
+__all__ = ["bucket", "every", "select", "stated"]
 
 _FUNCTIONS: Final = {
     "sum": "sum({})",
@@ -45,23 +44,6 @@ _BUCKETS: Final[dict[Unit, str]] = {
     "hour_of_day": "hour({})",
 }
 """Each as people write it; but for the weekdays their order is that of time. A week is named by its Monday."""
-
-
-def literal(value: Cell) -> str:
-    """`value` as it stands in SQL.
-
-    Raises:
-        InvalidInput: It is a text that holds a NUL.
-    """
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
-        return repr(value)
-    if "\0" in value:
-        raise InvalidInput("A value holds a NUL character.", hint="Name a value without control characters.")
-    return "'" + value.replace("'", "''") + "'"
 
 
 def select(wanted: Wanted, columns: "Columns") -> str:
