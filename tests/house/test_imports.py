@@ -12,13 +12,15 @@ from tests.house.tree import ROOT, child_environment
 # The modules that each extra brings. What the core brings too (rich needs markdown-it-py) is nobody's extra.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "a2a": ("a2a", "httpx"),
-    "bedrock": ("genai_prices", "pydantic_ai"),
+    "bedrock": ("boto3", "genai_prices", "pydantic_ai"),
+    "claude": ("claude_agent_sdk",),
     "code": (
         "tree_sitter",
         "tree_sitter_go",
         "tree_sitter_javascript",
         "tree_sitter_python",
         "tree_sitter_rust",
+        "tree_sitter_typescript",
         "ty",
     ),
     "data": ("duckdb",),

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from retinue.agents.remote import mcp_program
-from retinue.agents.remote.mcp_servers import HttpServer, McpServer, StdioServer
+from retinue.agents.remote.mcp_connection import Connection
+from retinue.agents.remote.mcp_servers import HttpServer, McpServer, Servers, StdioServer
 from retinue.agents.remote.mcp_tools import McpTools, connect_mcp
+from retinue.agents.wrapped import lines
 from retinue.contract import schema
 from retinue.errors import (
     DeadlineExceeded,
@@ -372,7 +373,7 @@ def test_an_answer_that_breaks_its_own_schema_is_told(tmp_path: Path) -> None:
 
 
 def test_a_flood_ends_the_server_and_not_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_program, "MAX_LINE", 100_000)
+    monkeypatch.setattr(lines, "MAX_LINE", 100_000)
 
     async def run() -> None:
         async with connected(raw(tmp_path, json.dumps([DO]))) as tools:
@@ -401,8 +402,8 @@ def test_what_hangs_is_left_alone_after_its_time(tmp_path: Path) -> None:
 def test_a_server_that_will_not_go_is_made_to_and_its_children_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_program, "_LEAVE_S", 0.05)
-    monkeypatch.setattr(mcp_program, "_TERM_S", 0.05)
+    monkeypatch.setattr(lines, "_LEAVE_S", 0.05)
+    monkeypatch.setattr(lines, "_TERM_S", 0.05)
     pid_file = tmp_path / "pid"
     stubborn = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -439,9 +440,66 @@ def test_a_run_that_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
     asyncio.run(cancelled())
 
 
+def test_what_fails_while_tools_are_gathered_leaves_no_server_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        assert children()  # it runs by now
+        raise ValueError("our own mistake")
+
+    monkeypatch.setattr("retinue.agents.remote.mcp_tools._take", broken)
+    with pytest.raises(ValueError, match="our own mistake"):
+        asyncio.run(connect_mcp([raw(tmp_path, json.dumps([DO]))]))
+    assert not children()
+
+
+def test_one_start_that_breaks_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Connection.start
+
+    async def start(self: Connection) -> None:
+        if self.name == "broken":
+            raise ValueError("our own mistake")
+        await started(self)
+
+    monkeypatch.setattr(Connection, "start", start)
+    with pytest.raises(ValueError, match="our own mistake"):
+        asyncio.run(connect_mcp([raw(tmp_path, json.dumps([DO])), StdioServer("broken", "none")]))
+    assert not children()
+
+
+def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes after the servers were started may fail as well: a name, a definition, somebody at the keyboard."""
+    from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.registry import Registry
+    from retinue.cli import project as folders
+    from retinue.cli.settings import Settings
+
+    def broken(*_: object, **__: object) -> None:
+        assert children()
+        raise KeyboardInterrupt
+
+    servers = Servers((raw(tmp_path, json.dumps([DO])),))
+    monkeypatch.setattr(folders, "discover", broken)
+
+    def named(_: object) -> Servers:
+        return servers
+
+    monkeypatch.setattr(folders, "_mcp_servers", named)
+    project = folders.Project(tmp_path, Settings({}), Registry(), trusted=False, toolbox=Toolbox())
+
+    async def run() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            async with project.tools_opened():
+                raise AssertionError
+        assert not children()
+
+    asyncio.run(run())
+
+
 def test_a_toolbox_takes_them_in_and_ends_them(tmp_path: Path) -> None:
     from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_servers import Servers
     from retinue.agents.remote.mcp_toolbox import with_mcp
     from retinue.tools.web.fetch import WebFetch
 

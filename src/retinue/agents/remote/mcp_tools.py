@@ -128,19 +128,23 @@ async def connect_mcp(
     connections = [Connection(each, environ=environ, start_timeout_s=start_timeout_s) for each in servers]
     tools: dict[str, McpTool] = {}
     absent: dict[str, str] = {}
+    offering = [asyncio.ensure_future(_offered(connection)) for connection in connections]
     try:
-        offers = await asyncio.gather(*map(_offered, connections))
+        offers = await asyncio.gather(*offering)
+        for connection, offered in zip(connections, offers, strict=True):
+            if isinstance(offered, RetinueError):
+                absent[f"mcp__{connection.name}"] = " ".join(filter(None, (offered.message, offered.hint)))
+                continue
+            for tool in offered[:MAX_TOOLS]:
+                _take(connection, tool, tools, absent, timeout_s=call_timeout_s)
+            if len(offered) > MAX_TOOLS:
+                absent[f"mcp__{connection.name}__…"] = f"it offers more than {MAX_TOOLS} tools; the rest is left out"
     except BaseException:
+        for each in offering:  # of those that still start, none may come up after the others were closed
+            each.cancel()
+        await asyncio.gather(*offering, return_exceptions=True)
         await asyncio.gather(*(connection.aclose() for connection in connections))
         raise
-    for connection, offered in zip(connections, offers, strict=True):
-        if isinstance(offered, RetinueError):
-            absent[f"mcp__{connection.name}"] = " ".join(filter(None, (offered.message, offered.hint)))
-            continue
-        for tool in offered[:MAX_TOOLS]:
-            _take(connection, tool, tools, absent, timeout_s=call_timeout_s)
-        if len(offered) > MAX_TOOLS:
-            absent[f"mcp__{connection.name}__…"] = f"it offers more than {MAX_TOOLS} tools; the rest is left out"
     return McpTools(connections, tools=tools.values(), absent=absent)
 
 

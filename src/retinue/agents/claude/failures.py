@@ -1,0 +1,148 @@
+"""What keeps Claude Code from a whole answer, as our errors. Its words are foreign: shortened, without keys."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from retinue.contract.sanitize import printable
+from retinue.contract.text import cut
+from retinue.errors import (
+    BudgetExceeded,
+    DeadlineExceeded,
+    InvalidInput,
+    NetworkError,
+    OutputInvalid,
+    RetinueError,
+    Unauthenticated,
+    Unavailable,
+    UnknownName,
+)
+from retinue.llm.credentials import Cleaner
+
+__all__ = ["cut_off", "failed", "going_round", "gone", "over", "silent", "too_many", "unreadable"]
+
+_LONGEST: Final = 300
+_LATER: Final = "Try again later, or use another model."
+_CHANGE: Final = "Change the request, or use another model."
+_SERVER: Final = 500
+_LATER_STATUSES: Final = frozenset({408, 409, 425, 429})
+
+_STATUSES: Final[Mapping[int, tuple[type[RetinueError], str]]] = MappingProxyType(
+    {
+        401: (Unauthenticated, "Set `ANTHROPIC_API_KEY` to a key that holds."),
+        403: (Unauthenticated, "Use a key that may use this model."),
+        404: (UnknownName, "Name a model that the provider has."),
+    }
+)
+"""What a status of the provider means, and what to do; those that are not here by their hundred."""
+
+
+def failed(subtype: str, status: int | None, said: str, *, model: str, max_turns: int) -> RetinueError:
+    """Why a conversation ended in an error, by what Claude Code says at its end.
+
+    Args:
+        subtype: Its word for it; `success` where the provider failed and not Claude Code itself.
+        status: The status that the provider answered with.
+        said: It in words.
+        model: Who was asked.
+        max_turns: How many requests were allowed.
+    """
+    words = _clean(said)
+    match subtype:
+        case "error_max_turns":
+            return too_many(max_turns)
+        case "error_max_structured_output_retries":
+            return OutputInvalid(
+                f"`{model}` did not come to an answer that fits its schema: {words}", hint="Ask in other words."
+            )
+        case "success":
+            return _refused(status, words, model)
+        case _:
+            return OutputInvalid(
+                f"Claude Code ended with {cut(printable(subtype), 80)!r}: {words}", hint="Try again, or ask otherwise."
+            )
+
+
+def _refused(status: int | None, words: str, model: str) -> RetinueError:
+    if status is None:
+        return NetworkError(f"`{model}` gave no whole answer: {words}", hint=_LATER)
+    kind, hint = _STATUSES.get(status, (None, ""))
+    if kind is not None:
+        return kind(f"The provider of `{model}` refuses the request: {words}", hint=hint)
+    if status >= _SERVER or status in _LATER_STATUSES:
+        return Unavailable(f"The provider of `{model}` cannot answer now: {words}", hint=_LATER)
+    return InvalidInput(f"The provider of `{model}` refuses the request: {words}", hint=_CHANGE)
+
+
+def cut_off(stop: str, bound: str) -> RetinueError | None:
+    """Why an answer that ended for the reason `stop` is not whole; None when it is."""
+    if stop == "refusal":
+        return OutputInvalid(
+            "The model, or its provider's filter, refused to answer.",
+            hint="Ask in other words, or another model.",
+            detail={"stop": "refused"},
+        )
+    if stop != "max_tokens":
+        return None
+    return _bounded(f"The model's answer was cut off: it has no more tokens (`{bound}`).", bound)
+
+
+def too_many(max_turns: int) -> BudgetExceeded:
+    """The model was asked as often as it may be."""
+    return _bounded(f"The model was asked {max_turns} times and has not come to an answer (`max_turns`).", "max_turns")
+
+
+def going_round(name: str, times: int) -> BudgetExceeded:
+    """The same was asked for again and again."""
+    return BudgetExceeded(
+        f"The model asked for the same use of {name[:80]!r} {times} times in a row.",
+        hint="Ask in other words, or use a stronger model.",
+        detail={"bound": "repeated_uses"},
+    )
+
+
+def over() -> DeadlineExceeded:
+    """Its time is up."""
+    return DeadlineExceeded(
+        "The time for the conversation with the model is over.",
+        hint="Raise the deadline, or ask for less.",
+        detail={"bound": "deadline"},
+    )
+
+
+def silent(seconds: float) -> DeadlineExceeded:
+    """It has not said anything for so long, and no tool was at work."""
+    return DeadlineExceeded(
+        f"Claude Code has said nothing for {seconds:g} s, and was ended.",
+        hint="Try again, or leave the agent to the runner `own`.",
+        detail={"bound": "silence"},
+    )
+
+
+def gone(status: int | None, words: str, *, flooded: bool = False) -> RetinueError:
+    """It ended, or was ended, before it had answered."""
+    if flooded:
+        return OutputInvalid("Claude Code sent a line that is too long, and was ended.", hint="Ask for less at once.")
+    how = "" if status is None else f" with status {status}"
+    said = f": {_clean(words)}" if words else "."
+    return Unavailable(
+        f"Claude Code ended{how} before it had answered{said}",
+        hint="Try again; if it stays so, see that `claude` runs at all, or use the runner `own`.",
+    )
+
+
+def unreadable(why: str) -> OutputInvalid:
+    """It said something that is no message."""
+    return OutputInvalid(
+        f"What Claude Code said cannot be read: {_clean(why)}",
+        hint="Install a version of it that fits the installed `claude-agent-sdk`.",
+    )
+
+
+def _bounded(message: str, bound: str) -> BudgetExceeded:
+    hint = f"Raise `{bound}`, ask for less, or use a stronger model."
+    return BudgetExceeded(message, hint=hint, suggestions=(hint,), detail={"bound": bound})
+
+
+def _clean(text: str) -> str:
+    return cut(" ".join(printable(Cleaner().text(text[-4 * _LONGEST :])).split()), _LONGEST)

@@ -1,0 +1,91 @@
+"""The one door to claude-agent-sdk: its control protocol over a channel of ours, and our tools as a server it serves.
+
+Its own ways to start a program and to read what that says are not used: see `channel`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final, Protocol, TypeAlias
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.tool import ToolSpec
+from retinue.errors import NotInstalled
+
+from .command import SERVER
+
+__all__ = ["Called", "Client", "load_sdk", "open_client"]
+
+Called: TypeAlias = Callable[[str, JsonMapping], Awaitable[tuple[str, bool]]]
+"""Uses one of our tools by name: what it says, and whether it failed."""
+
+_ALLOWED: Final = frozenset({"StructuredOutput"})
+"""Tools of Claude Code's own that may be used: by this one it hands over an object."""
+
+
+class Client(Protocol):
+    """A conversation with Claude Code, as the SDK has it."""
+
+    async def connect(self) -> None:
+        """Start it, and agree on what each side can."""
+        ...
+
+    async def query(self, prompt: str) -> None:
+        """Say something."""
+        ...
+
+    async def disconnect(self) -> None:
+        """End it, with the calls of tools under way."""
+        ...
+
+
+def load_sdk() -> ModuleType:
+    """The SDK.
+
+    Raises:
+        NotInstalled: It is not there; the hint names the extra.
+    """
+    try:
+        return import_module("claude_agent_sdk")
+    except ImportError:
+        raise NotInstalled(
+            "The runner `claude` needs claude-agent-sdk, which is not installed.",
+            hint="Run `pip install 'retinue[claude]'`.",
+        ) from None
+
+
+def open_client(sdk: Any, channel: object, tools: Sequence[ToolSpec], called: Called) -> Client:
+    """A client over `channel`, whose tools are `tools` and no others.
+
+    Args:
+        sdk: What `load_sdk` gave.
+        channel: Has the methods of the SDK's `Transport`.
+        tools: What Claude Code is told of.
+        called: Does what a call of one asks for.
+    """
+    names = {f"mcp__{SERVER}__{spec.name}" for spec in tools}
+
+    async def permitted(name: str, arguments: JsonMapping, context: object) -> object:
+        # Whether a call of one of our tools may be made is asked where it would be made: nobody can pass by there.
+        del arguments, context
+        if name in names or name in _ALLOWED:
+            return sdk.PermissionResultAllow()
+        return sdk.PermissionResultDeny(message=f"There is no tool {name[:80]!r} here. Do without it.")
+
+    served = [_served(sdk, spec, called) for spec in tools]
+    options = sdk.ClaudeAgentOptions(
+        mcp_servers={SERVER: sdk.create_sdk_mcp_server(SERVER, tools=served)},
+        can_use_tool=permitted,
+        verbatim_prompts=True,  # else a word of the task that begins with `@` or `/` would be a file or a command
+    )
+    client: Client = sdk.ClaudeSDKClient(options, transport=channel)
+    return client
+
+
+def _served(sdk: Any, spec: ToolSpec, called: Called) -> object:
+    async def handle(arguments: JsonMapping) -> JsonMapping:
+        text, failed = await called(spec.name, arguments)
+        return {"content": [{"type": "text", "text": text}], "is_error": failed}
+
+    schema: JsonMapping = {"type": "object", "properties": {}, **spec.input_schema}
+    return sdk.SdkMcpTool(name=spec.name, description=spec.description, input_schema=schema, handler=handle)

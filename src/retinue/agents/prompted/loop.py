@@ -1,0 +1,86 @@
+"""The port between an agent that is instructions and whoever drives its model: asks it, and has done what it wants.
+
+Ours is `OWN`, over `llm.converse`. Whichever it is, the task, the tools, the guard before each of them, what is noted
+and what becomes of the answer are the same, and not its business.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeAlias
+
+from retinue.llm.converse import Conversation, converse
+from retinue.llm.models import Models
+from retinue.llm.port import Hear, LanguageModel, Request, Turn
+from retinue.llm.purse import Purse
+from retinue.llm.uses import Use
+
+__all__ = ["OWN", "Loop", "Loops"]
+
+
+class Loop(Protocol):
+    """Drives a model and its tools until it has answered, or a bound is hit."""
+
+    def model(self, name: str, models: Models, /) -> LanguageModel:
+        """The model called `name`, as this loop asks it.
+
+        Raises:
+            RetinueError: It cannot be asked here; the hint says what is missing.
+        """
+        ...
+
+    async def converse(
+        self,
+        model: LanguageModel,
+        request: Request,
+        /,
+        *,
+        use: Use,
+        purse: Purse,
+        max_turns: int,
+        hear: Hear,
+        keep: Callable[[Sequence[Turn]], None],
+        clock: Callable[[], int],
+        deadline_ns: int | None,
+    ) -> Conversation:
+        """Ask `model` until it has answered, as `llm.converse.converse` does and with what that raises."""
+        ...
+
+
+Loops: TypeAlias = Callable[[str], Loop]
+"""The loop of an agent, by its name."""
+
+
+class _Own:
+    """Our own loop."""
+
+    def model(self, name: str, models: Models, /) -> LanguageModel:
+        return models.get(name)
+
+    async def converse(
+        self,
+        model: LanguageModel,
+        request: Request,
+        /,
+        *,
+        use: Use,
+        purse: Purse,
+        max_turns: int,
+        hear: Hear,
+        keep: Callable[[Sequence[Turn]], None],
+        clock: Callable[[], int],
+        deadline_ns: int | None,
+    ) -> Conversation:
+        return await converse(
+            model,
+            request,
+            use=use,
+            purse=purse,
+            max_turns=max_turns,
+            hear=hear,
+            keep=keep,
+            clock=clock,
+            deadline_ns=deadline_ns,
+        )
+
+
+OWN: Final[Loop] = _Own()
+"""What drives a model when nothing else is said."""
