@@ -22,12 +22,26 @@ from retinue.errors import (
 )
 
 from .credentials import Cleaner
+from .known import IDENTITIES
 
 __all__ = ["as_ours", "key_missing", "too_slow", "variables_in"]
 
 _LONGEST: Final = 300
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)`")
 _SDKS: Final = frozenset({"anthropic", "botocore", "google", "grpc", "groq", "httpx", "httpx2", "openai", "urllib3"})
+_UNKNOWN_CALLER: Final = frozenset(
+    {
+        "CredentialRetrievalError",
+        "DefaultCredentialsError",
+        "NoCredentialsError",
+        "PartialCredentialsError",
+        "RefreshError",
+        "SSOTokenLoadError",
+        "TokenRetrievalError",
+        "UnauthorizedSSOTokenError",
+    }
+)
+"""What clients raise that find out only with the first request that nobody told them who asks."""
 _LATER_STATUSES: Final = frozenset({408, 409, 425})
 _NOT_NOW: Final = "The provider of `{model}` cannot answer now"
 _REFUSED: Final = "The provider of `{model}` refuses the request"
@@ -67,10 +81,19 @@ def as_ours(
             f"`{model}` cannot be asked like this: {said}", hint="Change the request, or use another model."
         )
     if type(error).__module__.partition(".")[0] in _SDKS:
-        return _unreachable(model, said, reached=None)
+        return _of_client(type(error).__name__, model, said)
     return OutputInvalid(
         f"What `{model}` sent cannot be read: {type(error).__name__}: {said}", hint="Try again, or use another model."
     )
+
+
+def _of_client(kind: str, model: str, said: str) -> RetinueError:
+    """What a client raises that pydantic-ai has no word for."""
+    if kind in _UNKNOWN_CALLER:
+        return _nobody_asks(model, said)
+    if kind == "ParamValidationError":
+        return InvalidInput(f"{_REFUSED.format(model=model)}: {said}", hint=_CHANGE)
+    return _unreachable(model, said, reached=None)
 
 
 def key_missing(provider: str, variables: Sequence[str]) -> Unauthenticated:
@@ -176,6 +199,20 @@ def _refused_key(model: str, said: str, variables: Sequence[str], detail: JsonMa
         else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
         suggestions=tuple(variables),
         detail=detail,
+    )
+
+
+def _nobody_asks(model: str, said: str) -> Unauthenticated:
+    provider = model.partition(":")[0]
+    variables = IDENTITIES.get(provider, ())
+    named = " or ".join(f"`{name}`" for name in variables)
+    return Unauthenticated(
+        f"The provider of `{model}` cannot be told who asks: {said}",
+        hint=f"Set {named}, or log in with the provider's own tool."
+        if named
+        else "Log in with the provider's own tool.",
+        suggestions=variables,
+        detail={"variables": list(variables)},
     )
 
 

@@ -9,7 +9,17 @@ from typing import Final
 
 from retinue.contract.names import nearest
 
-__all__ = ["EXTRAS", "KEYS", "PRICED_AS", "PROVIDERS", "nearest_models", "nearest_provider"]
+__all__ = [
+    "ADDRESSES",
+    "EXTRAS",
+    "IDENTITIES",
+    "KEYS",
+    "OPTIONAL_KEYS",
+    "PRICED_AS",
+    "PROVIDERS",
+    "nearest_models",
+    "nearest_provider",
+]
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -22,7 +32,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "crusoe": ("CRUSOE_API_KEY",),
         "deepseek": ("DEEPSEEK_API_KEY",),
         "fireworks": ("FIREWORKS_API_KEY",),
-        "github": ("GITHUB_API_KEY",),
+        "github-copilot": ("GITHUB_COPILOT_API_KEY", "GITHUB_COPILOT_API_TOKEN", "COPILOT_GITHUB_TOKEN"),
         "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         "groq": ("GROQ_API_KEY",),
         "heroku": ("HEROKU_INFERENCE_KEY",),
@@ -37,6 +47,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "openrouter": ("OPENROUTER_API_KEY",),
         "ovhcloud": ("OVHCLOUD_API_KEY",),
         "sambanova": ("SAMBANOVA_API_KEY",),
+        "snowflake": ("SNOWFLAKE_TOKEN",),
         "together": ("TOGETHER_API_KEY",),
         "vercel": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
         "xai": ("XAI_API_KEY",),
@@ -45,20 +56,55 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The environment variables of each provider that needs a key, the first that is set holding it."""
 
+OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
+        "bedrock-mantle": ("AWS_BEARER_TOKEN_BEDROCK",),
+        "litellm": ("LITELLM_PROXY_API_KEY",),
+        "ollama": ("OLLAMA_API_KEY",),
+        "vllm": ("VLLM_API_KEY",),
+    }
+)
+"""The variables of those that need no key, or have other ways to know who asks."""
+
+IDENTITIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "bedrock": ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
+        "bedrock-mantle": ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
+        "google-cloud": ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_API_KEY"),
+    }
+)
+"""The variables that may say who asks, where that is more than one key."""
+
+ADDRESSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic": "ANTHROPIC_BASE_URL",
+        "google": "GOOGLE_GEMINI_BASE_URL",
+        "groq": "GROQ_BASE_URL",
+        "litellm": "LITELLM_PROXY_API_BASE",
+        "moonshotai": "MOONSHOTAI_BASE_URL",
+        "ollama": "OLLAMA_BASE_URL",
+        "openai": "OPENAI_BASE_URL",
+        "openai-chat": "OPENAI_BASE_URL",
+        "openai-responses": "OPENAI_BASE_URL",
+        "sambanova": "SAMBANOVA_BASE_URL",
+        "vllm": "VLLM_BASE_URL",
+    }
+)
+"""The variable by which the clients of a provider let its address be changed. What listens there gets the key."""
+
 PROVIDERS: Final = tuple(
     sorted(
         {
             *KEYS,
             "bedrock",
             "bedrock-mantle",
-            "github-copilot",
             "google-cloud",
             "litellm",
             "local",
             "ollama",
             "openai-compatible",
             "replay",
-            "snowflake",
             "vllm",
         }
     )
@@ -66,9 +112,21 @@ PROVIDERS: Final = tuple(
 """What may stand before the colon."""
 
 EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
-    {"anthropic": "retinue[llm]", "openai": "retinue[llm]", "google": "retinue[google]", "bedrock": "retinue[bedrock]"}
+    {
+        "anthropic": "retinue[llm]",
+        "bedrock": "retinue[bedrock]",
+        "cohere": "pydantic-ai-slim[cohere]",
+        "google": "retinue[google]",
+        "google-cloud": "retinue[google]",
+        "groq": "pydantic-ai-slim[groq]",
+        "huggingface": "pydantic-ai-slim[huggingface]",
+        "local": "retinue[local]",
+        "mistral": "pydantic-ai-slim[mistral]",
+        "openai": "retinue[llm]",
+        "xai": "pydantic-ai-slim[xai]",
+    }
 )
-"""What brings the client of a provider, by the name of pydantic-ai's own extra for it."""
+"""What brings the client of a provider, by its own name or that of pydantic-ai's extra; all others use OpenAI's."""
 
 PRICED_AS: Final[Mapping[str, str]] = MappingProxyType(
     {

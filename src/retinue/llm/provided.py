@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
+from ._bedrock import in_flight
 from .credentials import Cleaner
 from .failures import as_ours, too_slow
 from .messages import Messages
@@ -48,6 +49,9 @@ _THINKING_BUDGETS: Final = {"low": 2_048, "medium": 10_000, "high": 16_384, "max
 
 _NARROW: Final = frozenset({"anthropic", "bedrock"})
 """Systems whose own form of structured output takes only some schemas."""
+
+
+_GOOGLE: Final = frozenset({"google", "google-cloud"})
 
 
 class Provided:
@@ -106,10 +110,11 @@ class Provided:
             async with timer:
                 messages = self.model.prepare_messages(self._messages.written(request.turns), parameters)
                 self._refresh()
-                if hear is None and (request.max_tokens or 0) <= _STREAMED:
-                    said = await self.model.request(messages, settings, parameters)
-                else:
-                    said = await self._stream(messages, settings, parameters, hear)
+                with in_flight():
+                    if hear is None and (request.max_tokens or 0) <= _STREAMED:
+                        said = await self.model.request(messages, settings, parameters)
+                    else:
+                        said = await self._stream(messages, settings, parameters, hear)
         except TimeoutError as error:
             if seconds is not None and timer.expired():
                 raise too_slow(self.name, seconds) from error
@@ -119,6 +124,8 @@ class Provided:
         except Exception as error:  # noqa: BLE001 - clients raise whatever they like; ours is raised instead
             # What the client says may hold the key, so its own words are not chained to ours.
             raise as_ours(error, model=self.name, variables=self._variables, cleaner=self._cleaner) from None
+        if not (said.parts or said.finish_reason or said.usage.has_values()):
+            raise self._no_answer()
         turn = self._messages.read(said, answer=answer)
         stop = "tools" if turn.uses else _STOPS.get(said.finish_reason, "other")
         return Response(turn, self._usage(said), stop)
@@ -203,11 +210,17 @@ class Provided:
     def _mode(self, request: Request, shape: AnswerShape) -> Literal["native", "tool", "prompted"]:
         """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
         narrow = self.model.system in _NARROW
-        if self._profile.get("supports_json_schema_output") and not (narrow and not compiles(shape.schema)):
+        native = self._profile.get("supports_json_schema_output") and not (narrow and not compiles(shape.schema))
+        if native and not (request.tools and self._takes_one_of_both):
             return "native"
         if narrow and request.effort is not None and self._thinks:
             return "prompted"  # whoever thinks first cannot be made to use a tool
         return "tool" if self._profile.get("supports_tools", True) else "prompted"
+
+    @property
+    def _takes_one_of_both(self) -> bool:
+        """Whether it takes either tools or a form for the answer, as the older models of Google do."""
+        return self.model.system in _GOOGLE and not self._profile.get("google_supports_tool_combination")
 
     def _defined(self, specs: "Sequence[ToolSpec]") -> "list[ToolDefinition]":
         """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
@@ -243,10 +256,15 @@ class Provided:
 
     def _has_room(self, request: Request) -> bool:
         """Whether thinking leaves an answer: where it is a number of tokens, that must be less than all."""
-        if request.max_tokens is None or request.effort is None or self.model.system != "anthropic":
+        if request.max_tokens is None or request.effort is None or not self._thinks_by_number:
             return True
-        adaptive = self._profile.get("anthropic_supports_adaptive_thinking", False)
-        return bool(adaptive) or request.max_tokens > _THINKING_BUDGETS[request.effort]
+        adaptive = any(self._profile.get(f"{each}_supports_adaptive_thinking") for each in ("anthropic", "bedrock"))
+        return adaptive or request.max_tokens > _THINKING_BUDGETS[request.effort]
+
+    @property
+    def _thinks_by_number(self) -> bool:
+        """Whether thinking is a number of tokens that must be less than all: Claude's, wherever it is asked."""
+        return self.model.system == "anthropic" or self._profile.get("bedrock_thinking_variant") == "anthropic"
 
     async def _stream(
         self,
@@ -280,10 +298,13 @@ class Provided:
         if self._is_whole(said):
             return said
         if not said.parts:
-            raise OutputInvalid(f"What `{self.name}` sent is no answer.", hint="Try again, or use another model.")
+            raise self._no_answer()
         raise NetworkError(
             f"The answer of `{self.name}` was cut off on the way.", hint="Try again.", detail={"reached": True}
         )
+
+    def _no_answer(self) -> OutputInvalid:
+        return OutputInvalid(f"What `{self.name}` sent is no answer.", hint="Try again, or use another model.")
 
     def _is_whole(self, said: "ModelResponse") -> bool:
         """Whether a stream came to its end: some servers never say why they stop, but then they say what it took."""

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, UnknownName
 
+from ._bedrock import bedrock_provider
 from .credentials import Cleaner, holds_secret
 from .failures import key_missing, variables_in
-from .known import EXTRAS, KEYS, PROVIDERS, nearest_provider
+from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, nearest_provider
 from .prices import Price
 from .provided import Provided
-from .reached import ProviderSettings
+from .reached import ProviderSettings, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["open_model", "see_provider"]
 
-_HERE: Final[Mapping[str, tuple[str, str]]] = {
-    "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"),
-    "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
+_HERE: Final[Mapping[str, str]] = {
+    "litellm": "http://localhost:4000",
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
 }
-"""What usually runs on this machine: the variable that says where, and where it is when nobody says."""
+"""What usually runs on this machine, and where it is when nobody says."""
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "bedrock": ("AWS_DEFAULT_REGION",),
     "google-cloud": ("GOOGLE_APPLICATION_CREDENTIALS",),
@@ -39,6 +41,10 @@ _NO_KEY: Final = "not-needed"
 """What a client that insists on a key is told where none is to be sent."""
 _COMPATIBLE: Final = "openai-compatible"
 _SPEAK_CHAT: Final = frozenset({"openai", "openai-chat", _COMPATIBLE})
+"""Spoken to by chat completions at an address of one's own: few endpoints know more of OpenAI's."""
+_ADDRESS_OPTIONS: Final = ("base_url", "api_base", "azure_endpoint")
+_KEY_OPTIONS: Final = ("api_key", "token")
+"""What the providers of pydantic-ai call an address, and a key."""
 _EXTRA: Final = re.compile(r"pydantic-ai-slim\[([a-z0-9-]+)\]")
 
 
@@ -61,13 +67,17 @@ def open_model(
     """
     see_provider(name, reached)
     provider, _, model = name.partition(":")
-    _see_address(provider, reached.base_url)
-    variables = (reached.key_variable,) if reached.key_variable else KEYS.get(provider, ())
+    address = address_of(provider, reached, environment)
+    _see_address(provider, address)
+    variables = (
+        (reached.key_variable,) if reached.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
+    )
     with _said_as_ours(name, provider, variables):
         key = _key(provider, reached, environment, variables)
-        opened, address = _opened(provider, model, reached, environment, key)
+        address = address or _HERE.get(provider, "")
+        opened = _opened(provider, model, address, environment, key)
     # Where no key went out, no variable can hold a wrong one.
-    sent = () if reached.base_url and key is None else variables
+    sent = variables if key is not None else () if reached.base_url else IDENTITIES.get(provider, ())
     return Provided(
         opened,
         name=name,
@@ -89,27 +99,23 @@ def see_provider(name: str, reached: ProviderSettings) -> None:
         raise _unknown_provider(name, provider)
 
 
-def _opened(
-    provider: str, model: str, reached: ProviderSettings, environment: Mapping[str, str], key: str | None
-) -> "tuple[Model, str]":
-    """The model of pydantic-ai, and the address it is at where that is not its provider's own."""
+def _opened(provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None) -> "Model":
+    """The model of pydantic-ai."""
     from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
 
-    base_url = reached.base_url
-    if provider in _HERE:
-        variable, usual = _HERE[provider]
-        base_url = base_url or environment.get(variable) or usual
     if provider not in PROVIDERS or (provider in _SPEAK_CHAT and base_url):
         from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - optional
 
         spoken_to = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
-        return OpenAIChatModel(model, provider=spoken_to), base_url
+        return OpenAIChatModel(model, provider=spoken_to)
 
     def provided(wanted: str) -> Any:
+        if wanted == "bedrock":
+            return bedrock_provider(base_url=base_url, key=key, environment=environment)
         return _provider(wanted, base_url, key)
 
-    return infer_model(f"{provider}:{model}", provided), base_url
+    return infer_model(f"{provider}:{model}", provided)
 
 
 def _provider(name: str, base_url: str, key: str | None) -> Any:
@@ -118,16 +124,26 @@ def _provider(name: str, base_url: str, key: str | None) -> Any:
     made = infer_provider_class(name)
     takes = inspect.signature(made.__init__).parameters
     options: dict[str, str] = {}
-    if base_url:
-        if "base_url" not in takes:
-            raise InvalidInput(
-                f"The provider `{name}` has one address, and no `base_url` can be set for it.",
-                hint=f"Leave `models.base_url.{name}` out, or use `{_COMPATIBLE}`.",
-            )
-        options["base_url"] = base_url
-    if "api_key" in takes and (key or base_url):
-        options["api_key"] = key or _NO_KEY
-    return made(**options)
+    address = next((each for each in _ADDRESS_OPTIONS if each in takes), "")
+    if base_url and address:
+        options[address] = base_url
+    holds_key = next((each for each in _KEY_OPTIONS if each in takes), "")
+    if holds_key and (key or base_url):
+        options[holds_key] = key or _NO_KEY
+    provider: Any = made(**options)
+    if base_url and not address:
+        _move(name, provider.client, base_url)
+    return provider
+
+
+def _move(name: str, client: Any, base_url: str) -> None:
+    """Have `client` ask at `base_url`: the providers that speak as OpenAI does share a client that can."""
+    if not hasattr(client, "base_url"):
+        raise InvalidInput(
+            f"The provider `{name}` has one address, and no `base_url` can be set for it.",
+            hint=f"Leave `models.base_url.{name}` out, or use `{_COMPATIBLE}`.",
+        )
+    client.base_url = base_url
 
 
 def _key(
@@ -138,7 +154,7 @@ def _key(
         return None
     variable = next((name for name in variables if environment.get(name)), None)
     if variable is None:
-        if variables:
+        if reached.key_variable or provider in KEYS:
             raise key_missing(provider, variables)
         return None
     key = environment[variable]

@@ -1,8 +1,11 @@
 """How a provider is reached, where that is not as usual. Opening it is the business of `providers`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ProviderSettings"]
+from .known import ADDRESSES
+
+__all__ = ["ProviderSettings", "address_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +20,8 @@ class ProviderSettings:
 
     base_url: str = ""
     key_variable: str = ""
+
+
+def address_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str:
+    """Where `provider` is asked when that is not its own address: as it is set, or by its own variable; else empty."""
+    return reached.base_url or environment.get(ADDRESSES.get(provider, ""), "")

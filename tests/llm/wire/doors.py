@@ -1,4 +1,4 @@
-"""The two providers, opened through `Models` as a user would, with a scripted server at their address."""
+"""The providers that the server can play, opened through `Models` as a user would, with a scripted server at their address."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -16,7 +16,7 @@ from retinue.llm.prices import Price
 from retinue.llm.provided import Provided
 from tests.llm.wire.server import WireServer
 
-__all__ = ["ADD", "DOORS", "KEY", "PRICE", "Door", "ask", "asking", "both", "refused", "run", "talk"]
+__all__ = ["ADD", "DOORS", "KEY", "PRICE", "Door", "ask", "asking", "every", "refused", "run", "talk"]
 
 KEY: Final = "sk-wire-4fQ9zX7b4fQ9zX7b4fQ9zX7b"
 PRICE: Final = Price(usd_in=2.0, usd_out=10.0, usd_cached=0.2, date="2026-01-01", source="a test")
@@ -38,6 +38,8 @@ class Door:
 
     Attributes:
         root: What its base address ends with.
+        path: What the path that is asked begins with.
+        key_header: Where the key is sent, and what stands before it.
     """
 
     provider: str
@@ -45,6 +47,7 @@ class Door:
     variable: str
     root: str
     path: str
+    key_header: tuple[str, str] = ("authorization", "Bearer ")
 
     def models(self, url: str, *, key: str = KEY) -> Models:
         """Models that know this provider at `url`; without a key when it is empty."""
@@ -66,15 +69,37 @@ DOORS: Final = (
         path="/v1/chat/completions",
     ),
     Door(
+        provider="openai-responses",
+        model="openai-responses:gpt-4.1-mini",
+        variable="OPENAI_API_KEY",
+        root="/v1",
+        path="/v1/responses",
+    ),
+    Door(
         provider="anthropic",
         model="anthropic:claude-haiku-4-5",
         variable="ANTHROPIC_API_KEY",
         root="",
         path="/v1/messages",
     ),
+    Door(
+        provider="google",
+        model="google:gemini-2.5-flash",
+        variable="GOOGLE_API_KEY",
+        root="",
+        path="/v1beta/models/gemini-2.5-flash:",
+        key_header=("x-goog-api-key", ""),
+    ),
+    Door(
+        provider="bedrock",
+        model="bedrock:us.anthropic.claude-haiku-4-5-20251001-v1:0",
+        variable="AWS_BEARER_TOKEN_BEDROCK",
+        root="",
+        path="/model/us.anthropic.claude-haiku-4-5-20251001-v1%3A0/converse",
+    ),
 )
 
-both = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.provider)
+every = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.provider)
 
 _T = TypeVar("_T")
 

@@ -7,7 +7,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Call", "Line", "Mishap", "Refusal", "Reply", "Script", "in_order", "pieces"]
+__all__ = [
+    "Asked",
+    "Call",
+    "Line",
+    "Mishap",
+    "Refusal",
+    "Reply",
+    "Script",
+    "in_order",
+    "pieces",
+    "tools_in",
+    "turns_in",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as it came in; names of headers in small letters.
+
+    Attributes:
+        path: Its path, the query included.
+    """
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +104,19 @@ def in_order(lines: Sequence[Line]) -> Callable[[dict[str, Any]], Line]:
     """Each line once; whoever asks further is refused in a way that no client tries again."""
     left = iter(tuple(lines))
     return lambda _: next(left, Refusal(400, f"the script is at its end after {len(lines)} lines"))
+
+
+def turns_in(body: dict[str, Any]) -> list[Any]:
+    """The turns of the conversation in a request, in whatever format."""
+    return next(body[key] for key in ("messages", "contents", "input") if key in body)
+
+
+def tools_in(body: dict[str, Any]) -> list[str]:
+    """The names of the tools that a request offers, in whatever format."""
+    offered: list[dict[str, Any]] = body.get("tools") or body.get("toolConfig", {}).get("tools") or []
+    flat = [each for tool in offered for each in tool.get("functionDeclarations", [tool])]
+    named = [tool.get("function", tool.get("toolSpec", tool)) for tool in flat]
+    return [tool["name"] for tool in named if "name" in tool]
 
 
 def pieces(text: str, count: int) -> list[str]:

@@ -5,27 +5,17 @@ It judges nothing: what was asked is kept for the test to look at.
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, cast
 
 from retinue.contract.json import dumps, loads
-from tests.llm.wire.formats import FORMATS, Format
-from tests.llm.wire.script import Line, Mishap, Refusal, Reply, Script, in_order
+from tests.llm.wire.formats import Format, format_of
+from tests.llm.wire.script import Asked, Line, Mishap, Refusal, Reply, Script, in_order
 
-__all__ = ["Asked", "WireServer"]
+__all__ = ["WireServer"]
 
 _JSON = "application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as it came in; names of headers in small letters."""
-
-    path: str
-    headers: dict[str, str]
-    body: dict[str, Any]
 
 
 class WireServer:
@@ -103,28 +93,28 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer the next line of the script."""
         body = cast("dict[str, Any]", loads(self.rfile.read(int(self.headers["content-length"])), max_bytes=2**26))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        form = FORMATS.get(self.path)
+        asked = Asked(self.path, headers, body)
+        form = format_of(self.path)
         if form is None:
             self._send(404, "text/plain", b"there is nothing here")
             return
-        line = self._wire.take(Asked(self.path, headers, body))
+        line = self._wire.take(asked)
         match line:
             case Refusal():
-                extra = {"retry-after": line.retry_after} if line.retry_after else {}
-                self._send(line.status, _JSON, dumps(form.error(line)).encode(), extra)
+                self._send(line.status, _JSON, dumps(form.error(line)).encode(), form.error_headers(line))
             case Mishap(kind="silent"):
                 self._wire.pause()
                 self.close_connection = True
-            case Reply() | Mishap() if body.get("stream"):
-                self._stream(form, line, body)
+            case Reply() | Mishap() if form.is_streamed(asked):
+                self._stream(form, line, asked)
             case Reply():
-                self._send(200, _JSON, dumps(form.body(line, body), max_bytes=2**26).encode())
+                self._send(200, _JSON, dumps(form.body(line, asked), max_bytes=2**26).encode())
             case Mishap():
-                self._fail(form, line, body)
+                self._fail(form, line, asked)
 
-    def _fail(self, form: Format, line: Mishap, body: dict[str, Any]) -> None:
+    def _fail(self, form: Format, line: Mishap, asked: Asked) -> None:
         """A whole answer that goes wrong."""
-        whole = dumps(form.body(line.reply, body)).encode()
+        whole = dumps(form.body(line.reply, asked)).encode()
         match line.kind:
             case "cut" | "ended":
                 self._send(200, _JSON, whole[: len(whole) // 2], {"content-length": str(len(whole))})
@@ -134,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "foreign":
                 self._send(200, _JSON, dumps(form.foreign()).encode())
             case "empty":
-                self._send(200, _JSON, dumps(form.empty(body)).encode())
+                self._send(200, _JSON, dumps(form.empty(asked)).encode())
             case "late":
                 self._send(500, _JSON, dumps(form.error(Refusal(500, "too late"))).encode())
             case "slow":
@@ -151,14 +141,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _stream(self, form: Format, line: Reply | Mishap, body: dict[str, Any]) -> None:
+    def _stream(self, form: Format, line: Reply | Mishap, asked: Asked) -> None:
         """An answer in events, in chunks of HTTP; one that is cut lacks the last chunk."""
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-type", form.stream_type)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for event in self._events(form, line, body):
-            data = event.encode()
+        for data in self._events(form, line, asked):
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
         if isinstance(line, Mishap) and line.kind == "cut":
@@ -166,22 +155,22 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _events(self, form: Format, line: Reply | Mishap, body: dict[str, Any]) -> Iterator[str]:
+    def _events(self, form: Format, line: Reply | Mishap, asked: Asked) -> Iterator[bytes]:
         if isinstance(line, Reply):
-            yield from form.events(line, body)
+            yield from form.events(line, asked)
             return
-        whole = list(form.events(line.reply, body))
+        whole = list(form.events(line.reply, asked))
         match line.kind:
             case "cut" | "ended":
-                yield from whole[:4]
+                yield from whole[: len(whole) // 2]
             case "garbled":
-                yield from (*whole[:2], 'event: message\ndata: {"id": [}\n\n')
+                yield from (*whole[:2], form.garbled)
             case "foreign":
-                yield f"data: {dumps(form.foreign())}\n\n"
+                yield form.foreign_event()
             case "empty":
-                yield from form.events(Reply(), body)
+                yield from form.events(Reply(), asked)
             case "late":
-                yield from (*whole[:4], form.late_error(Refusal(529, "Overloaded", kind="overloaded_error")))
+                yield from (*whole[: len(whole) // 2], form.late_error(Refusal(529, "Overloaded")))
             case "slow":
                 for event in whole:
                     self._wire.pause(line.pause_s)

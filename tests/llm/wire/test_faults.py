@@ -19,8 +19,8 @@ from retinue.errors import (
 )
 from retinue.llm.models import Models, ProviderSettings
 from retinue.llm.port import AnswerShape, ToolAnswer, ToolUse
-from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, both, refused, run, talk
-from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply
+from tests.llm.wire.doors import ADD, DOORS, KEY, Door, ask, asking, every, refused, run, talk
+from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply, turns_in
 from tests.llm.wire.server import WireServer
 
 streamed_or_not = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -43,7 +43,7 @@ FAULTS: list[tuple[str, Line, type[RetinueError]]] = [
 ]
 
 
-@both
+@every
 @streamed_or_not
 @pytest.mark.parametrize(("line", "kind"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
 def test_each_fault_becomes_its_error_after_one_request(
@@ -58,7 +58,7 @@ def test_each_fault_becomes_its_error_after_one_request(
     assert KEY not in str(error)
 
 
-@both
+@every
 @pytest.mark.parametrize("status", [429, 503])
 def test_how_long_to_wait_is_kept(door: Door, status: int) -> None:
     with WireServer([Refusal(status, "Slow down.", retry_after="7")]) as server:
@@ -66,7 +66,7 @@ def test_how_long_to_wait_is_kept(door: Door, status: int) -> None:
     assert error.retry_after_s == 7.0
 
 
-@both
+@every
 @pytest.mark.parametrize("said", ["soon", "-3", "inf", "nan", "9" * 400])
 def test_nonsense_about_waiting_is_not_kept(door: Door, said: str) -> None:
     with WireServer([Refusal(429, "Slow down.", retry_after=said)]) as server:
@@ -74,14 +74,14 @@ def test_nonsense_about_waiting_is_not_kept(door: Door, said: str) -> None:
     assert error.retry_after_s is None or 0 <= error.retry_after_s < 1e9
 
 
-@both
+@every
 def test_an_error_in_the_middle_of_a_stream_is_an_error(door: Door) -> None:
     with WireServer([Mishap("late")]) as server:
         error = refused(door.at(server), streamed=True)
     assert isinstance(error, Unavailable)
 
 
-@both
+@every
 @streamed_or_not
 def test_silence_ends_with_the_time(door: Door, streamed: bool) -> None:
     with WireServer([Mishap("silent")]) as server:
@@ -89,14 +89,14 @@ def test_silence_ends_with_the_time(door: Door, streamed: bool) -> None:
     assert isinstance(error, DeadlineExceeded)
 
 
-@both
+@every
 def test_a_slow_drip_ends_with_the_time(door: Door) -> None:
     with WireServer([Mishap("slow", pause_s=0.1, reply=Reply("one two three four", pieces=20))]) as server:
         error = refused(door.at(server), asking(timeout_s=0.3), streamed=True)
     assert isinstance(error, DeadlineExceeded)
 
 
-@both
+@every
 @streamed_or_not
 def test_an_empty_answer_is_no_answer(door: Door, streamed: bool) -> None:
     with WireServer([Mishap("empty")] * 4) as server:
@@ -110,7 +110,7 @@ def test_an_empty_answer_is_no_answer(door: Door, streamed: bool) -> None:
     assert isinstance(stopped, OutputInvalid)
 
 
-@both
+@every
 def test_nobody_at_the_address_is_a_network_error(door: Door) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -120,14 +120,14 @@ def test_nobody_at_the_address_is_a_network_error(door: Door) -> None:
     assert error.detail.get("reached") is False
 
 
-@both
+@every
 def test_a_missing_key_names_its_variable(door: Door) -> None:
     with pytest.raises(Unauthenticated) as caught:
         door.models("http://127.0.0.1:9", key="").get(door.model)
     assert door.variable in caught.value.hint
 
 
-@both
+@every
 def test_a_key_that_the_provider_repeats_is_not_passed_on(door: Door) -> None:
     with WireServer([Refusal(401, f"Incorrect API key provided: {KEY}.")]) as server:
         error = refused(door.at(server))
@@ -135,7 +135,7 @@ def test_a_key_that_the_provider_repeats_is_not_passed_on(door: Door) -> None:
     assert door.variable in error.hint
 
 
-@both
+@every
 def test_what_a_provider_says_is_shown_harmlessly(door: Door) -> None:
     with WireServer([Refusal(400, "\x1b[2Jwiped\u202e" + "x" * 100_000)]) as server:
         error = refused(door.at(server))
@@ -145,15 +145,31 @@ def test_what_a_provider_says_is_shown_harmlessly(door: Door) -> None:
     assert len(said) < 5_000
 
 
+@pytest.mark.parametrize(
+    ("provider", "wrong", "right"),
+    [
+        ("openai", "gpt-5.6-lunna", "gpt-5.6-luna"),
+        ("anthropic", "claude-hiaku-4-5", "claude-haiku-4-5"),
+        ("google", "gemini-3.8-flsh", "gemini-3.8-flash"),
+    ],
+)
+def test_an_unknown_model_names_the_nearest(provider: str, wrong: str, right: str) -> None:
+    (door,) = (door for door in DOORS if door.provider == provider)
+    with WireServer([Refusal(404, f"models/{wrong} is not found.")]) as server:
+        error = refused(door.models(server.url).get(f"{provider}:{wrong}"))
+    assert isinstance(error, UnknownName)
+    assert f"{provider}:{right}" in error.suggestions
+
+
 def test_an_unknown_provider_names_the_nearest() -> None:
     with pytest.raises(UnknownName) as caught:
         Models(environment={}).get("antropic:claude-haiku-4-5")
     assert any("anthropic" in each for each in caught.value.suggestions)
 
 
-@both
+@pytest.mark.parametrize("door", [door for door in DOORS if door.provider != "google"], ids=lambda door: door.provider)
 def test_arguments_that_are_no_json_are_told_to_the_model(door: Door) -> None:
-    """Whole, Anthropic's format cannot even hold them: only its stream can."""
+    """Google's format cannot hold them at all; whole, neither can Anthropic's and Bedrock's: only their streams can."""
     seen: list[ToolUse] = []
 
     async def use(wanted: ToolUse) -> ToolAnswer:
@@ -164,10 +180,18 @@ def test_arguments_that_are_no_json_are_told_to_the_model(door: Door) -> None:
     with WireServer(script) as server:
         said = talk(door.at(server), asking(tools=(ADD,)), use=use, hear=print)
     assert (said.text, seen) == ("Never mind.", [])
-    assert "arguments of `add`" in str(server.asked[1].body["messages"][-1])
+    assert "arguments of `add`" in str(turns_in(server.asked[1].body)[-1])
 
 
-@both
+@streamed_or_not
+def test_arguments_that_a_format_cannot_hold_are_no_answer(streamed: bool) -> None:
+    (google,) = (door for door in DOORS if door.provider == "google")
+    with WireServer([Reply("", (Call("add", '{"left": 1, "rig'),))]) as server:
+        error = refused(google.at(server), asking(tools=(ADD,)), streamed=streamed)
+    assert isinstance(error, OutputInvalid)
+
+
+@every
 def test_an_unknown_tool_is_told_to_the_model(door: Door) -> None:
     async def use(wanted: ToolUse) -> ToolAnswer:
         raise AssertionError(wanted)
@@ -175,10 +199,10 @@ def test_an_unknown_tool_is_told_to_the_model(door: Door) -> None:
     with WireServer([Reply("", (Call("launch", {}),)), Reply("I cannot.")]) as server:
         said = talk(door.at(server), asking(tools=(ADD,)), use=use)
     assert said.text == "I cannot."
-    assert "add" in str(server.asked[1].body["messages"][-1])
+    assert "add" in str(turns_in(server.asked[1].body)[-1])
 
 
-@both
+@every
 def test_uses_with_the_same_id_are_kept_apart(door: Door) -> None:
     seen: list[str] = []
 
@@ -193,7 +217,7 @@ def test_uses_with_the_same_id_are_kept_apart(door: Door) -> None:
     assert len(set(seen)) == 2
 
 
-@both
+@every
 @pytest.mark.parametrize("text", ["I would rather not.", '{"colour": 3}', "[1, 2]"])
 def test_an_answer_that_breaks_its_shape_comes_back_as_it_is(door: Door, text: str) -> None:
     """Judging it is the boundary's: it asks again with the findings."""
@@ -203,7 +227,7 @@ def test_an_answer_that_breaks_its_shape_comes_back_as_it_is(door: Door, text: s
     assert response.turn.text == text
 
 
-@both
+@every
 def test_cancellation_ends_the_request(door: Door) -> None:
     async def cancel() -> None:
         task = asyncio.create_task(model.respond(asking()))
@@ -217,10 +241,10 @@ def test_cancellation_ends_the_request(door: Door) -> None:
         run(model, cancel())
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.provider)
+@every
 def test_a_loop_that_never_ends_is_ended(door: Door) -> None:
     def script(body: dict[str, Any]) -> Line:
-        number = len(body["messages"])
+        number = len(turns_in(body))
         return Reply("", (Call("add", {"left": number, "right": 1}, f"call_{number}"),))
 
     async def use(wanted: ToolUse) -> ToolAnswer:

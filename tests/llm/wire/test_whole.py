@@ -18,8 +18,8 @@ from retinue.llm.models import Models
 from retinue.llm.port import LanguageModel, ToolAnswer, ToolUse
 from retinue.llm.recording import Recorder, Replay
 from retinue.tools.port import Grip, ToolOutput
-from tests.llm.wire.doors import ADD, KEY, Door, asking, both, run
-from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply
+from tests.llm.wire.doors import ADD, KEY, Door, asking, every, run
+from tests.llm.wire.script import Call, Line, Mishap, Refusal, Reply, tools_in, turns_in
 from tests.llm.wire.server import WireServer
 
 ANSWER: Final[JsonMapping] = {
@@ -80,12 +80,11 @@ def asked(door: Door, lines: list[Line]) -> tuple[Result, WireServer]:
 
 def given(body: dict[str, Any]) -> Reply:
     """The answer in the form that the request asks for: as the arguments of a tool where it offers one for that."""
-    names = [tool.get("function", tool)["name"] for tool in body.get("tools", ())]
-    own = [name for name in names if name != "add"]
+    own = [name for name in tools_in(body) if name != "add"]
     return Reply("", (Call(own[0], {"sum": 3}, "last"),)) if own else Reply('{"sum": 3}')
 
 
-@both
+@every
 def test_an_agent_uses_its_tool_and_answers_by_its_schema(door: Door) -> None:
     number = 0
 
@@ -104,15 +103,15 @@ def test_an_agent_uses_its_tool_and_answers_by_its_schema(door: Door) -> None:
     assert result.usage.cost is not None
 
 
-@both
+@every
 def test_an_answer_that_breaks_its_schema_is_corrected_in_the_same_conversation(door: Door) -> None:
     result, server = asked(door, [Reply("Three, I think."), Reply('{"sum": "3"}'), Reply('{"sum": 3}')])
     assert (result.data, result.retries) == ({"sum": 3}, 2)
-    assert "/sum" in str(server.asked[2].body["messages"][-1])
-    assert len(server.asked[2].body["messages"]) > len(server.asked[0].body["messages"])
+    assert "/sum" in str(turns_in(server.asked[2].body)[-1])
+    assert len(turns_in(server.asked[2].body)) > len(turns_in(server.asked[0].body))
 
 
-@both
+@every
 def test_a_refused_key_ends_at_once(door: Door) -> None:
     result, server = asked(door, [Refusal(401, f"Bad key {KEY}.")] * 3)
     assert result.fault is not None
@@ -120,14 +119,14 @@ def test_a_refused_key_ends_at_once(door: Door) -> None:
     assert KEY not in result.to_json_text()
 
 
-@both
+@every
 def test_an_overloaded_provider_is_asked_again_after_the_time_it_says(door: Door) -> None:
     result, server = asked(door, [Refusal(529, "Overloaded.", retry_after="5"), Mishap("cut"), Reply('{"sum": 3}')])
     assert (result.data, len(server.asked)) == ({"sum": 3}, 3)
     assert [attempt.fault.code for attempt in result.attempts if attempt.fault] == ["unavailable", "network_error"]
 
 
-@both
+@every
 def test_a_recorded_conversation_is_replayed_without_the_provider(door: Door, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     request = asking("1 + 2?", tools=(ADD,))

@@ -1,0 +1,161 @@
+"""The client of Amazon Bedrock, made so that it behaves as those of other providers do.
+
+One request is one request, a key is sent wherever it is wanted, and no thread waits for an answer that nobody wants any
+more: it works in threads, which cannot be cancelled. What is asked is not known here (`provided`).
+"""
+
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, Final
+
+__all__ = ["bedrock_provider", "in_flight"]
+
+_CONNECT_S: Final = 10.0
+_READ_S: Final = 600.0
+"""Seconds without a byte after which an answer counts as lost; whoever asks may be less patient (`in_flight`)."""
+_AT_ONCE: Final = 64
+_ANYWHERE: Final = "us-east-1"
+"""A client must have a region, even where an address of one's own makes it meaningless."""
+
+
+class _Flight:
+    """One request on its way."""
+
+    def __init__(self) -> None:
+        self._connections: list[Any] = []
+        self._given_up = False
+
+    def board(self, connection: Any) -> None:
+        """It goes over `connection`."""
+        connection.flight = self
+        self._connections.append(connection)
+        if self._given_up:
+            raise ConnectionAbortedError("nobody waits for this answer any more")
+
+    def give_up(self) -> None:
+        """Wake the thread that waits for the answer. A connection that carries somebody else by now is left alone."""
+        self._given_up = True
+        for connection in self._connections:
+            if connection.flight is self and connection.sock is not None:
+                with suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+_FLIGHT: ContextVar[_Flight | None] = ContextVar("_FLIGHT", default=None)
+
+
+@contextmanager
+def in_flight() -> Generator[None]:
+    """While a request is made. If it is cancelled, or its time is over, its thread ends too."""
+    flight = _Flight()
+    token = _FLIGHT.set(flight)
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:  # what cancels is no `Exception`
+        flight.give_up()
+        raise
+    finally:
+        _FLIGHT.reset(token)
+
+
+def bedrock_provider(*, base_url: str, key: str | None, environment: Mapping[str, str]) -> Any:
+    """The provider of pydantic-ai with a client of ours. Nobody is asked.
+
+    Args:
+        base_url: An address of one's own; only a key goes there, never a signature.
+        key: The key to send; without one, requests to Amazon's own address are signed as its tools sign theirs.
+        environment: Where the region and the credentials stand.
+    """
+    from botocore import UNSIGNED  # noqa: PLC0415 - optional, and 0.3 s  # pyright: ignore[reportMissingTypeStubs] - none
+    from botocore.config import Config  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
+    from pydantic_ai.providers.bedrock import BedrockProvider  # noqa: PLC0415 - optional
+
+    options: dict[str, Any] = {
+        "retries": {"total_max_attempts": 1},
+        "connect_timeout": _CONNECT_S,
+        "read_timeout": _READ_S,
+        "max_pool_connections": _AT_ONCE,
+    }
+    if key or base_url:
+        options["signature_version"] = UNSIGNED
+    client = _client(Config(**options), base_url=base_url, environment=environment)
+    events = client.meta.events
+    events.register("before-parse.bedrock-runtime", _see_whole)
+    if key:
+        # Their own way to send a key refuses addresses like `http://localhost:4000`.
+        events.register("before-send.bedrock-runtime", _Bearer(key))
+    _hold_connections(client)
+    return BedrockProvider(bedrock_client=client)
+
+
+def _client(config: Any, *, base_url: str, environment: Mapping[str, str]) -> Any:
+    import boto3  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
+
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    session: Any = boto3.Session(
+        aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
+        aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
+        aws_session_token=environment.get("AWS_SESSION_TOKEN"),
+        region_name=region,
+    )
+    if base_url and not session.region_name:
+        region = _ANYWHERE
+    return session.client("bedrock-runtime", config=config, endpoint_url=base_url or None, region_name=region)
+
+
+class _Bearer:
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __call__(self, request: Any, **_: object) -> None:
+        request.headers["Authorization"] = f"Bearer {self._key}"
+
+
+def _see_whole(response_dict: Mapping[str, Any], **_: object) -> None:
+    """See that all came that was announced; the client itself would read half an answer as an empty one."""
+    from botocore.exceptions import ConnectionClosedError  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
+
+    announced, body = response_dict["headers"].get("content-length", ""), response_dict["body"]
+    if isinstance(body, bytes) and announced.isdecimal() and len(body) < int(announced):
+        raise ConnectionClosedError(endpoint_url="Bedrock")
+
+
+def _hold_connections(client: Any) -> None:
+    """Have each connection know the request that it carries."""
+    from botocore.awsrequest import (  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
+        AWSHTTPConnection,
+        AWSHTTPConnectionPool,
+        AWSHTTPSConnection,
+        AWSHTTPSConnectionPool,
+    )
+
+    class Http(_Carrier, AWSHTTPConnection):
+        pass
+
+    class Https(_Carrier, AWSHTTPSConnection):
+        pass
+
+    class HttpPool(AWSHTTPConnectionPool):
+        ConnectionCls = Http
+
+    class HttpsPool(AWSHTTPSConnectionPool):
+        ConnectionCls = Https
+
+    manager: Any = client._endpoint.http_session._manager  # noqa: SLF001 - there is no public way
+    manager.pool_classes_by_scheme = {"http": HttpPool, "https": HttpsPool}
+
+
+class _Carrier:
+    """A connection that knows whose request it carries."""
+
+    flight: _Flight | None = None
+
+    def request(self, *arguments: Any, **options: Any) -> Any:
+        flight = _FLIGHT.get()
+        if flight is not None:
+            flight.board(self)
+        return super().request(*arguments, **options)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType] - what it is mixed into has it
