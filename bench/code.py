@@ -1,6 +1,10 @@
-"""Code navigation on a made-up repository of 60 files: the language server's first answer, warm answers, outlines."""
+"""Code navigation on a made-up repository of 60 files: the language server's first answer, warm answers, outlines.
+
+And `analyze` over 1,200 files: each parsed, and again with all of them known.
+"""
 
 import asyncio
+import shutil
 import statistics
 import tempfile
 import time
@@ -8,6 +12,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.table import Row
+from retinue.agents.local import LocalContext
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
+from retinue.contract.task import Task
 from retinue.tools.lsp import Navigator, Servers
 from retinue.tools.outline import outline_of
 from retinue.tools.workspace import Workspace
@@ -16,6 +23,7 @@ __all__ = ["measure", "plant"]
 
 _FILES = 60
 _WARM = 20
+_COPIES = 20
 
 
 def plant(folder: Path) -> None:
@@ -47,6 +55,7 @@ def measure() -> list[Row]:
             Row("code: ty, started to its first hover", first, "ms"),
             *asyncio.run(_warm(folder)),
             Row("code: outline of a file", _outlined(folder), "ms"),
+            *_analyzed(folder),
         ]
 
 
@@ -82,6 +91,33 @@ async def _median(ask: Callable[[], Awaitable[object]]) -> float:
         await ask()
         times.append((time.perf_counter_ns() - began) / 1e6)
     return statistics.median(times)
+
+
+def _multiply(folder: Path, many: Path) -> None:
+    """Copy the package many times, each time with other content: the same would be read once."""
+    for number in range(_COPIES):
+        shutil.copytree(folder / "shop", many / f"shop{number}")
+        for file in (many / f"shop{number}").iterdir():
+            file.write_text(f"# {number}\n{file.read_text()}")
+
+
+def _analyzed(folder: Path) -> list[Row]:
+    """The whole agent over many files, in worker processes: first with no cache, then with what that left."""
+    with tempfile.TemporaryDirectory() as name:
+        many, cache = Path(name).resolve() / "many", Path(name) / "cache"
+        _multiply(folder, many)
+        first, again = (asyncio.run(_analysis(many, cache)) for _ in range(2))
+    files = f"{_COPIES * _FILES:,} files"
+    return [Row(f"code: analyze {files}", first, "ms"), Row(f"code: analyze {files} again", again, "ms")]
+
+
+async def _analysis(folder: Path, cache: Path) -> float:
+    agent = CodeEngineerExecutor(cache_dir=cache)
+    task = Task(id="t", agent="code_engineer_executor", skill="analyze", instruction="how complex is it")
+    async with LocalContext(workspace=Workspace(folder)) as context:
+        began = time.perf_counter_ns()
+        await agent.run(task, context)
+        return (time.perf_counter_ns() - began) / 1e6
 
 
 def _outlined(folder: Path) -> float:

@@ -2,15 +2,21 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
-from retinue.tools.outline import Language, OutlineTool, language_for, outline
+from retinue.tools.outline import Language, OutlineTool, language_for, outline, reading
 from retinue.tools.port import Grip
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
 
 PYTHON = '''\
 @decorated
@@ -36,6 +42,25 @@ export class Cart extends Base { add(item) { return item ? 1 : 2 } #hidden() {} 
 export const fetch = async (url) => { if (url && url.ok) {} };
 function* walk() {}
 module.exports.z = function () {};
+"""
+TYPESCRIPT = """\
+/** What can be shown. */
+export interface Shown { name: string; show(x: number): void; on: (x: string) => void }
+export abstract class Cart<T> extends Base<T> implements Shown {
+  /** Handles. */
+  private handler = async (x: number) => { if (x) { return 1 } };
+  /** Sums. */
+  @logged()
+  static sum(): number { return 1 }
+  protected abstract go(): void;
+  get value(): number { return this.count ?? 0 }
+}
+export declare function ambient(a: string): void;
+enum Color { Red, Green }
+type Alias<T> = T extends string ? 1 : 2;
+namespace N.M { export const inner = (a: boolean) => a || !a }
+function over(a: string): void;
+function over(a: any) { return a && 1 }
 """
 RUST = """\
 /// A point.
@@ -91,6 +116,46 @@ def test_javascript() -> None:
     assert found[4].signature == "export const fetch = async (url)"
 
 
+def test_typescript_has_its_own_kinds_beside_those_of_javascript() -> None:
+    assert items(TYPESCRIPT, "typescript") == [
+        ("interface", "", "Shown", 2, 2, None),
+        ("method", "Shown", "show", 2, 2, 1),
+        ("class", "", "Cart", 3, 11, None),
+        ("method", "Cart", "handler", 5, 5, 2),
+        ("method", "Cart", "sum", 8, 8, 1),
+        ("method", "Cart", "go", 9, 9, 1),
+        ("method", "Cart", "value", 10, 10, 2),
+        ("function", "", "ambient", 12, 12, 1),
+        ("enum", "", "Color", 13, 13, None),
+        ("type", "", "Alias", 14, 14, None),
+        ("module", "", "N.M", 15, 15, None),
+        ("function", "N.M", "inner", 15, 15, 2),
+        ("function", "", "over", 16, 16, 1),
+        ("function", "", "over", 17, 17, 2),
+    ]
+    found = outline(TYPESCRIPT, "typescript").items
+    assert [each.doc for each in found if each.doc] == ["What can be shown.", "Handles.", "Sums."]
+    assert found[2].signature == "export abstract class Cart<T> extends Base<T> implements Shown"
+    assert found[7].signature == "export declare function ambient(a: string): void"
+
+
+def test_tsx_reads_elements_where_typescript_has_casts() -> None:
+    text = "export const View = (): Node => <p>{a && <b/>}</p>;\nclass V extends C<P> { render() { return <a/> } }\n"
+    assert [each[2:] for each in items(text, "tsx")] == [
+        ("View", 1, 1, 2),
+        ("V", 2, 2, None),
+        ("render", 2, 2, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [("a.ts", "typescript"), ("a.d.ts", "typescript"), ("a.MTS", "typescript"), ("a.cts", "typescript"), ("a.tsx", "tsx")],
+)  # fmt: skip
+def test_the_suffix_says_which_typescript(path: str, language: str) -> None:
+    assert language_for(path) == language
+
+
 def test_rust() -> None:
     assert [each[:3] for each in items(RUST, "rust")] == [
         ("struct", "", "Point"),
@@ -123,6 +188,24 @@ def test_a_broken_file_gives_what_can_be_read_and_says_so() -> None:
     assert "broken near line 1" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("python", PYTHON), ("javascript", JAVASCRIPT), ("typescript", TYPESCRIPT), ("rust", RUST), ("go", GO)],
+)
+def test_a_query_finds_what_a_walk_over_all_nodes_finds(
+    language: Language, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = outline(text, language)
+    assert quick.items
+    walked = reading._walked  # pyright: ignore[reportPrivateUsage] - the way that broken texts go
+
+    def instead(root: "Node", _: Language) -> "Iterator[Node]":
+        return walked(root)
+
+    monkeypatch.setattr(reading, "_nodes", instead)
+    assert outline(text, language) == quick
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "note"),
@@ -139,7 +222,7 @@ def test_what_is_too_large_or_too_deep_is_bounded(text: str, note: str) -> None:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(st.text(max_size=300), st.sampled_from(["python", "javascript", "rust", "go"]))
+@given(st.text(max_size=300), st.sampled_from(["python", "javascript", "typescript", "tsx", "rust", "go"]))
 def test_any_text_has_an_outline(text: str, language: Language) -> None:
     lines = text.count("\n") + 1
     for item in outline(text, language).items:

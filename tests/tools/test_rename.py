@@ -9,8 +9,9 @@ import pytest
 
 from retinue.errors import AccessDenied
 from retinue.tools.lsp import Navigator, Servers
+from retinue.tools.lsp.mentions import mentions
 from retinue.tools.refactor import Renamed, rename
-from retinue.tools.refactor.mentions import mentions, public_names, rebinds
+from retinue.tools.refactor.public import public_names, rebinds
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")

@@ -121,9 +121,40 @@ def test_javascript_rust_and_go_are_read_by_their_grammars() -> None:
     assert go.functions == (Function("F", 6, 2),)
 
 
+def test_typescript_leaves_out_of_the_program_what_is_only_for_types() -> None:
+    found = of(
+        "a.ts",
+        """
+        import type { A } from "./types";
+        import { b, type C } from "./b.js";
+        import fs = require("fs");
+        import type old = require("./old");
+        export type { D } from './d';
+        export * from "./e";
+        let t: import("./typed").T = make();
+        function late(): import("./typed").T { return require("./later"); }
+        """,
+    )
+    assert [(one.target, one.line, one.when) for one in found.imports] == [
+        ("./types", 1, "typing"),
+        ("./b.js", 2, "always"),
+        ("fs", 3, "always"),
+        ("./old", 4, "typing"),
+        ("./d", 5, "typing"),
+        ("./e", 6, "always"),
+        ("./typed", 7, "typing"),
+        ("./typed", 8, "typing"),
+        ("./later", 8, "deferred"),
+    ]
+    view = of("a.tsx", "import V from './v';\nexport const A = () => a ? <V/> : <b/>;\n")
+    assert [one.target for one in view.imports] == ["./v"]
+    assert view.functions == (Function("A", 2, 2),)
+
+
 def test_a_language_without_a_grammar_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert of("a.ts", "import x from './y'").error == "there is no grammar for `.ts` files here"
+    assert of("a.kt", "import a.b").error == "there is no grammar for `.kt` files here"
     assert is_source("a.tsx")
+    assert not is_source("a.kt")
     assert not is_source("README.md")
     assert not is_source("py")
 
@@ -159,7 +190,7 @@ def test_any_use_tree_is_read(said: str) -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(
-    name=st.sampled_from(["a.py", "a.js", "a.rs", "a.go"]),
+    name=st.sampled_from(["a.py", "a.js", "a.ts", "a.tsx", "a.rs", "a.go"]),
     data=st.binary(max_size=80) | st.text("import {}()'\" \n.:", max_size=60).map(str.encode),
 )
 def test_a_structure_goes_into_json_and_back(name: str, data: bytes) -> None:

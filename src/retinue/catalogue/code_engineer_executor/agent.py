@@ -3,6 +3,7 @@
 # what an operation needs is imported when it is asked for: listing agents must stay cheap
 
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retinue.agents.port import Reply, RunContext
@@ -12,6 +13,8 @@ from retinue.contract.event import Progress
 from retinue.contract.task import Task
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from retinue.catalogue.code_engineer_executor.work import Work
     from retinue.llm.models import Models
 
@@ -24,11 +27,19 @@ class CodeEngineerExecutor:
     Args:
         models: Who is asked for fixes and features; without them those two skills are not available.
         servers: The argument vectors of language servers, by language, from the user's own settings.
+        cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
     """
 
-    def __init__(self, models: "Models | None" = None, *, servers: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        models: "Models | None" = None,
+        *,
+        servers: Mapping[str, tuple[str, ...]] | None = None,
+        cache_dir: "str | PathLike[str] | None" = None,
+    ) -> None:
         self._models = models
         self._servers = servers
+        self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @property
     def definition(self) -> Definition:
@@ -59,7 +70,7 @@ class CodeEngineerExecutor:
         async with Servers(self._servers) as servers:
             navigator = Navigator(servers, run.workspace)
             asked = read_asked(task.parameters, words)
-            work = Work(task, run, asked, run.workspace, navigator, Report(name), Watch(run))
+            work = Work(task, run, asked, run.workspace, servers, navigator, Report(name), Watch(run), self._cache_dir)
             await self._doing(name)(work)
             work.report.navigated(navigator)
             return work.report.reply()
@@ -95,4 +106,4 @@ class CodeEngineerExecutor:
 
         if self._models is None or not self._models.configured:
             raise without_model(work.task.skill)
-        await propose(work, self._models)
+        await propose(work, self._models, self.definition)

@@ -1,19 +1,24 @@
 """`analyze`: how large and how branched code is, and for one symbol who calls it and what it calls. Without a model."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from retinue.catalogue._prose import code
+from retinue.catalogue._remembered import Rows
 from retinue.contract.table import Column, Table
-from retinue.errors import InvalidInput, NotInstalled, RetinueError
+from retinue.errors import InvalidInput
 from retinue.tools.outline import Item, outline_of
 
+from .gather import gather
 from .navigate import around
+from .outlined import VERSION, Outlined, outlined
 from .work import Work
 
-__all__ = ["OUTLINED", "analyze"]
+__all__ = ["TYPED", "analyze", "outlines"]
 
-OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".rs", ".go")
+TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
+_OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
 _SHOWN: Final = 10
 _COMPLEX: Final = 10
 
@@ -42,13 +47,31 @@ async def analyze(work: Work) -> None:
     if asked.scope in ("", "symbol") and (asked.symbol or asked.line):
         await _symbol(work)
         return
-    functions, lines, classes = await work.in_thread(_measured, work)
+    functions, lines, classes = _measured(work, await outlines(work))
     _summary(work, functions, lines=lines, classes=classes)
+
+
+async def outlines(work: Work) -> dict[str, Outlined]:
+    """The outline of every file that is meant, by path; what is to be known of one is noted."""
+    known = Rows(
+        work.cache_dir,
+        str(work.workspace.root),
+        name="outlines",
+        version=VERSION,
+        read=Outlined.from_row,
+        write=Outlined.row,
+    )
+    found = await gather(work, _OUTLINED, outlined, known=known)
+    for path, each in found.items():
+        work.report.files.add(path)
+        for note in each.notes:
+            work.report.note(f"{{}}: {note}", code(path))
+    return found
 
 
 async def _symbol(work: Work) -> None:
     spot = await work.spot()
-    if spot.path.endswith(OUTLINED):
+    if spot.path.endswith(_OUTLINED):
         items = (await work.in_thread(outline_of, work.workspace, spot.path)).items
         inside = [each for each in items if each.first_line <= spot.line <= each.last_line]
         if inside:
@@ -66,33 +89,18 @@ async def _symbol(work: Work) -> None:
     await around(work, lead="callers")
 
 
-def _measured(work: Work) -> tuple[list[_Function], int, int]:
+def _measured(work: Work, found: Mapping[str, Outlined]) -> tuple[list[_Function], int, int]:
     """Every function of the files that are meant, how many lines they have, and how many classes."""
-    functions: list[_Function] = []
-    lines = classes = 0
-    outlined: list[dict[str, object]] = []
-    for path in work.sources(OUTLINED):
-        work.watch.check()
-        try:
-            found = outline_of(work.workspace, path)
-            lines += len(work.workspace.read_text(path).removesuffix("\n").split("\n"))
-        except NotInstalled:
-            raise
-        except RetinueError as error:
-            work.report.note("{} was left out: {}", code(path), error.message)
-            continue
-        work.report.files.add(path)
-        for note in found.notes:
-            work.report.note(f"{{}}: {note}", code(path))
-        functions += [_Function(path, item) for item in found.items if item.complexity is not None]
-        classes += sum(item.kind in ("class", "struct", "trait", "interface") for item in found.items)
-        outlined += [_outlined(path, item) for item in found.items]
+    items = [(path, item) for path, each in found.items() for item in each.items]
     if not work.report.files:
         raise InvalidInput(
-            "No source file is there to analyse.", hint="Name a file or folder with Python, JavaScript, Rust or Go."
+            "No source file is there to analyse.",
+            hint="Name a file or folder with Python, JavaScript, TypeScript, Rust or Go.",
         )
-    work.report.figures["outline"] = outlined[:1_000]
-    return functions, lines, classes
+    work.report.figures["outline"] = [_outlined(path, item) for path, item in items[:1_000]]
+    functions = [_Function(path, item) for path, item in items if item.complexity is not None]
+    classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
+    return functions, sum(each.lines for each in found.values()), classes
 
 
 def _summary(work: Work, functions: list[_Function], *, lines: int, classes: int) -> None:

@@ -20,7 +20,7 @@ Wish: TypeAlias = Literal["definition", "references", "callers", "callees", "imp
 _LONGEST: Final = 4_000
 _NAME: Final = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _FILE: Final = re.compile(
-    r"(?<![\w/.])(?P<path>(?:[\w.@-]+/)*[\w.@-]+\.(?:pyi?|jsx?|mjs|cjs|rs|go|tsx?|java|rb|php|cs|c|h|cpp))\b"
+    r"(?<![\w/.])(?P<path>(?:[\w.@-]+/)*[\w.@-]+\.(?:pyi?|jsx?|mjs|cjs|rs|go|tsx?|mts|cts|java|rb|php|cs|c|h|cpp))\b"
     r"(?::(?P<line>\d{1,6})(?::(?P<column>\d{1,5}))?)?"
 )
 _FOLDER: Final = re.compile(r"(?<![\w/.])((?:[\w.@-]+/)+[\w.@-]*)")

@@ -2,11 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Issue", "Severity", "check_python", "check_text"]
+__all__ = ["Issue", "Severity", "check_files", "check_python", "check_text"]
 
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
@@ -43,6 +43,14 @@ class Issue:
     message: str
     fix: str = ""
     by: str = "syntax tree"
+
+
+def check_files(files: Sequence[tuple[str, str]]) -> list[list[Issue]]:
+    """What there is to say of each file, a path with its text."""
+    return [
+        [*check_text(path, text), *(check_python(path, text) if path.endswith((".py", ".pyi")) else ())]
+        for path, text in files
+    ]
 
 
 def check_text(path: str, text: str) -> Iterator[Issue]:

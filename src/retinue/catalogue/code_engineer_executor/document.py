@@ -4,10 +4,10 @@ from typing import Final
 
 from retinue.catalogue._prose import code
 from retinue.contract.table import Column, Table
-from retinue.errors import InvalidInput, RetinueError
-from retinue.tools.outline import Item, outline_of
+from retinue.errors import InvalidInput
+from retinue.tools.outline import Item
 
-from .analyze import OUTLINED
+from .analyze import TYPED, outlines
 from .work import Work
 
 __all__ = ["document"]
@@ -18,7 +18,8 @@ _ROWS: Final = 500
 
 async def document(work: Work) -> None:
     """List signatures and what is missing."""
-    found = await work.in_thread(_public, work)
+    read = await outlines(work)
+    found = [(path, item) for path, each in read.items() for item in each.items if _is_public(path, item)]
     report = work.report
     if not report.files:
         raise InvalidInput("No source file is there to document.", hint="Name a file or folder.")
@@ -51,28 +52,14 @@ async def document(work: Work) -> None:
         report.tables.append(Table(title="Signatures", columns=columns, rows=rows, total_rows=len(found)))
 
 
-def _public(work: Work) -> list[tuple[str, Item]]:
-    found: list[tuple[str, Item]] = []
-    for path in work.sources(OUTLINED):
-        work.watch.check()
-        try:
-            outlined = outline_of(work.workspace, path)
-        except RetinueError as error:
-            work.report.note("{} was left out: {}", code(path), error.message)
-            continue
-        work.report.files.add(path)
-        for note in outlined.notes:
-            work.report.note(f"{{}}: {note}", code(path))
-        found += [(path, item) for item in outlined.items if _is_public(path, item)]
-    return found
-
-
 def _is_public(path: str, item: Item) -> bool:
     """Whether others are meant to use it: by the rules of its language, as far as names and heads tell them."""
     if path.endswith(".rs"):
         return item.signature.startswith("pub ") or item.kind == "trait"
     if path.endswith(".go"):
         return item.name[:1].isupper()
+    if item.signature.startswith(("private ", "protected ")) and path.endswith(TYPED):
+        return False
     hidden = any(part.startswith(("_", "#")) for part in (*item.container.split("."), item.name))
     return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
 

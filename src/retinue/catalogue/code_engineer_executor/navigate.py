@@ -7,10 +7,10 @@ from typing import Final
 from retinue.catalogue._prose import code, quote
 from retinue.contract.table import Column, Table
 from retinue.errors import Unavailable, UnknownName
-from retinue.tools.lsp import Call, Place, Spot, Symbol
+from retinue.tools.lsp import Call, Place, Spot, Symbol, Uses, uses_of
 
 from .asked import Wish
-from .work import Work
+from .work import Work, some
 
 __all__ = ["around", "navigate"]
 
@@ -56,7 +56,7 @@ async def around(work: Work, *, lead: Wish) -> None:
                 case "callees":
                     _callees(work, name, await navigator.outgoing_calls(spot), asked=lead == "callees")
                 case "references":
-                    _references(work, name, await navigator.references(spot, declaration=False))
+                    _references(work, name, await uses_of(navigator, work.workspace, spot, declaration=False))
                 case "implementations":
                     found = [place for place in await navigator.implementation(spot) if place not in inside]
                     _implementations(work, name, found, asked=lead == "implementations")
@@ -87,20 +87,34 @@ async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
             )
 
 
-def _references(work: Work, name: str, places: Sequence[Place]) -> None:
+def _references(work: Work, name: str, uses: Uses) -> None:
+    places = uses.sure
     files = Counter(place.path for place in places)
     if not places:
         work.report.say("references", "{} is used nowhere else.", code(name), source="language server")
-        return
-    work.report.say(
-        "references",
-        "{} is used {} in {}.",
-        code(name),
-        _times(len(places)),
-        _count(len(files), "file"),
-        source=_source(places[0]),
-    )
-    work.report.tables.append(_places_table(f"Where {name} is used", places))
+    else:
+        work.report.say(
+            "references",
+            "{} is used {} in {}.",
+            code(name),
+            _times(len(places)),
+            _count(len(files), "file"),
+            source=_source(places[0]),
+        )
+        work.report.tables.append(_uses_table(f"Where {name} is used", uses))
+    if uses.beyond:
+        work.report.note(
+            "{} of these the language server leaves out of its references, though it knows that they mean {}.",
+            str(len(uses.beyond)),
+            code(name),
+        )
+    if uses.unsure:
+        work.report.note(
+            "Of {} the language server does not know whether {} is meant: {}.",
+            _count(len(uses.unsure), "more place"),
+            code(name),
+            code(some([_source(place) for place in uses.unsure])),
+        )
 
 
 def _callers(work: Work, name: str, calls: Sequence[Call]) -> None:
@@ -182,10 +196,14 @@ async def _search(work: Work) -> None:
     work.report.reject("No symbol or file is named.", hint="Name it in backticks, or give `entry_point`.")
 
 
-def _places_table(title: str, places: Sequence[Place]) -> Table:
-    rows = tuple((f"{place.path}:{place.line}", quote(place.text.strip()).text) for place in places[:_ROWS])
-    columns = (Column(name="place", kind="source"), Column(name="line"))
-    return Table(title=title[:200], columns=columns, rows=rows, total_rows=len(places))
+def _uses_table(title: str, uses: Uses) -> Table:
+    beyond = set(uses.beyond)
+    rows = tuple(
+        (_source(place), quote(place.text.strip()).text, "name" if place in beyond else "reference")
+        for place in uses.sure[:_ROWS]
+    )
+    columns = (Column(name="place", kind="source"), Column(name="line"), Column(name="found by"))
+    return Table(title=title[:200], columns=columns, rows=rows, total_rows=len(uses.sure))
 
 
 def _symbols_table(title: str, symbols: Sequence[Symbol]) -> Table:

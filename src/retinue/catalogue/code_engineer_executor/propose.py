@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retinue.agents.grants import Grants
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
+from retinue.catalogue._choosing import model_for
 from retinue.catalogue._prose import code, quote
 from retinue.contract import json, schema
+from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Said, Turn
-from retinue.llm.usage import together
 from retinue.tools.hands import Glob, Grep, Read, Seen
 from retinue.tools.hands.replace import Replacement, replaced
 from retinue.tools.lsp import LspTool, Servers
 from retinue.tools.outline import OutlineTool
 from retinue.tools.refactor import Change, Changes
 
-from .asked import Asked
-from .refactor import finish, test
+from .refactor import UNTESTED, finish, test
 from .testing import find_suite
 from .work import Work
 
@@ -96,59 +97,60 @@ class _Talk:
     used: list[Usage] = field(default_factory=list[Usage])
 
 
-async def propose(work: Work, models: Models) -> None:
+async def propose(work: Work, models: Models, definition: Definition) -> None:
     """Let a model propose a change, verify it, and hand it over.
+
+    Args:
+        work: What is asked, and by what means.
+        models: Those at hand.
+        definition: What the agent says of itself: which model it wants.
 
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
     if work.asked.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         await work.may_run(suite.line)  # before anything is spent
-    chosen = models.choose(model=work.task.model, tier="medium")
+    chosen = model_for(work.task, models, definition)
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
-    servers = Servers()
-    tools = _tools(servers)
+    tools = _tools(work.servers)
     talk = _Talk(work, (Said(_asked(work)),))
     reason, stopped = "", None
-    try:
-        for attempt in range(_CORRECTIONS + 1):
-            work.run.emit(Progress("proposing", f"attempt {attempt + 1}"))
-            using = Using(
-                agent="code_engineer_executor",
-                key=f"{work.task.id}.{attempt}",
-                tools=tools,
-                grants=Grants(tools=frozenset(tools), effects=frozenset({"read"})).within(work.run.grants),
-                run=work.run,
+    for attempt in range(_CORRECTIONS + 1):
+        work.run.emit(Progress("proposing", f"attempt {attempt + 1}"))
+        using = Using(
+            agent="code_engineer_executor",
+            key=f"{work.task.id}.{attempt}",
+            tools=tools,
+            grants=Grants(tools=frozenset(tools), effects=frozenset({"read"})).within(work.run.grants),
+            run=work.run,
+            turns=talk.turns,
+        )
+        said = await converse(
+            model,
+            Request(
                 turns=talk.turns,
-            )
-            said = await converse(
-                model,
-                Request(
-                    turns=talk.turns,
-                    instructions=_instructions(work),
-                    tools=tuple(tool.spec for tool in tools.values()),
-                    shape=AnswerShape(_SHAPE, name="proposal"),
-                ),
-                use=using.use,
-                purse=work.run.purse,
-                max_turns=_MAX_TURNS,
-                clock=work.run.now,
-                deadline_ns=work.run.deadline_ns,
-            )
-            talk.used.append(said.usage)
-            work.report.files |= set(using.files_read)
-            if said.stopped is not None:
-                reason, stopped = said.stopped.message, said.stopped
-                break
-            reason = await _judged(work, said)
-            if not reason:
-                break
-            work.run.emit(Decision("correct", reason[:300]))
-            talk.turns = (*said.turns, Said(_correction(reason)))
-    finally:
-        await servers.close()
-    work.report.usage = _sum(talk.used)
+                instructions=_instructions(work),
+                tools=tuple(tool.spec for tool in tools.values()),
+                shape=AnswerShape(_SHAPE, name="proposal"),
+            ),
+            use=using.use,
+            purse=work.run.purse,
+            max_turns=_MAX_TURNS,
+            clock=work.run.now,
+            deadline_ns=work.run.deadline_ns,
+        )
+        talk.used.append(said.usage)
+        work.report.files |= set(using.files_read)
+        if said.stopped is not None:
+            reason, stopped = said.stopped.message, said.stopped
+            break
+        reason = await _judged(work, said)
+        if not reason:
+            break
+        work.run.emit(Decision("correct", reason[:300]))
+        talk.turns = (*said.turns, Said(_correction(reason)))
+    work.report.usage = Usage.together(talk.used)
     if work.report.changes.files:
         await _handed_over(work, reason)
     else:
@@ -170,9 +172,15 @@ async def _judged(work: Work, said: Conversation) -> str:
     if work.asked.run_tests:
         work.report.warnings.clear()
         if await test(work, changes) is False:
-            tests: dict[str, Any] = work.report.figures["tests"]
-            return f"The tests fail:\n{fenced(str(tests['output']), 'the tests')}"
+            return _failing(work.report.figures["tests"])
     return ""
+
+
+def _failing(tests: JsonMapping) -> str:
+    """What a model is told of tests that do not pass with its change."""
+    what = "The tests did not end with your change" if tests["ending"] == "hung" else "The tests fail with your change"
+    before = ", and without it as well" if tests.get("passed_before") is False else ""
+    return f"{what}{before}:\n{fenced(str(tests['output']), 'the tests')}"
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -257,12 +265,11 @@ async def _handed_over(work: Work, reason: str) -> None:
     if not work.asked.apply:
         report.note("Nothing was written. Ask with `apply` to write it.")
         return
-    work.asked = _without_tests(work)
+    if work.asked.run_tests and not report.figures.get("tests", {}).get("passed"):
+        report.note(f"Nothing was written, because {UNTESTED[None]}.")
+        return
+    work.asked = replace(work.asked, run_tests=False)  # they ran already
     await finish(work)
-
-
-def _without_tests(work: Work) -> Asked:
-    return replace(work.asked, run_tests=False)
 
 
 def _asked(work: Work) -> str:
@@ -289,10 +296,6 @@ def _tools(servers: Servers) -> "dict[str, Tool]":
     seen = Seen()
     tools: tuple[Tool, ...] = (Read(seen), Glob(), Grep(), OutlineTool(), LspTool(servers))
     return {tool.spec.name: tool for tool in tools}
-
-
-def _sum(used: list[Usage]) -> Usage | None:
-    return together(used) if used else None
 
 
 _DONE: Final = {"create": "created", "edit": "changed", "delete": "deleted"}

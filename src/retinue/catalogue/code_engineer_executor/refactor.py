@@ -1,16 +1,19 @@
 """`refactor`: rename, move and extract as real refactorings with a diff; written only when asked for and allowed."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, assert_never
 
 from retinue.catalogue._prose import code
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, Unavailable
 from retinue.tools.refactor import Changes, extract, move, rename
 
 from .asked import Asked
-from .testing import find_suite, run_suite
-from .work import Work
+from .testing import Suite, Tested, find_suite, run_suite
+from .work import Work, some
 
-__all__ = ["finish", "refactor", "test"]
+if TYPE_CHECKING:
+    from retinue.contract.model import JsonMapping
+
+__all__ = ["UNTESTED", "finish", "refactor", "test"]
 
 
 async def refactor(work: Work) -> None:
@@ -42,11 +45,11 @@ async def finish(work: Work) -> None:
             path="/constraints/max_files",
             detail={"files": [each.path for each in files]},
         )
-    passed = await test(work, report.changes) if asked.run_tests else None
+    passed = await test(work, report.changes) if asked.run_tests else True
     if not asked.apply:
         report.note("Nothing was written. Ask with `apply` to write it.")
-    elif passed is False:
-        report.note("Nothing was written, because the tests failed.")
+    elif not passed:
+        report.note(f"Nothing was written, because {UNTESTED[passed]}.")
     else:
         await work.may_write(each.path for each in files)
         report.written = await work.in_thread(report.changes.apply, work.workspace)
@@ -54,35 +57,83 @@ async def finish(work: Work) -> None:
 
 
 async def test(work: Work, changes: Changes) -> bool | None:
-    """Run the project's tests over `changes`; None when it has none."""
+    """Run the project's tests over `changes`; None when there are none that can be run."""
     suite = await work.in_thread(find_suite, work.workspace)
     if suite is None:
-        work.report.warn(
-            "missing_data",
-            "The project has no tests that are known here.",
-            impact="Nothing says whether the change keeps what the code does.",
-            recovery="Run its checks yourself.",
-        )
-        return None
+        return _untested(work, "The project has no tests that are known here.")
     await work.may_run(suite.line)
-    tested = await run_suite(suite, work.workspace, changes, timeout_s=work.watch.left_s())
-    work.report.figures["tests"] = {
+    tested = await _ran(work, suite, changes)
+    if tested is None:
+        return None
+    known = work.report.figures.get("tests", {}).get("passed_before")
+    figures: JsonMapping = {
         "command": tested.command,
         "passed": tested.passed,
+        "ending": tested.ending,
         "output": tested.output,
         "execution_time_ms": round(tested.seconds * 1e3, 1),
     }
-    if tested.passed:
-        work.report.say("tests", "The tests pass with the change: {}.", code(tested.command), source=tested.command)
-        return True
-    last = next((line for line in reversed(tested.output.splitlines()) if line.strip()), "they said nothing")
-    work.report.warn(
-        "degraded_analysis",
-        f"The tests fail with the change: {last.strip()[:300]}",
-        impact="The change breaks something, or the tests failed before.",
-        recovery="Look at `tests.output`.",
-    )
+    work.report.figures["tests"] = figures
+    match tested.ending:
+        case "passed":
+            work.report.say("tests", "The tests pass with the change: {}.", code(tested.command), source=tested.command)
+            return True
+        case "not run":
+            return _untested(work, f"`{tested.command}` found no tests to run: {tested.last_words[:300]}")
+        case "hung":
+            work.report.warn(
+                "degraded_analysis",
+                f"The tests did not end within {tested.seconds:.0f} seconds with the change; they were stopped.",
+                impact="The change may make them wait for ever, or they take longer than there is time.",
+                recovery="Run them yourself, or allow more time.",
+            )
+        case "failed":
+            before = await _passed_before(work, suite) if known is None else known
+            if before is not None:
+                figures["passed_before"] = before
+            work.report.warn(
+                "degraded_analysis",
+                f"The tests fail with the change: {tested.last_words[:300]}",
+                impact=_MEANING[before],
+                recovery="Look at `tests.output`.",
+            )
+        case _:
+            assert_never(tested.ending)
     return False
+
+
+async def _ran(work: Work, suite: Suite, changes: Changes) -> Tested | None:
+    """How the tests went; None when they could not be run, which is told."""
+    try:
+        return await run_suite(suite, work.workspace, changes, timeout_s=work.watch.left_s())
+    except (InvalidInput, Unavailable) as error:
+        _untested(work, f"The tests could not be run: {error.message}")
+        return None
+
+
+async def _passed_before(work: Work, suite: Suite) -> bool | None:
+    """Whether the tests pass without the change; None when that cannot be told."""
+    before = await _ran(work, suite, Changes(()))
+    return before.passed if before is not None and before.ending in ("passed", "failed") else None
+
+
+def _untested(work: Work, why: str) -> None:
+    work.report.warn(
+        "missing_data",
+        why,
+        impact="Nothing says whether the change keeps what the code does.",
+        recovery="Run its checks yourself, or ask without `run_tests`.",
+    )
+
+
+_MEANING: Final = {
+    True: "The change breaks something: without it they pass.",
+    False: "They fail without the change as well, so they do not say whether it is right.",
+    None: "The change breaks something, or the tests failed before.",
+}
+
+UNTESTED: Final = {False: "the tests do not pass", None: "there are no tests that could be run"}
+"""Why a change is not written, by what `test` says."""
 
 
 async def _rename(work: Work) -> None:
@@ -104,11 +155,11 @@ async def _rename(work: Work) -> None:
     if len(found.definitions) > 1:
         report.note("It is defined in {} classes, and renamed in all of them.", str(len(found.definitions)))
     if found.left:
-        report.note("The old name still stands in texts or comments: {}.", _some(found.left))
+        report.note("The old name still stands in texts or comments: {}.", some(found.left))
     if found.unsure:
         report.warn(
             "incomplete_context",
-            f"The language server does not know what {found.old!r} means in code at {_some(found.unsure)}.",
+            f"The language server does not know what {found.old!r} means in code at {some(found.unsure)}.",
             impact="Where it means what was renamed, the code breaks.",
             recovery="Look at these lines, and run the tests.",
         )
@@ -157,11 +208,6 @@ async def _extract(work: Work) -> None:
         code(outputs),
         source=f"{path}:{asked.first_line}",
     )
-
-
-def _some(places: Sequence[str]) -> str:
-    more = f" and {len(places) - 10} more" if len(places) > 10 else ""
-    return f"{', '.join(places[:10])}{more}"
 
 
 def _lacks(asked: Asked) -> str:

@@ -9,7 +9,8 @@ from retinue.errors import RetinueError
 from retinue.tools.lsp import LANGUAGES
 from retinue.tools.outline import outline_of
 
-from .checks import Issue, check_python, check_text
+from .checks import Issue, check_files
+from .gather import gather
 from .linter import find_ruff, lint
 from .work import Work
 
@@ -39,7 +40,7 @@ _SAME: Final = {
 
 async def review(work: Work) -> None:
     """Review the files that are meant."""
-    issues = await work.in_thread(_found, work)
+    issues = await _found(work)
     report = work.report
     by_severity = Counter(each.severity for each in issues)
     files = len(report.files)
@@ -69,20 +70,14 @@ async def review(work: Work) -> None:
         report.tables.append(Table(title="Findings", columns=columns, rows=rows, total_rows=len(issues)))
 
 
-def _found(work: Work) -> list[Issue]:
-    paths = work.sources(LANGUAGES)
-    issues: list[Issue] = []
-    for path in paths:
-        work.watch.check()
-        try:
-            text = work.workspace.read_text(path)
-        except RetinueError as error:
-            work.report.note("{} was left out: {}", code(path), error.message)
-            continue
-        work.report.files.add(path)
-        issues += check_text(path, text)
-        if path.endswith((".py", ".pyi")):
-            issues += check_python(path, text)
+async def _found(work: Work) -> list[Issue]:
+    read = await gather(work, LANGUAGES, check_files)
+    work.report.files |= read.keys()
+    return await work.in_thread(_weighed, work, [issue for found in read.values() for issue in found], list(read))
+
+
+def _weighed(work: Work, issues: list[Issue], paths: list[str]) -> list[Issue]:
+    """What ruff says of Python files, and of our own findings what it does not say too; the worst first."""
     python = [path for path in paths if path.endswith((".py", ".pyi"))]
     said = _linted(work, python) if python else []
     known = {(each.file, each.line, _SAME.get(each.rule, each.rule)) for each in said}

@@ -7,26 +7,31 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
-from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
-from retinue.tools.hands.program import run_program
+from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
+from retinue.tools.hands.program import Ran, run_program
 from retinue.tools.process import clean_environment, find_program
 from retinue.tools.refactor import Changes
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Suite", "Tested", "find_suite", "run_suite"]
+__all__ = ["Ending", "Suite", "Tested", "find_suite", "run_suite"]
+
+Ending: TypeAlias = Literal["passed", "failed", "hung", "not run"]
 
 _TIMEOUT_S: Final = 300.0
 _TAIL: Final = 6_000
 _MOST_BYTES: Final = 512 * 2**20
+_SHOWN: Final = 5
+_NOTHING_COLLECTED: Final = 5
+"""How pytest says that it found no tests."""
 _BORROWED: Final = ("node_modules", "target", "vendor")
 """Folders of built or installed things, which the copy takes by a link."""
 
@@ -50,14 +55,25 @@ class Tested:
     """How the tests went.
 
     Attributes:
+        ending: `hung` when they were ended because their time was up, `not run` when there were none to run.
         output: The end of what they said.
         seconds: How long they took.
     """
 
-    passed: bool
+    ending: Ending
     command: str
     output: str
     seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether there were tests, and they all pass."""
+        return self.ending == "passed"
+
+    @property
+    def last_words(self) -> str:
+        """The last line with words in it."""
+        return next((line.strip() for line in reversed(self.output.splitlines()) if line.strip()), "they said nothing")
 
 
 def find_suite(workspace: Workspace) -> Suite | None:
@@ -85,7 +101,7 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
     """
     seconds = min(_TIMEOUT_S, timeout_s or _TIMEOUT_S)
     with _folder() as folder:
-        await asyncio.to_thread(_copied, workspace, changes, folder)
+        left_out = await asyncio.to_thread(_copied, workspace, changes, folder)
         roots = [str(each) for each in (folder, folder / "src") if each.is_dir()]
         environment = clean_environment({"PYTHONPATH": os.pathsep.join(roots), "PYTHONDONTWRITEBYTECODE": "1"})
         try:
@@ -99,8 +115,26 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
             )
         except DeadlineExceeded as error:
             said = str(error.detail.get("output", ""))[-_TAIL:]
-            return Tested(False, suite.line, f"{said}\n(ended after {seconds:g} seconds)", seconds)
-    return Tested(ran.code == 0, suite.line, ran.output[-_TAIL:], ran.duration_ns / 1e9)
+            return Tested("hung", suite.line, f"{said}{_without(left_out)}", seconds)
+        except LimitReached as error:
+            said = str(error.detail.get("output", ""))[-_TAIL:]
+            return Tested("failed", suite.line, f"{said}\n({error.message})", seconds)
+    output = f"{ran.output[-_TAIL:]}{_without(left_out)}"
+    return Tested(_ending(suite, ran), suite.line, output, ran.duration_ns / 1e9)
+
+
+def _ending(suite: Suite, ran: Ran) -> Ending:
+    if ran.code == 0:
+        return "passed"
+    if suite.kind == "pytest" and (ran.code == _NOTHING_COLLECTED or "No module named pytest" in ran.output):
+        return "not run"
+    return "failed"
+
+
+def _without(paths: Sequence[str]) -> str:
+    """That the copy was not the whole project, for whoever wonders why its tests fail."""
+    shown = ", ".join(paths[:_SHOWN]) + (" …" if len(paths) > _SHOWN else "")
+    return f"\n(run without {shown}, which may not be read)" if paths else ""
 
 
 @contextmanager
@@ -109,9 +143,11 @@ def _folder() -> Generator[Path]:
         yield Path(name).resolve()
 
 
-def _copied(workspace: Workspace, changes: Changes, folder: Path) -> None:
+def _copied(workspace: Workspace, changes: Changes, folder: Path) -> tuple[str, ...]:
+    """Copy what may be read, changed; gives the paths of what may not."""
     size = 0
-    for entry in list_files(workspace).files:
+    listing = list_files(workspace)
+    for entry in listing.files:
         size += entry.size
         if size > _MOST_BYTES:
             raise InvalidInput(
@@ -128,6 +164,7 @@ def _copied(workspace: Workspace, changes: Changes, folder: Path) -> None:
         if theirs.is_dir() and not (folder / name).exists():
             (folder / name).symlink_to(theirs)
     Changes(changes.files).apply(Workspace(folder, write=["."]))
+    return listing.hidden
 
 
 def _has_python_tests(workspace: Workspace) -> bool:

@@ -1,9 +1,10 @@
 """One request under way: the code it is about, the language server, the report, the time that is left."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
 from retinue.agents.port import RunContext
@@ -12,14 +13,14 @@ from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.task import Task
 from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, Navigator, Spot
+from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .asked import Asked
 from .report import Report
 
-__all__ = ["Work"]
+__all__ = ["Work", "some"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,15 +36,17 @@ _RUNS: Final = ToolSpec(
 
 @dataclass(slots=True)
 class Work:
-    """What the operations share."""
+    """What the operations share; what was read of files is kept between runs in `cache_dir`."""
 
     task: Task
     run: RunContext
     asked: Asked
     workspace: Workspace
+    servers: Servers
     navigator: Navigator
     report: Report
     watch: Watch
+    cache_dir: Path | None = None
     _allowed: set[str] = field(default_factory=set[str])
 
     async def spot(self) -> Spot:
@@ -137,3 +140,9 @@ class Work:
         lines = text.split("\n")
         content = lines[line - 1] if line <= len(lines) else ""
         return Spot(relative, line, len(content) - len(content.lstrip()) + 1)
+
+
+def some(places: Sequence[str]) -> str:
+    """The first places of a list, and how many more there are."""
+    more = f" and {len(places) - 10} more" if len(places) > 10 else ""
+    return f"{', '.join(places[:10])}{more}"

@@ -1,7 +1,8 @@
 """What a server believes to stand in the files, kept true: files change on disk between two questions.
 
 A file that is asked about is opened with the text that the workspace gives; all others are watched by their size and
-time, and the server is told which came, changed and went.
+time, and the server is told which came, changed and went. A file that the workspace hides is opened as an empty one, so
+that nothing of it can stand in an answer.
 """
 
 from pathlib import Path
@@ -39,12 +40,17 @@ class Documents:
         self._server = server
         self._workspace = workspace
         self._opened: dict[str, tuple[int, str]] = {}
+        self._emptied: set[str] = set()
+        self._hidden: tuple[str, ...] = ()
         self._known = self.look()
+        self._empty()
 
     def look(self) -> "Mapping[str, tuple[int, int]]":
         """Size and time of every file that a server may care for. Touches the disk: call it in a thread."""
         watched = LANGUAGES.keys() | _ALSO_WATCHED
-        files = list_files(self._workspace).files
+        listing = list_files(self._workspace)
+        self._hidden = tuple(path for path in listing.hidden if Path(path).suffix.lower() in LANGUAGES)
+        files = listing.files
         return {each.path: (each.size, each.mtime_ns) for each in files if Path(each.path).suffix.lower() in watched}
 
     def tell(self, now: "Mapping[str, tuple[int, int]]") -> None:
@@ -56,6 +62,7 @@ class Documents:
         ]
         changes += [(path, _DELETED) for path in self._known if path not in now]
         self._known = now
+        self._empty()
         for path in [path for path, _ in changes if path in self._opened]:
             try:
                 self.open(path)
@@ -89,6 +96,13 @@ class Documents:
     def uri(self, path: str) -> str:
         """The name of a file of the workspace, for a server."""
         return self._workspace.root.joinpath(path).as_uri()
+
+    def _empty(self) -> None:
+        for path in self._hidden:
+            if path not in self._emptied:
+                self._emptied.add(path)
+                document: JsonValue = {"uri": self.uri(path), "languageId": language_of(path), "version": 1, "text": ""}
+                self._server.notify("textDocument/didOpen", {"textDocument": document})
 
     def _close(self, path: str) -> None:
         self._opened.pop(path)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Self
 
 from retinue.tools.workspace import Workspace
@@ -13,7 +12,7 @@ from .server import Server
 
 __all__ = ["Servers"]
 
-_Key = tuple[Path, tuple[str, ...]]
+_Key = tuple[str, tuple[str, ...]]
 
 
 class Servers:
@@ -57,7 +56,7 @@ class Servers:
         if loop is not self._loop:  # what ran in another loop ended with it
             self._loop, self._running, self._lock = loop, {}, asyncio.Lock()
         argv = command_for(language, self._commands)
-        key = (workspace.root, argv)
+        key = (repr(workspace), argv)  # by what may be read of it: the server knows nothing else
         async with self._lock:
             found = self._running.get(key)
             if found is not None and found[0].is_alive:

@@ -9,10 +9,13 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
 from retinue.tools.port import Grip, ToolOutput
+from retinue.tools.workspace import Workspace
 
+from .commands import language_of
 from .navigator import OPERATIONS, Navigator
 from .places import Call, Place, Spot, Symbol
 from .pool import Servers
+from .uses import Uses, uses_of
 
 __all__ = ["LspTool"]
 
@@ -44,7 +47,11 @@ _SPEC: Final = ToolSpec(
         "required": ["operation"],
         "properties": {
             "operation": {"enum": list(OPERATIONS)},
-            "file_path": {"type": "string", "minLength": 1, "description": "Relative to the workspace."},
+            "file_path": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Relative to the workspace. For `workspaceSymbol`: any file of the language.",
+            },
             "line": {"type": "integer", "minimum": 1},
             "character": {"type": "integer", "minimum": 1},
             "symbol_name": {"type": "string", "minLength": 1, "description": "`helper` or `Class.method`."},
@@ -86,7 +93,7 @@ class LspTool:
         navigator = Navigator(self._servers, grip.workspace)
         try:
             async with asyncio.timeout(_seconds(grip)):
-                lines = await _answer(navigator, arguments)
+                lines = await _answer(navigator, grip.workspace, arguments)
         except TimeoutError:
             raise DeadlineExceeded("The language server took too long.", hint="Ask for less.") from None
         kept = _within(lines[:_MOST], grip.output_limit - 200)
@@ -112,13 +119,16 @@ def _seconds(grip: Grip) -> float:
     return min(left, _SPEC.timeout_s)
 
 
-async def _answer(navigator: Navigator, arguments: JsonMapping) -> list[str]:  # noqa: PLR0911 - one for each operation
+async def _answer(  # noqa: PLR0911 - one for each operation
+    navigator: Navigator, workspace: Workspace, arguments: JsonMapping
+) -> list[str]:
     operation = cast("_Operation", arguments["operation"])
     if operation == "documentSymbol":
         return [_symbol_line(each, indent=True) for each in await navigator.document_symbols(_file(arguments))]
     if operation == "workspaceSymbol":
         query = str(arguments.get("query") or arguments.get("symbol_name") or "")
-        return [_symbol_line(each) for each in await navigator.workspace_symbols(query)]
+        language = language_of(str(arguments["file_path"])) if "file_path" in arguments else "python"
+        return [_symbol_line(each) for each in await navigator.workspace_symbols(query, language=language)]
     spot = await _spot(navigator, arguments)
     match operation:
         case "goToDefinition":
@@ -126,7 +136,7 @@ async def _answer(navigator: Navigator, arguments: JsonMapping) -> list[str]:  #
         case "goToImplementation":
             return _place_lines(await navigator.implementation(spot))
         case "findReferences":
-            return _place_lines(await navigator.references(spot))
+            return list(_use_lines(await uses_of(navigator, workspace, spot)))
         case "hover":
             return (await navigator.hover(spot)).split("\n")
         case "prepareCallHierarchy":
@@ -158,6 +168,16 @@ async def _spot(navigator: Navigator, arguments: JsonMapping) -> Spot:
             path="/symbol_name",
         )
     return await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
+
+
+def _use_lines(uses: Uses) -> Iterable[str]:
+    yield from _place_lines(uses.said)
+    if uses.beyond:
+        yield "Not among its references, and by its own word the same symbol:"
+        yield from _place_lines(uses.beyond)
+    if uses.unsure:
+        yield "The same name, of which the language server does not know what it means:"
+        yield from _place_lines(uses.unsure)
 
 
 def _place_lines(places: Sequence[Place]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Outlines of source files by tree-sitter: Python, JavaScript, Rust and Go.
+"""Outlines of source files by tree-sitter: Python, JavaScript, TypeScript, Rust and Go.
 
 Names, signatures, documentation, line ranges and complexity of what one file defines, also when it is broken. Nothing
 is resolved across files: that is what `tools.lsp` is for.

@@ -4,7 +4,7 @@ The packages of the grammars are optional and imported when a file is read, neve
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from retinue.errors import InvalidInput, NotInstalled
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser
+    from tree_sitter import Language as _TreeLanguage, Parser, Query
 
-__all__ = ["GRAMMARS", "Grammar", "ItemKind", "Language", "language_for", "parser_for"]
+__all__ = ["GRAMMARS", "Grammar", "ItemKind", "Language", "finder_for", "language_for", "parser_for"]
 
-Language: TypeAlias = Literal["python", "javascript", "rust", "go"]
+Language: TypeAlias = Literal["python", "javascript", "typescript", "tsx", "rust", "go"]
 ItemKind: TypeAlias = Literal[
     "class", "function", "method", "struct", "enum", "union", "trait", "interface", "impl", "module", "type", "macro"
 ]
@@ -26,7 +26,8 @@ ItemKind: TypeAlias = Literal[
 _SUFFIXES: Final[Mapping[str, Language]] = MappingProxyType(
     {
         ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript",
-        ".jsx": "javascript", ".rs": "rust", ".go": "go",
+        ".jsx": "javascript", ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx",
+        ".rs": "rust", ".go": "go",
     }
 )  # fmt: skip
 
@@ -41,7 +42,8 @@ class Grammar:
         holders: Nodes that give such a value its name, and the field in which the name stands.
         branches: Nodes that open one more path through a function.
         operators: Words that do so inside a boolean expression.
-        comment: Node types that hold documentation before what they speak of.
+        comments: Node types that hold documentation before what they speak of.
+        function: What in the package gives the grammar.
     """
 
     package: str
@@ -51,11 +53,55 @@ class Grammar:
     values: frozenset[str] = frozenset()
     holders: Mapping[str, str] = field(default_factory=dict[str, str])
     comments: frozenset[str] = frozenset()
+    function: str = "language"
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
+
+_JAVASCRIPT: Final = Grammar(
+    "tree_sitter_javascript",
+    {
+        "class_declaration": "class",
+        "class": "class",
+        "function_declaration": "function",
+        "generator_function_declaration": "function",
+        "method_definition": "method",
+    },
+    branches=_words(
+        "if_statement for_statement for_in_statement while_statement do_statement catch_clause "
+        "ternary_expression switch_case"
+    ),
+    operators=frozenset({"&&", "||", "??"}),
+    values=frozenset({"arrow_function", "function_expression", "generator_function", "class"}),
+    holders={
+        "variable_declarator": "name",
+        "field_definition": "property",
+        "assignment_expression": "left",
+        "pair": "key",
+    },
+    comments=frozenset({"comment"}),
+)
+
+_TYPESCRIPT: Final = replace(
+    _JAVASCRIPT,
+    package="tree_sitter_typescript",
+    function="language_typescript",
+    kinds={
+        **_JAVASCRIPT.kinds,
+        "abstract_class_declaration": "class",
+        "abstract_method_signature": "method",
+        "enum_declaration": "enum",
+        "function_signature": "function",
+        "interface_declaration": "interface",
+        "internal_module": "module",
+        "method_signature": "method",
+        "module": "module",
+        "type_alias_declaration": "type",
+    },
+    holders={**_JAVASCRIPT.holders, "public_field_definition": "name"},
+)
 
 GRAMMARS: Final[Mapping[Language, Grammar]] = MappingProxyType(
     {
@@ -68,31 +114,9 @@ GRAMMARS: Final[Mapping[Language, Grammar]] = MappingProxyType(
             ),
             operators=frozenset({"and", "or"}),
         ),
-        "javascript": Grammar(
-            "tree_sitter_javascript",
-            {
-                "class_declaration": "class",
-                "class": "class",
-                "function_declaration": "function",
-                "generator_function_declaration": "function",
-                "method_definition": "method",
-            },
-            branches=_words(
-                "if_statement for_statement for_in_statement while_statement do_statement catch_clause "
-                "ternary_expression switch_case"
-            ),
-            operators=frozenset({"&&", "||", "??"}),
-            values=frozenset({"arrow_function", "function_expression", "generator_function", "class"}),
-            holders=MappingProxyType(
-                {
-                    "variable_declarator": "name",
-                    "field_definition": "property",
-                    "assignment_expression": "left",
-                    "pair": "key",
-                }
-            ),
-            comments=frozenset({"comment"}),
-        ),
+        "javascript": _JAVASCRIPT,
+        "typescript": _TYPESCRIPT,
+        "tsx": replace(_TYPESCRIPT, function="language_tsx"),
         "rust": Grammar(
             "tree_sitter_rust",
             {
@@ -148,10 +172,33 @@ def parser_for(language: Language) -> "Parser":
     Raises:
         NotInstalled: tree-sitter or its grammar is not here.
     """
+    known = _loaded(language)
+    import tree_sitter  # noqa: PLC0415 - optional; it is here, or this line is not reached
+
+    return tree_sitter.Parser(known)
+
+
+@cache
+def finder_for(language: Language) -> "Query":
+    """A query for all nodes that an outline is made of: of a tree they are one in twenty, and found without Python.
+
+    Raises: as `parser_for`.
+    """
+    grammar, known = GRAMMARS[language], _loaded(language)
+    import tree_sitter  # noqa: PLC0415 - as above
+
+    named = [*grammar.kinds, *grammar.holders, *grammar.branches]
+    # What another version of the grammar calls otherwise is not found; a query that names it would be refused whole.
+    wanted = [f"({kind})" for kind in dict.fromkeys(named) if known.id_for_node_kind(kind, True)]
+    wanted += [f'"{word}"' for word in grammar.operators if known.id_for_node_kind(word, False)]
+    return tree_sitter.Query(known, f"[{' '.join(wanted)}] @found")
+
+
+def _loaded(language: Language) -> "_TreeLanguage":
     try:
         import tree_sitter  # noqa: PLC0415 - optional
 
-        grammar = import_module(GRAMMARS[language].package)
+        package = import_module(GRAMMARS[language].package)
     except ImportError as error:
         raise NotInstalled(f"The grammar of `{language}` is not installed.", hint="install `retinue[code]`") from error
-    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))  # pyright: ignore[reportDeprecated] - it is none
+    return tree_sitter.Language(getattr(package, GRAMMARS[language].function)())  # pyright: ignore[reportDeprecated] - it is none

@@ -4,11 +4,11 @@ A file that is broken gives what can be read of it and says so. It resolves no n
 of a language server.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .grammars import GRAMMARS, Grammar, ItemKind, Language, parser_for
+from .grammars import GRAMMARS, Grammar, ItemKind, Language, finder_for, parser_for
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,6 +20,8 @@ _MAX_ITEMS: Final = 20_000
 _MAX_DEPTH: Final = 40
 _SIGNATURE: Final = 240
 _DOC: Final = 200
+_MARKS: Final = ("attribute_item", "decorator")
+"""What may stand between a definition and the comment that speaks of it."""
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ def outline(text: str, language: Language) -> Outline:
         source = source[: source.rfind(b"\n", 0, _MAX_BYTES) + 1]
         found.notes.append(f"Only the first {len(source):,} bytes were read.")
     root = parser_for(language).parse(source).root_node
-    _Reading(found, GRAMMARS[language], source).walk(root)
+    _Reading(found, GRAMMARS[language], source).walk(_nodes(root, language))
     if root.has_error:
         found.errors = list(_error_lines(root))
         lines = ", ".join(map(str, found.errors))
@@ -83,32 +85,54 @@ def outline(text: str, language: Language) -> Outline:
     return found
 
 
+def _nodes(root: "Node", language: Language) -> "Iterable[Node]":
+    """What `root` holds of the nodes that an outline may be made of, each before what stands in it."""
+    if root.has_error:
+        return _walked(root)
+    from tree_sitter import QueryCursor  # noqa: PLC0415 - optional; what parsed `root` has loaded it
+
+    captured = QueryCursor(finder_for(language)).captures(root).get("found", [])
+    return sorted(captured, key=lambda node: (node.start_byte, -node.end_byte))
+
+
+def _walked(root: "Node") -> "Iterator[Node]":
+    """Every node: where the text is broken, one may have 100,000 children, for which a query needs minutes."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
 class _Reading:
-    """One walk over a tree, by a stack of its own: depth costs no recursion."""
+    """One walk over the nodes of a tree that matter here, in the order of the text."""
 
     def __init__(self, found: Outline, grammar: Grammar, source: bytes) -> None:
         self._found = found
         self._grammar = grammar
         self._source = source
 
-    def walk(self, root: "Node") -> None:
-        """Collect every definition below `root`, and count the branches of the function they stand in."""
-        waiting: list[tuple[Node, Item | None]] = [(root, None)]
+    def walk(self, nodes: "Iterable[Node]") -> None:
+        """Collect every definition among `nodes`, and count the branches of the function they stand in."""
+        around: list[tuple[Item, int]] = []
         too_deep = False
-        while waiting:
-            node, within = waiting.pop()
+        for node in nodes:
+            while around and around[-1][1] <= node.start_byte:
+                around.pop()
+            within = around[-1][0] if around else None
+            if within is not None and within.depth >= _MAX_DEPTH:
+                continue
             if within is not None and within.complexity is not None and self._branches(node):
                 within.complexity += 1
             item = self._item(node, within)
-            if item is not None:
-                if len(self._found.items) >= _MAX_ITEMS:
-                    self._found.notes.append(f"Only the first {_MAX_ITEMS:,} definitions are here.")
-                    return
-                self._found.items.append(item)
-                too_deep = too_deep or item.depth >= _MAX_DEPTH
-                within = item
-            if within is None or within.depth < _MAX_DEPTH:
-                waiting.extend((child, within) for child in reversed(node.children))
+            if item is None:
+                continue
+            if len(self._found.items) >= _MAX_ITEMS:
+                self._found.notes.append(f"Only the first {_MAX_ITEMS:,} definitions are here.")
+                return
+            self._found.items.append(item)
+            around.append((item, node.end_byte))
+            too_deep = too_deep or item.depth >= _MAX_DEPTH
         if too_deep:
             self._found.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
 
@@ -162,10 +186,10 @@ class _Reading:
         before = whole.prev_named_sibling
         last: list[str] = []
         row = whole.start_point[0]
-        while before is not None and before.type in (*self._grammar.comments, "attribute_item"):
+        while before is not None and before.type in (*self._grammar.comments, *_MARKS):
             if _last_line(before) < row:
                 break
-            if before.type != "attribute_item":
+            if before.type not in _MARKS:
                 last.append(_text(before))
             row, before = before.start_point[0], before.prev_named_sibling
         return _first_sentence("\n".join(reversed(last)))
@@ -183,7 +207,7 @@ def _kind_of_type(node: "Node") -> ItemKind:
 
 
 def _around(node: "Node") -> "Node":
-    """`node` with what stands before it and belongs to it: decorators, `export`, `const`, `type`."""
+    """`node` with what stands before it and belongs to it: decorators, `export`, `declare`, `const`, `type`."""
     outer = node
     while outer.parent is not None and outer.parent.type in (
         "decorated_definition",
@@ -191,6 +215,8 @@ def _around(node: "Node") -> "Node":
         "lexical_declaration",
         "variable_declaration",
         "type_declaration",
+        "ambient_declaration",
+        "expression_statement",
     ):
         if outer.parent.type == "type_declaration" and outer.parent.named_child_count > 1:
             break

@@ -15,20 +15,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
-from retinue.tools.lsp import Navigator, Place, Spot, language_of
-from retinue.tools.tree import glob
+from retinue.errors import AccessDenied, InvalidInput, Unavailable
+from retinue.tools.lsp import Held, Navigator, Place, Spot, language_of, name_at, sort_out
 from retinue.tools.workspace import Workspace
 
 from .changes import Change, Changes, Edit, check_lines, edited
-from .mentions import Mention, mentions, public_names, rebinds
+from .public import public_names, rebinds
 from .source import Source
 
 __all__ = ["Renamed", "rename"]
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
-_MOST_FILES: Final = 20_000
-_MOST_ASKED: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +55,14 @@ class _Found:
     """What a rename is about to do.
 
     Attributes:
+        held: What the project's Python files hold of the old name.
         edits: What is put where.
-        said: By file, what its tokens hold of the old name.
-        texts: The files that hold the old name, each as it was read.
     """
 
-    edits: dict[tuple[str, int, int], tuple[Place, str]]
-    texts: dict[str, str] = field(default_factory=dict[str, str])
-    said: dict[str, list[Mention]] = field(default_factory=dict[str, list[Mention]])
+    held: Held
+    edits: dict[tuple[str, int, int], tuple[Place, str]] = field(
+        default_factory=dict[tuple[str, int, int], tuple[Place, str]]
+    )
     unsure: list[str] = field(default_factory=list[str])
 
     def add(self, place: Place, text: str) -> None:
@@ -82,19 +79,24 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str)
     """
     if not _IDENTIFIER.fullmatch(new) or keyword.iskeyword(new) or not new.isidentifier():
         raise InvalidInput(f"{new!r} is no name.", hint="Give one identifier that is no keyword.", path="/new_name")
-    old = await asyncio.to_thread(_name_at, workspace, at)
+    old = await asyncio.to_thread(name_at, workspace, at)
+    if not old:
+        raise InvalidInput(f"There is no name at {at}.", hint="Point at the first character of the symbol.")
     if old == new:
         raise InvalidInput(f"It is called {new!r} already.", hint="Give another name.", path="/new_name")
     definitions = await _definitions(navigator, at, old)
-    found = _Found({})
+    found = _Found(Held(old))
     for spot in definitions or (at,):
         for place, text in await _places(navigator, spot, old, new):
             found.add(place, text)
     if not found.edits:
         raise InvalidInput(f"There is nothing to rename at {at}.", hint="Name a symbol that the project defines.")
     if language_of(at.path) == "python":
-        await asyncio.to_thread(_look, workspace, old, found)
-        await _sweep(navigator, found, old, new)
+        found.held = await asyncio.to_thread(Held.look, workspace, old)
+        beyond, unsure = await sort_out(navigator, found.held, found.edits.keys())
+        for place in beyond:
+            found.add(place, new)
+        found.unsure += [f"{place.path}:{place.line}" for place in unsure]
     names = tuple(str(each) for each in definitions)
     return await asyncio.to_thread(_renamed, workspace, found, old, new, names)
 
@@ -137,37 +139,6 @@ def _is_text(place: Place, name: str) -> bool:
     return place.line == place.end_line and place.text[place.column - 1 : place.end_column - 1] == name
 
 
-def _look(workspace: Workspace, old: str, found: _Found) -> None:
-    """Read what Python files hold the old name."""
-    for path in glob(workspace, ["*.py", "*.pyi"], limit=_MOST_FILES):
-        try:
-            text = workspace.read_text(path)
-        except RetinueError:
-            continue
-        if old in text and (said := list(mentions(text, old))):
-            found.texts[path], found.said[path] = text, said
-
-
-async def _sweep(navigator: Navigator, found: _Found, old: str, new: str) -> None:
-    """Ask of every name that was left what it means, and take in those that mean the same."""
-    left = [
-        Spot(path, each.line, each.column)
-        for path, said in found.said.items()
-        for each in said
-        if each.is_code and (path, each.line, each.column) not in found.edits
-    ]
-    ours = set(found.edits)
-    near = sorted(left, key=lambda spot: spot.path not in {path for path, _, _ in ours})
-    asked = near[:_MOST_ASKED]
-    for spot, meant in zip(asked, await navigator.definitions(asked), strict=True):
-        if any((each.path, each.line, each.column) in ours for each in meant):
-            end = spot.column + len(old)
-            found.add(Place(spot.path, spot.line, spot.column, spot.line, end), new)
-        elif not meant:
-            found.unsure.append(f"{spot.path}:{spot.line}")
-    found.unsure += [f"{spot.path}:{spot.line}" for spot in near[_MOST_ASKED:]]
-
-
 def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definitions: tuple[str, ...]) -> Renamed:
     by_file: dict[str, list[Edit]] = defaultdict(list)
     for place, text in found.edits.values():
@@ -177,7 +148,7 @@ def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definition
                 hint="Rename only what the project itself defines.",
             )
         by_file[place.path].append(Edit(place.line, place.column, place.end_line, place.end_column, text))
-    texts = found.texts | {path: workspace.read_text(path) for path in by_file if path not in found.texts}
+    texts = found.held.texts | {path: workspace.read_text(path) for path in by_file if path not in found.held.texts}
     _publish(texts, by_file, old, new)
     files: list[Change] = []
     left: list[str] = []
@@ -185,7 +156,7 @@ def _renamed(workspace: Workspace, found: _Found, old: str, new: str, definition
         check_lines(path, texts[path])
         _check_free(path, texts[path], new)
         files.append(Change(path, texts[path], edited(texts[path], wanted), f"`{old}` is called `{new}`"))
-        if path not in found.said:
+        if path not in found.held.said:
             left += _still_named(path, files[-1].after, old)
     changes = Changes.of(files)
     changes.check()
@@ -217,7 +188,7 @@ def _takes_all(path: str, text: str, module: str) -> bool:
 
 def _texts_left(found: _Found, by_file: Mapping[str, list[Edit]]) -> Iterator[str]:
     """Strings and comments that hold the old name: in changed files all, elsewhere those that may name the symbol."""
-    for path, said in found.said.items():
+    for path, said in found.held.said.items():
         changed = {(edit.line, edit.column) for edit in by_file.get(path, ())}
         lines = {
             each.line
@@ -225,15 +196,6 @@ def _texts_left(found: _Found, by_file: Mapping[str, list[Edit]]) -> Iterator[st
             if not each.is_code and (each.is_path or path in by_file) and (each.line, each.column) not in changed
         }
         yield from (f"{path}:{line}" for line in sorted(lines))
-
-
-def _name_at(workspace: Workspace, at: Spot) -> str:
-    lines = workspace.read_text(at.path).split("\n")
-    line = lines[at.line - 1] if at.line <= len(lines) else ""
-    for found in _IDENTIFIER.finditer(line):
-        if found.start() <= at.column - 1 < found.end():
-            return found[0]
-    raise InvalidInput(f"There is no name at {at}.", hint="Point at the first character of the symbol.")
 
 
 def _check_free(path: str, text: str, new: str) -> None:

@@ -1,25 +1,25 @@
 """From the bytes of a file to its structure, by its suffix."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
 from retinue.errors import RetinueError
+from retinue.tools.outline.grammars import Language
 from retinue.tools.structure.python import read_python
 from retinue.tools.structure.records import Structure
 
 __all__ = ["is_source", "structure_of"]
 
-_BY_GRAMMAR: Final[Mapping[str, Literal["javascript", "rust", "go"]]] = {
-    "cjs": "javascript", "go": "go", "js": "javascript", "jsx": "javascript", "mjs": "javascript", "rs": "rust",
+_BY_GRAMMAR: Final[Mapping[str, Language]] = {
+    "cjs": "javascript", "cts": "typescript", "go": "go", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
+    "mts": "typescript", "rs": "rust", "ts": "typescript", "tsx": "tsx",
 }  # fmt: skip
-_OTHERS: Final = frozenset({"cts", "mts", "ts", "tsx"})
-"""Languages that are known to import, and have no grammar here."""
 
 
 def is_source(path: str) -> bool:
-    """Whether a file of this name may import others, read here or not."""
+    """Whether a file of this name may import others."""
     suffix = _suffix(path)
-    return suffix == "py" or suffix in _BY_GRAMMAR or suffix in _OTHERS
+    return suffix == "py" or suffix in _BY_GRAMMAR
 
 
 def structure_of(path: str, data: bytes) -> Structure:

@@ -1,4 +1,4 @@
-"""What JavaScript, Rust and Go files import, by their tree-sitter grammars; how they branch is told by `outline`."""
+"""What JavaScript, TypeScript, Rust and Go files import, by their grammars; how they branch is told by `outline`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,9 @@ _FUNCTIONS: Final = frozenset(
         "generator_function_declaration", "method_declaration", "method_definition",
     }
 )  # fmt: skip
+_STATEMENTS: Final = frozenset({"export_statement", "import_statement"})
+_TYPES: Final = frozenset({"interface_declaration", "type_alias_declaration", "type_annotation", "type_arguments"})
+"""What a compiler leaves out of the program."""
 _MOST_PATHS: Final = 500
 
 
@@ -42,24 +45,36 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
 def _imports(root: "Node", read: "Callable[[Node], list[str]]") -> Iterator[Import]:
     waiting: list[tuple[Node, When]] = [(root, "always")]
     while waiting:
-        node, when = waiting.pop()
+        node, around = waiting.pop()
+        when = _when(node, around)
         found = read(node)
         for target in found:
             yield Import(target, (), node.start_point[0] + 1, when)
         if found:
             continue
-        inner: When = "deferred" if node.type in _FUNCTIONS else when
-        waiting.extend((child, inner) for child in reversed(node.named_children))
+        waiting.extend((child, when) for child in reversed(node.named_children))
 
 
 def _javascript(node: "Node") -> list[str]:
-    if node.type in ("import_statement", "export_statement"):
+    if node.type in (*_STATEMENTS, "import_require_clause"):
         return _strings(node.child_by_field_name("source"))
     if node.type == "call_expression":
         called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if called and arguments and (called.type == "import" or _text(called) == "require"):
             return _strings(arguments.named_children[0] if arguments.named_children else None)
     return []
+
+
+def _when(node: "Node", around: When) -> When:
+    """When that runs which `node` holds, if it runs at all."""
+    if around == "typing" or node.type in _TYPES or (node.type in _STATEMENTS and _leaves_nothing(node)):
+        return "typing"
+    return "deferred" if node.type in _FUNCTIONS else around
+
+
+def _leaves_nothing(statement: "Node") -> bool:
+    """Whether it is an `import type` or `export type` of TypeScript."""
+    return any(child.type == "type" and not child.is_named for child in statement.children[:2])
 
 
 def _strings(node: "Node | None") -> list[str]:
@@ -108,4 +123,6 @@ _READERS: Final[Mapping[Language, Callable[["Node"], list[str]]]] = {
     "go": _go,
     "javascript": _javascript,
     "rust": _rust,
+    "tsx": _javascript,
+    "typescript": _javascript,
 }
