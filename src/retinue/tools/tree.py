@@ -59,12 +59,14 @@ class Listing:
         skipped: What was found and cannot be used, with the reason.
         source: Whether git or a walk found them.
         note: Why git was not asked although it could have been expected to; empty otherwise.
+        hidden: The paths of those that the workspace hides; of what stands in them nothing may be told.
     """
 
     files: tuple[FileEntry, ...]
     skipped: tuple[Skipped, ...]
     source: Literal["git", "walk"]
     note: str = ""
+    hidden: tuple[str, ...] = ()
 
 
 def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
@@ -76,8 +78,9 @@ def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
     names, source, note = _names(workspace)
     files: list[FileEntry] = []
     skipped: list[Skipped] = []
+    hidden: list[str] = []
     for name in names:
-        found = _entry(workspace, name)
+        found = _entry(workspace, name, hidden)
         if isinstance(found, FileEntry):
             files.append(found)
         elif found is not None:
@@ -88,7 +91,7 @@ def list_files(workspace: Workspace, *, limit: int = 200_000) -> Listing:
             )
     files.sort(key=lambda entry: entry.path)
     skipped.sort(key=lambda entry: entry.path)
-    return Listing(tuple(files), tuple(skipped), source, note)
+    return Listing(tuple(files), tuple(skipped), source, note, tuple(sorted(hidden)))
 
 
 def glob(workspace: Workspace, patterns: str | Iterable[str], *, limit: int = 10_000) -> list[str]:
@@ -151,7 +154,7 @@ def _walked(root: bytes) -> Iterator[bytes]:
             continue  # it vanished or may not be read: nothing in it can be named
 
 
-def _entry(workspace: Workspace, raw: bytes) -> FileEntry | Skipped | None:
+def _entry(workspace: Workspace, raw: bytes, hidden: list[str]) -> FileEntry | Skipped | None:
     """What the name `raw` stands for; None for what is not there, is a folder, or may not be read."""
     try:
         path = paths.checked(raw.decode("utf-8"))
@@ -159,7 +162,11 @@ def _entry(workspace: Workspace, raw: bytes) -> FileEntry | Skipped | None:
         return Skipped(paths.quoted(raw), "its name is not UTF-8")
     except InvalidInput:
         return Skipped(paths.quoted(raw), "its name holds control characters, is too long, or is none in this locale")
-    return _looked_at(workspace, path) if workspace.covers(tuple(path.split("/"))) else None
+    parts = tuple(path.split("/"))
+    if workspace.why_hidden(parts):
+        hidden.append(path)
+        return None
+    return _looked_at(workspace, path) if workspace.covers(parts) else None
 
 
 def _looked_at(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
@@ -178,6 +185,8 @@ def _linked(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
     try:
         found = workspace.resolve(path).stat()
     except (OSError, RetinueError):
+        if workspace.whole.readable(path):
+            return Skipped(path, "it is a link to a file that may not be read")
         return Skipped(path, "it is a link that leads out of the workspace, in a circle or nowhere")
     if stat.S_ISREG(found.st_mode):
         return FileEntry(path, found.st_size, found.st_mtime_ns, is_link=True)

@@ -2,41 +2,34 @@
 
 Every path a tool touches goes through a `Workspace`. It resolves the real path, compares by path components (never by
 text prefix), and opens files component by component without following links, so that a folder swapped for a link
-between check and use is refused and not followed. It does not list or search: `tree`, `files` and `grep` do.
+between check and use is refused and not followed. What a rule keeps from being read is hidden here, once for whoever
+reads by it. It does not list or search: `tree`, `files` and `grep` do.
 """
 
 # ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
 # paths are compared as text and by identity here; `Path` would hide what is asked of the system
 
+import copy
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.tools import descriptors, paths
+from retinue.tools.artifact import ArtifactFacts, measure
 from retinue.tools.encoding import decode, is_binary
+from retinue.tools.hiding import Hiding
 
 __all__ = ["ArtifactFacts", "PathLike", "Workspace"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
+
 _Parts: TypeAlias = tuple[str, ...]
 
 _PROTECTED = frozenset({".git", ".retinue"})
-_CHUNK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ArtifactFacts:
-    """What is true of a file that an agent says it made: `path` from the root, `size` in bytes, and what it is."""
-
-    path: str
-    size: int
-    sha256: str
-    media_type: str
 
 
 class Workspace:
@@ -74,9 +67,25 @@ class Workspace:
         self._write = tuple(self._granted(path) for path in write)
         self._protected = tuple(_folded(self._granted(path)) for path in protected)
         self.max_bytes = max_bytes
+        self._hiding: Hiding | None = None
 
     def __repr__(self) -> str:
-        return f"Workspace({self._root!r})"
+        return f"Workspace({self._root!r}{f', hiding {self._hiding.by}' if self._hiding else ''})"
+
+    def hiding(self, hiding: Hiding | None) -> "Workspace":
+        """The same folder, but what `hiding` gives a reason for is neither listed nor opened."""
+        view = copy.copy(self)
+        view._hiding = hiding  # noqa: SLF001 - one of us
+        return view
+
+    def showing(self, shown: Collection[str]) -> "Workspace":
+        """The same view, with the files at these real paths from the root shown as well: somebody approved of it."""
+        return self.hiding(self._hiding.but_for(shown)) if self._hiding and shown else self
+
+    @property
+    def whole(self) -> "Workspace":
+        """The folder with nothing hidden, for what tells nobody what stands in a file."""
+        return self.hiding(None) if self._hiding else self
 
     @property
     def root(self) -> Path:
@@ -116,8 +125,12 @@ class Workspace:
         return True
 
     def covers(self, parts: _Parts) -> bool:
-        """Whether the read set holds the place with these real path components."""
-        return any(parts[: len(granted)] == granted for granted in self._read)
+        """Whether the read set holds the place with these real path components, and it is not hidden."""
+        return self._in_read_set(parts) and not self.why_hidden(parts)
+
+    def why_hidden(self, parts: _Parts) -> str:
+        """Why the place with these real path components is hidden, if it is; empty when not."""
+        return self._hiding.why("/".join(parts)) if self._hiding and parts else ""
 
     def check_writing(self, path: PathLike) -> Path:
         """The real path of something that may be written.
@@ -211,7 +224,7 @@ class Workspace:
         """
         parts = self._for_writing(path)
         if not self.covers(parts):
-            raise self._unreadable(path)
+            raise self._unreadable(path, parts)
         with self._reporting(path):
             try:
                 descriptors.revise(self._root, parts, change, max_bytes=self.max_bytes, create=create)
@@ -228,20 +241,11 @@ class Workspace:
             InvalidInput: It is no regular file.
             OutputInvalid: It is empty.
         """
-        from hashlib import sha256  # noqa: PLC0415 - only artifacts need it; it costs the quick path 2 ms
-
-        digest, size, head = sha256(), 0, b""
-        with self.open(path) as file:
-            while chunk := file.read(_CHUNK):
-                head = head or chunk
-                size += len(chunk)
-                digest.update(chunk)
-        if size == 0:
+        with self.whole.open(path) as file:
+            facts = measure(file, self.relative(path))
+        if facts.size == 0:
             raise OutputInvalid(f"the artifact {_shown(path)} is empty", hint="write its content, or do not claim it")
-        relative = self.relative(path)
-        return ArtifactFacts(
-            relative, size, digest.hexdigest(), paths.media_type(relative, is_text=not is_binary(head))
-        )
+        return facts
 
     # --- places -------------------------------------------------------------------------------------------------
 
@@ -300,14 +304,21 @@ class Workspace:
     def _existing(self, path: PathLike) -> _Parts:
         parts = self._located(path)
         if not self.covers(parts):
-            raise self._unreadable(path)
+            raise self._unreadable(path, parts)
         with self._reporting(path):
             found = os.lstat(self._real(parts))
         if stat.S_ISLNK(found.st_mode):
             raise InvalidInput(f"{_shown(path)} is a loop of links", hint="name the file itself")
         return parts
 
-    def _unreadable(self, path: PathLike) -> AccessDenied:
+    def _in_read_set(self, parts: _Parts) -> bool:
+        return any(parts[: len(granted)] == granted for granted in self._read)
+
+    def _unreadable(self, path: PathLike, parts: _Parts) -> AccessDenied:
+        if self._in_read_set(parts):
+            return AccessDenied(
+                f"{_shown(path)} may not be read: {self.why_hidden(parts)}", hint="do without this file"
+            )
         allowed = ", ".join(repr("/".join(granted) or ".") for granted in self._read) or "nothing"
         return AccessDenied(f"{_shown(path)} may not be read", hint=f"this run may read: {allowed}")
 

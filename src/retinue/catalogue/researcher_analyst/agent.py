@@ -117,7 +117,6 @@ class ResearcherAnalyst:
             depth=wanted.depth,
             texts=[*(browsed.pages if browsed else ()), *texts],
             watch=watch,
-            hidden=lambda path: run.grants.hides(path) is not None,
             progress=lambda phase, done, total: run.emit(Progress(phase, "", done, total)),
         )
         revisions = Revisions() if gathered.late or not wanted.local else _revisions(workspace)

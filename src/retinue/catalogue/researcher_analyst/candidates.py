@@ -1,6 +1,6 @@
 """What a search keeps: passages judged, with what a file says of itself; the search itself stands in `gather`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -29,11 +29,7 @@ _NAMES: Final = 20
 
 @dataclass
 class Candidates:
-    """What may answer a question, and what that is judged by.
-
-    Attributes:
-        hidden: Whether a file may not be shown to whoever asks.
-    """
+    """What may answer a question, and what that is judged by."""
 
     asked: Asked
     workspace: Workspace
@@ -41,7 +37,6 @@ class Candidates:
     sources: Sequence[Source]
     depth: Depth
     watch: Watch
-    hidden: Callable[[str], bool]
     found: Gathered = field(default_factory=Gathered)
     entries: list[FileEntry] = field(default_factory=list[FileEntry])
     candidates: list[Evidence] = field(default_factory=list[Evidence])
@@ -110,9 +105,7 @@ class Candidates:
         literal: tuple[str, ...] = (),
         below: bool = False,
     ) -> None:
-        """Judge a passage and keep it among the candidates, unless it says nothing or may not be shown."""
-        if self.hidden(path):
-            return
+        """Judge a passage and keep it among the candidates, unless it says nothing."""
         try:
             one = judge(
                 kind=kind,

@@ -72,7 +72,6 @@ def gather(
     depth: Depth,
     texts: Sequence[Brought],
     watch: Watch,
-    hidden: Callable[[str], bool],
     progress: Callable[[str, int, int], None],
 ) -> Gathered:
     """Gather for `asked`.
@@ -85,10 +84,9 @@ def gather(
         depth: How far to go.
         texts: What is no file, searched as documents are.
         watch: Says when to stop.
-        hidden: Whether a file may not be shown to whoever asks.
         progress: Is told of each phase, with how much of it is done.
     """
-    search = _Search(asked, workspace, index, sources, depth, watch, hidden, texts=texts)
+    search = _Search(asked, workspace, index, sources, depth, watch, texts=texts)
     try:
         if sources:
             search.prepare(progress)
@@ -127,11 +125,7 @@ class _Search(Candidates):
             self.watch.check()
 
         listing = list_files(self.workspace)
-        self.entries = [
-            entry
-            for entry in listing.files
-            if not entry.is_link and source_of(entry.path) in self.sources and not self.hidden(entry.path)
-        ]
+        self.entries = [entry for entry in listing.files if not entry.is_link and source_of(entry.path) in self.sources]
         refreshed = self.index.refresh(progress=looked_at)
         passed_over = {item.path for item in refreshed.skipped}
         self.found.left_out = [
@@ -296,7 +290,6 @@ class _Search(Candidates):
         )  # fmt: skip
 
     def _count_places(self, matches: Sequence[Match]) -> None:
-        matches = [match for match in matches if not self.hidden(match.path)]
         counts = Counter(match.path for match in matches)
         first: dict[str, int] = {}
         for match in matches:

@@ -7,6 +7,7 @@ there is no model, no budget or no time, the quotations are the answer.
 from collections.abc import Sequence
 
 from retinue.agents.port import RunContext
+from retinue.catalogue._choosing import model_for
 from retinue.catalogue.researcher_analyst.evidence import Evidence as Found, place_of
 from retinue.catalogue.researcher_analyst.telling import sentence
 from retinue.contract.definition import Definition
@@ -29,7 +30,7 @@ async def in_words_of_a_model(
     )
     evidence = Evidence(pieces)
     try:
-        chosen = models.choose(model=task.model, own=definition.model, tier=definition.tier)
+        chosen = model_for(task, models, definition)
         model = models.get(chosen.name)
     except RetinueError as error:
         return Summary(refused=error.message)

@@ -68,7 +68,8 @@ def work(task: Task, workspace: Workspace, watch: Watch, *, cache_dir: Path | No
     else:
         report.reject(
             "No source files were found that can be read.",
-            hint="Name a project with Python, JavaScript, Rust or Go; `include_tests` counts its tests too.",
+            hint="Name a project with Python, JavaScript, TypeScript, Rust or Go; "
+            "`include_tests` counts its tests too.",
         )
     return report.reply()
 

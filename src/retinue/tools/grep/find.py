@@ -149,6 +149,7 @@ def _chosen(workspace: Workspace, is_wanted: Callable[[str], bool]) -> tuple[lis
     """The files to search, and those that are not and why."""
     listing = list_files(workspace)
     skipped = [item for item in listing.skipped if is_wanted(item.path)]
+    skipped += [Skipped(path, "it may not be read") for path in listing.hidden if is_wanted(path)]
     files: list[str] = []
     for entry in listing.files:
         if entry.is_link or not is_wanted(entry.path):

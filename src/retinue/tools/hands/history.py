@@ -1,16 +1,16 @@
 """`git`: the history and state of the workspace's repository, as git itself prints it. It only reads.
 
 Everything goes through the runner that a hostile repository can do nothing to, and every question is limited to the
-workspace, so that a repository above it shows nothing from beside it.
+workspace, so that a repository above it shows nothing from beside it. Patches leave out the files that it hides.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.tool import ToolSpec
-from retinue.errors import AccessDenied, InvalidInput
+from retinue.errors import AccessDenied, InvalidInput, LimitReached
 from retinue.tools.git import Git
 from retinue.tools.git.runner import Runner
 from retinue.tools.hands.calling import fence, fitting, in_time, seconds_left, told
@@ -20,7 +20,9 @@ from retinue.tools.workspace import Workspace
 __all__ = ["History"]
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
+_MOST_NAMED: Final = 2_000
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=dirty")
+_NAMES: Final = ("--name-only", "--relative", "--no-renames", "-z", "--no-ext-diff", "--ignore-submodules=dirty")
 _LOG: Final = "--format=%h %ad %an: %s"
 
 _SPEC: Final = told(
@@ -84,7 +86,7 @@ def _ask(workspace: Workspace, arguments: JsonMapping, timeout_s: float) -> str:
     git = Git(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     runner = Runner(root, timeout_s=timeout_s, max_bytes=_MOST_BYTES)
     git.head()  # says what is wrong with the repository, if anything is
-    return _OPERATIONS[str(arguments["operation"])](git, runner, arguments, path)
+    return _OPERATIONS[str(arguments["operation"])](git, runner, workspace, arguments, path)
 
 
 def _check_readable(workspace: Workspace, path: str) -> None:
@@ -94,31 +96,52 @@ def _check_readable(workspace: Workspace, path: str) -> None:
         raise AccessDenied(f"{path!r} may not be read", hint="name a `path` that may be read", path="/path")
 
 
-def _status(git: Git, runner: Runner, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
+def _status(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
     words = ("status", "--short", "--branch", "--untracked-files=all", "--ignore-submodules=dirty", "--", path)
     git.status()  # refuses a bare repository in words
     return _text(runner, *words, touches_files=True)
 
 
-def _log(git: Git, runner: Runner, arguments: JsonMapping, path: str) -> str:
+def _log(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
     limit, ends = f"--max-count={int(arguments.get('limit', 30))}", _ends(git, arguments)
     return _text(runner, "log", _LOG, "--date=short", limit, "--no-patch", "--end-of-options", ends, "--", path)
 
 
-def _show(git: Git, runner: Runner, arguments: JsonMapping, path: str) -> str:
+def _show(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
     commit = git.resolve(_revision(arguments))
-    words = ("show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", path)
-    return _text(runner, *words)
+    names = ("show", "--format=", *_NAMES, "--end-of-options", commit, "--", path)
+    seen = _seen(workspace, path, _text(runner, *names))
+    return _text(runner, "show", "--stat", "--patch", "--relative", *_PATCH, "--end-of-options", commit, "--", *seen)
 
 
-def _diff(git: Git, runner: Runner, arguments: JsonMapping, path: str) -> str:
+def _diff(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:
     revision = _revision(arguments)
     ends = [_ends(git, arguments)] if ".." in revision else [git.resolve(revision)]
-    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", path)
-    return _text(runner, *words, touches_files=".." not in revision)
+    touches = ".." not in revision
+    names = _text(runner, "diff", *_NAMES, "--end-of-options", *ends, "--", path, touches_files=touches)
+    words = ("diff", "--relative", *_PATCH, "--end-of-options", *ends, "--", *_seen(workspace, path, names))
+    return _text(runner, *words, touches_files=touches)
 
 
-def _blame(git: Git, runner: Runner, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - one form for all
+def _seen(workspace: Workspace, path: str, names: str) -> Sequence[str]:
+    """What a patch is limited to: `path`, or where the workspace hides some of the changed files, the others by name.
+
+    Raises:
+        AccessDenied: All of them are hidden.
+        LimitReached: The others are too many to be named.
+    """
+    changed = [name for name in names.split("\0") if name]
+    seen = [name for name in changed if not workspace.why_hidden(tuple(name.split("/")))]
+    if len(seen) == len(changed):
+        return [path]
+    if not seen:
+        raise AccessDenied("what was changed there may not be read", hint="ask about other files", path="/path")
+    if len(seen) > _MOST_NAMED:
+        raise LimitReached(f"{len(seen):,} files were changed there", hint="name a `path`", path="/path")
+    return seen
+
+
+def _blame(git: Git, runner: Runner, workspace: Workspace, arguments: JsonMapping, path: str) -> str:  # noqa: ARG001 - as above
     if "path" not in arguments:
         raise InvalidInput("`blame` needs a file", hint="name one with `path`", path="/path")
     first = int(arguments.get("first_line", 1))
@@ -148,7 +171,7 @@ def _text(runner: Runner, *words: str, touches_files: bool = False) -> str:
     return runner.run(*words, touches_files=touches_files).stdout.decode("utf-8", "replace")
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Git, Runner, JsonMapping, str], str]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Git, Runner, Workspace, JsonMapping, str], str]]] = {
     "blame": _blame,
     "diff": _diff,
     "log": _log,
