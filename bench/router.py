@@ -117,7 +117,7 @@ def _clinc() -> list[Row]:
                 right.append(intents[_number(routing)]["intent"] == query["intent"])
         how = f"CLINC150, {examples} examples"
         kept, refused = 1 - _share(abstained[True]), _share(abstained[False])
-        note = f"floor {router.floor:.3f} keeps {kept:.2f}, refuses {refused:.2f} of what is out of scope"
+        note = f"keeps {kept:.2f}, refuses {refused:.2f} of what is out of scope"
         rows += [
             Row(f"{how}: right intent of 150", _share(right), "share", goal=accuracy, at_least=True),
             Row(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from retinue.contract.definition import Skill
-from retinue.orchestration._naming import ending_of, endings
+from retinue.orchestration._naming import COMMON_ENDINGS, ending_of, endings
 from retinue.orchestration.reading.parameter import Parameter, parameters_of
 from retinue.orchestration.reading.paths import PATH_NAMES
 
@@ -29,13 +29,11 @@ class Takers:
     def __init__(self, skills: Iterable[Skill]) -> None:
         self._selective: dict[int, list[Parameter]] = {}
         self._shown: dict[int, frozenset[str]] = {}
-        self._known: set[str] = set()
         for place, skill in enumerate(skills):
             paths = [one.items or one for one in parameters_of(skill.input_schema) if one.says(*PATH_NAMES)]
             if chosen := [one for one in paths if not _SELECTIVE.isdisjoint(one.schema)]:
                 self._selective[place] = chosen
             shown = [ending for example in skill.examples for ending in endings(example)]
-            self._known.update(shown)
             if len(shown) >= _TELLING_FILES:
                 self._shown[place] = frozenset(shown)
 
@@ -48,7 +46,7 @@ class Takers:
         """For each selective skill, the first of `files` that it takes; None when it takes none of them."""
         if not files:
             return {}
-        kinds = self._known.intersection(map(ending_of, files))
+        kinds = COMMON_ENDINGS.intersection(map(ending_of, files))
         found: dict[int, str | None] = {}
         if kinds:
             found |= dict.fromkeys(place for place, shown in self._shown.items() if shown.isdisjoint(kinds))

@@ -1,7 +1,7 @@
 """How requests begin: "how do I", "who", "when was". What the words of a topic cannot tell, this often does.
 
-Learned from the example utterances of a registry and from nothing else. Among few agents an opening can belong to one
-of them ("who changed …"); among many it belongs to all, and then says nothing.
+Learned from the example utterances of each skill and from nothing else. An opening that begins most requests to a skill
+("who changed …") says much for it, one that begins a few of them little; what others are asked does not count.
 """
 
 from collections import Counter
@@ -34,7 +34,11 @@ _LONG_ASKING: Final = frozenset(word for word in _ASKING if len(word) > 3)
 _COMMON: Final = frozenset(FUNCTION_WORDS.split())
 """No misspellings, however like a question word: "then", "that", "here"."""
 _DOUBT: Final = 0.5
-"""As if every opening had been seen half a time with somebody else."""
+"""As if there were half an example more, that begins in another way."""
+_FIRST: Final = 0.5
+"""Of an opening only its first word known is worth half."""
+_ANYBODYS: Final = 0.05
+"""How often any opening begins a request to anybody, so that one that begins one of twenty examples says little."""
 _TELLING_EXAMPLES: Final = 8
 """So many examples, and no question among them: such a skill is told to do something, and not asked."""
 
@@ -55,7 +59,7 @@ def opening(text: str) -> str:
 
 
 class Openings:
-    """Which skill the openings of requests belong to, by the skills' own examples.
+    """Which skills are asked with which openings, by the skills' own examples.
 
     Args:
         examples: The examples of every skill, in the skills' order.
@@ -65,22 +69,24 @@ class Openings:
     """
 
     def __init__(self, examples: Iterable[Sequence[str]]) -> None:
-        self._seen: dict[str, Counter[int]] = {}
-        self._first: dict[str, Counter[int]] = {}
+        self._seen: dict[str, dict[int, float]] = {}
+        self._first: dict[str, dict[int, float]] = {}
         self.told: list[int] = []
         for place, texts in enumerate(examples):
-            openings = [begun for begun in map(opening, texts) if begun]
+            openings = Counter(begun for begun in map(opening, texts) if begun)
             if not openings and len(texts) >= _TELLING_EXAMPLES:
                 self.told.append(place)
-            for begun in openings:
-                self._seen.setdefault(begun, Counter())[place] += 1
-                self._first.setdefault(begun.partition(" ")[0], Counter())[place] += 1
+            for begun, times in openings.items():
+                self._seen.setdefault(begun, {})[place] = times / (len(texts) + _DOUBT)
+            firsts = Counter(begun.partition(" ")[0] for begun in openings.elements())
+            for first, times in firsts.items():
+                self._first.setdefault(first, {})[place] = _FIRST * times / (len(texts) + _DOUBT)
 
     def shares(self, text: str) -> dict[int, float]:
-        """For each skill that has such examples, the share of this opening that belongs to it, below 1.
+        """For each skill that has such examples, how much this opening speaks for it, below 1.
 
-        An opening that nobody has is read by its first word: "why would" as "why".
+        An opening that a skill has no example of is read by its first word: "why would" as "why".
         """
         begun = opening(text)
-        seen = self._seen.get(begun) or self._first.get(begun.partition(" ")[0], Counter[int]())
-        return {place: times / (seen.total() + _DOUBT) for place, times in seen.items()}
+        rates = self._first.get(begun.partition(" ")[0], {}) | self._seen.get(begun, {})
+        return {place: rate / (rate + _ANYBODYS) for place, rate in rates.items()}

@@ -6,15 +6,18 @@ topic that stands in one example of a skill by chance weighs less than the words
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from retinue.orchestration._view import word_tokens
 
 __all__ = ["Usage"]
 
-_IMAGINED: Final = 0.8
-"""As if every word had been seen nearly once with every skill."""
+_IMAGINED: Final = 1.2
+"""As if every word had been seen about once with every skill."""
+_VOCABULARY: Final = 1_500
+"""So many words people use when they ask for something. It is not counted among the skills at hand, since what is
+usual for one must not depend on the others."""
 
 
 class Usage:
@@ -26,21 +29,14 @@ class Usage:
 
     def __init__(self, examples: Iterable[Iterable[str]]) -> None:
         self._seen = [Counter(token for text in texts for token in set(word_tokens(text))) for texts in examples]
-        known = len({token for seen in self._seen for token in seen})
-        self._lengths = [math.log(seen.total() + _IMAGINED * (known + 1)) for seen in self._seen]
-        self._is_empty = not known
+        imagined = _IMAGINED * _VOCABULARY
+        self._unseen = [math.log(imagined / (seen.total() + imagined)) for seen in self._seen]
 
-    def weigh(self, tokens: Collection[str], places: Sequence[int]) -> list[float]:
-        """How likely each of `places` is asked with these words, as natural logarithms; 0 is the likeliest.
+    def weigh(self, tokens: Collection[str], place: int) -> float:
+        """How much likelier than anybody the skill at `place` is asked with these words, as a natural logarithm.
 
-        All are equally likely where nobody gives an example.
+        0 for a skill without examples, about which nothing is known.
         """
-        if self._is_empty or not places:
-            return [0.0] * len(places)
-        found = [
-            sum(math.log(self._seen[place].get(token, 0) + _IMAGINED) for token in tokens)
-            - len(tokens) * self._lengths[place]
-            for place in places
-        ]
-        best = max(found)
-        return [one - best for one in found]
+        seen = self._seen[place]
+        known = sum(math.log(1 + seen[token] / _IMAGINED) for token in tokens if token in seen)
+        return known + len(tokens) * self._unseen[place]

@@ -4,17 +4,19 @@ Made for routing: many short documents, one short query, the best few wanted wit
 search: it keeps no text, no places, and nothing on disk.
 """
 
-import math
 import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from itertools import chain
 from operator import add
 from typing import Final
 
-__all__ = ["FUNCTION_WORDS", "View", "gram_tokens", "word_tokens"]
+from retinue.orchestration._background import Background, read
+
+__all__ = ["FUNCTION_WORDS", "View", "gram_background", "gram_tokens", "word_background", "word_tokens"]
 
 _K1: Final = 1.5
 _B: Final = 0.9
@@ -25,10 +27,6 @@ _DENSE: Final = 16
 _WORK: Final = 60_000
 """About so many numbers are added up to find the best documents. What does not fit in, the commonest tokens, is added
 for those alone: five times quicker among ten thousand documents and, measured, as good."""
-
-_BACKGROUND: Final = 30
-"""So many imagined documents hold nothing but function words. Without them three agents would make "the" a rare word
-and every word of a goal's topic as telling as a word of its task."""
 
 FUNCTION_WORDS: Final = """
 a about after all also am an and any are as at be been before being but by can could did do does doing for from get
@@ -71,83 +69,50 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
-class _Shared:
-    """How often a token stands again in a group of documents that all hold it."""
+@cache
+def word_background() -> Background:
+    """How common words are anywhere."""
+    return read("words", function=word_tokens(FUNCTION_WORDS))
 
-    __slots__ = ("_common", "_group", "_groups", "_repeated", "_size")
 
-    def __init__(self, groups: Sequence[int]) -> None:
-        self._groups = groups
-        self._repeated: Counter[str] = Counter()
-        self._group: int | None = None
-        self._common: set[str] = set()
-        self._size = 0
-
-    def add(self, place: int, tokens: Iterable[str]) -> None:
-        """Take in the document at `place`."""
-        if not self._groups:
-            return
-        if self._groups[place] != self._group:
-            self._close()
-            self._group, self._common, self._size = self._groups[place], set(tokens), 1
-        else:
-            self._common.intersection_update(tokens)
-            self._size += 1
-
-    def repeated(self) -> Counter[str]:
-        """By token, all its documents but one of each such group."""
-        self._close()
-        return self._repeated
-
-    def _close(self) -> None:
-        if self._size > 1:
-            for token in self._common:
-                self._repeated[token] += self._size - 1
-        self._size = 0
+@cache
+def gram_background() -> Background:
+    """How common 4-grams are anywhere."""
+    return read("grams", function=gram_tokens(FUNCTION_WORDS))
 
 
 class View:
     """BM25 over the documents' tokens, with weights computed once.
 
-    `documents` is read once, one document at a time, so that only counts are in memory.
+    What a document scores depends on it and the background alone, and not on the other documents.
 
     Args:
-        documents: The tokens of each.
-        background: What the imagined documents hold.
-        groups: For each document, which group it is of; the documents of a group stand in a row. What all of a group
-            hold is one text that was written once, and counts as one document: else the words of whoever has many
-            skills would tell nothing.
+        documents: The tokens of each. They are read once, one document at a time, so that only counts are in memory.
+        background: How telling each token is.
+        usual_length: How many tokens a document usually has; those of longer ones weigh less.
     """
 
-    __slots__ = ("_common", "_df", "_mean_length", "_rare", "_unknown", "size")
+    __slots__ = ("_background", "_common", "_lengths", "_rare", "_usual_length", "size")
 
-    def __init__(
-        self, documents: Iterable[Iterable[str]], *, background: Iterable[str], groups: Sequence[int] = ()
-    ) -> None:
-        shared = _Shared(groups)
+    def __init__(self, documents: Iterable[Iterable[str]], *, background: Background, usual_length: float) -> None:
+        self._background = background
+        self._usual_length = usual_length
         postings: dict[str, tuple[array[int], array[float]]] = {}
         lengths = array("i")
         for place, document in enumerate(documents):
             counts = Counter(document)
             lengths.append(counts.total())
-            shared.add(place, counts)
             for token, times in counts.items():
                 places, weights = postings.setdefault(token, (array("i"), array("f")))
                 places.append(place)
                 weights.append(times)
         self.size = len(lengths)
-        self._mean_length = sum(lengths) / max(1, self.size) or 1.0
-        imagined = frozenset(background)
-        self._df = dict.fromkeys(imagined, _BACKGROUND)
-        repeated = shared.repeated()
-        for token, (places, _) in postings.items():
-            self._df[token] = self._df.get(token, 0) + len(places) - repeated[token]
-        self._unknown = self._rarity(0)
+        self._lengths = lengths
         self._rare: dict[str, tuple[array[int], array[float]]] = {}
         self._common: dict[str, array[float]] = {}
         common = max(_COMMON, self.size // _DENSE)
         for token, (places, weights) in postings.items():
-            rarity = self._rarity(self._df[token])
+            rarity = background.rarity(token)
             for position, place in enumerate(places):
                 weights[position] = rarity * self._weight(weights[position], lengths[place])
             if len(places) <= common:
@@ -157,11 +122,8 @@ class View:
             for place, weight in zip(places, weights, strict=True):
                 dense[place] = weight
 
-    def _rarity(self, documents: int) -> float:
-        return math.log(1 + (self.size + _BACKGROUND - documents + 0.5) / (documents + 0.5))
-
     def _weight(self, times: float, length: int) -> float:
-        return times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / self._mean_length))
+        return times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / self._usual_length))
 
     def scores(self, tokens: Iterable[str]) -> tuple[list[float], list[str]]:
         """The score of every document by the rarer tokens, and the common ones that were left for `add`."""
@@ -175,7 +137,7 @@ class View:
                     found[place] += weight
             elif token in self._common:
                 dense.append(token)
-        dense.sort(key=self._df.__getitem__)
+        dense.sort(key=self._background.rarity, reverse=True)
         fitting = max(_WORK - spent, 0) // self.size if self.size else 0
         for token in dense[:fitting]:
             found = list(map(add, found, self._common[token]))
@@ -187,30 +149,37 @@ class View:
 
     def reach(self, tokens: Iterable[str]) -> float:
         """The best score that any document could have for `tokens`: each of them, as often as you like."""
-        return sum(self._rarity(df) if (df := self._df.get(token)) else self._unknown for token in tokens) * (_K1 + 1)
+        return sum(map(self._background.rarity, tokens)) * (_K1 + 1)
+
+    def once(self, place: int) -> float:
+        """The share of `reach` that the document at `place` scores for tokens that it holds once each."""
+        return self._weight(1, self._lengths[place]) / (_K1 + 1)
+
+    def weight(self, token: str, place: int) -> float:
+        """What `token` adds to the score of the document at `place`; 0 when it is not in there."""
+        if (common := self._common.get(token)) is not None:
+            return common[place]
+        if (rare := self._rare.get(token)) is None:
+            return 0.0
+        position = bisect_left(rare[0], place)
+        return rare[1][position] if position < len(rare[0]) and rare[0][position] == place else 0.0
 
     def holds(self, token: str, place: int) -> bool:
         """Whether the document at `place` holds `token`."""
-        if (common := self._common.get(token)) is not None:
-            return common[place] > 0
-        if (rare := self._rare.get(token)) is None:
-            return False
-        position = bisect_left(rare[0], place)
-        return position < len(rare[0]) and rare[0][position] == place
+        return self.weight(token, place) > 0
 
-    def knows(self, token: str) -> bool:
-        """Whether any document, or the background, holds `token`."""
-        return token in self._df
+    def holders(self, token: str) -> Iterable[int]:
+        """The places of the documents that hold `token`."""
+        if (common := self._common.get(token)) is not None:
+            return (place for place, weight in enumerate(common) if weight)
+        return self._rare[token][0] if token in self._rare else ()
 
     def tokens(self) -> Iterable[str]:
-        """Every token that it knows."""
-        return self._df.keys()
+        """Every token that some document holds."""
+        return chain(self._rare, self._common)
 
-    def score_of(self, tokens: Iterable[str], document: Counter[str]) -> float:
-        """The score that a document with these token counts would have here."""
-        length = document.total()
-        return sum(
-            self._rarity(self._df.get(token, 1)) * self._weight(document[token], length)
-            for token in tokens
-            if token in document
-        )
+    def score_of(self, tokens: Iterable[str], document: Counter[str], *, without: Counter[str]) -> float:
+        """The score that a document with these token counts would have here, less those of `without`."""
+        length = document.total() - without.total()
+        left = ((token, document[token] - without[token]) for token in tokens if token in document)
+        return sum(self._background.rarity(token) * self._weight(times, length) for token, times in left if times > 0)

@@ -159,7 +159,7 @@ class Planner:
             parameters=bound.parameters,
             needs=(needed.id,) if needed else (),
             context={needed.id: "full"} if needed and request.whole else {},
-            alternatives=tuple(other for other in others if other.share >= self.router.floor)[:_ALTERNATIVES],
+            alternatives=tuple(other for other in others if other in request.routing.stand_ins)[:_ALTERNATIVES],
             chosen=chosen,
             bindings=bound.bindings,
             questions=bound.questions,
