@@ -8,7 +8,7 @@ import pytest
 from retinue.agents.port import Reply
 from retinue.contract.event import Decision, Finished, Retried, Started
 from retinue.contract.fault import Fault
-from retinue.contract.result import Cost, Result, Usage
+from retinue.contract.result import Cost, Result, Usage, UsagePart
 from retinue.contract.task import Limits
 from retinue.errors import (
     AccessDenied,
@@ -195,6 +195,10 @@ def test_usage_of_several_attempts_adds_up_without_inventing_anything() -> None:
         tokens_out=5,
         model="small, large",
         cost=Cost(usd=1.5, price_id="a, b", price_date="2026-01-01, 2026-01-02"),
+        parts=(
+            UsagePart(tokens_in=1, model="small", cost=first.cost),
+            UsagePart(tokens_in=2, tokens_out=5, model="large", cost=second.cost),
+        ),
     )
     assert asyncio.run(ask(Scripted())).usage is None
 

@@ -1,11 +1,15 @@
 """Grants: only narrower downwards, and nobody but the user can allow what is otherwise asked."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.agents.grants import ALL, MODES, READ_ONLY, Grants, Mode, ToolRule, VerdictWord
 from retinue.contract.definition import Effect
 from retinue.contract.tool import ToolSpec
+from retinue.errors import AccessDenied
+from retinue.tools.workspace import Workspace
 from tests.examples import examples
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "network")
@@ -100,6 +104,40 @@ def test_a_file_that_may_not_be_read_is_hidden_from_searches() -> None:
     assert grants.hides("deep/.env") is not None
     assert grants.hides("a.txt") is None
     assert Grants(rules=(ToolRule("allow", "read"),)).hides("a.txt") is None
+
+
+def test_a_workspace_is_fenced_by_every_rule_of_the_chain(tmp_path: Path) -> None:
+    for name in (".env", "a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(name)
+    whole = Workspace(tmp_path)
+    assert ALL.fenced(whole) is whole
+    assert Grants(rules=(ToolRule("deny", "write", ".env"), ToolRule("allow", "read"))).fenced(whole) is whole
+    user = Grants(rules=(ToolRule("deny", "read", ".env"), ToolRule("ask", "read", f"/{tmp_path}/a.txt")))
+    view = Grants(rules=(ToolRule("ask", "read", "b.txt"),)).within(user).fenced(whole)
+    assert [view.readable(name) for name in (".env", "a.txt", "b.txt", "c.txt")] == [False, False, False, True]
+    with pytest.raises(AccessDenied, match=r"the rule deny `read\(\.env\)`"):
+        view.read_text(".env")
+    assert Grants(rules=(ToolRule("deny", "*"),)).fenced(whole).readable("c.txt") is False
+
+
+NAMED = st.lists(st.sampled_from(["a", "b", ".env", "deep"]), min_size=1, max_size=3).map("/".join)
+RULED = st.lists(
+    st.builds(ToolRule, st.sampled_from(["allow", "ask", "deny"]), st.sampled_from(["read", "grep", "*", "re*"]),
+              st.sampled_from(["", "a", ".env", "deep/**", "a/*", "**/b"])), max_size=3,
+).map(tuple)  # fmt: skip
+
+
+@settings(max_examples=examples(80))
+@given(own=RULED, above=RULED, path=NAMED)
+def test_what_is_hidden_from_the_caller_is_hidden_from_whoever_it_calls(
+    own: tuple[ToolRule, ...], above: tuple[ToolRule, ...], path: str
+) -> None:
+    caller = Grants(rules=above)
+    called = Grants(rules=own).within(caller)
+    if caller.hides(path) is not None:
+        assert called.hides(path) is not None
+    spec = tool("read", "read")
+    assert (called.hides(path) is not None) == (called.verdict(spec, path).word != "allow")
 
 
 def test_effects_of_others_must_be_covered_all_the_way_up() -> None:

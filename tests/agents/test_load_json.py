@@ -264,6 +264,36 @@ def test_a_loaded_agent_says_that_it_needs_a_model() -> None:
     assert agent.definition.skills[0].unavailable == NEEDS_MODEL
 
 
+@pytest.mark.row("A17")
+def test_who_follows_instructions_asks_a_model_unless_the_file_says_otherwise() -> None:
+    def thinks(**said: object) -> str:
+        (agent,) = load({**RESEARCHER, **said}).agents
+        return agent.definition.skills[0].thinks
+
+    assert thinks() == "must"
+    assert thinks(command=["./program"]) == "never"
+    assert thinks(command=["./program"], thinks="can") == "can"
+    assert thinks(thinks="by_others") == "by_others"
+    listed = {"name": "one", "description": "Does one.", "input_schema": {"type": "object"}}
+    value = {**RESEARCHER, "skills": [listed, {**listed, "name": "two", "thinks": "never"}]}
+    (agent,) = load(value).agents
+    assert [agent.definition.thinks(name) for name in ("one", "two", "three", None)] == [True, False, False, True]
+    error = only_error(load({**RESEARCHER, "thinks": "perhaps"}))
+    assert (error.rule, error.path) == ("load/value", "/thinks")
+
+
+@pytest.mark.row("A17", "C19")
+def test_what_is_asked_at_most_is_read_and_what_is_wrong_with_it_said() -> None:
+    (agent,) = load({**RESEARCHER, "thinks_within": {"requests": 3, "tokens_out": 500}}).agents
+    within = agent.definition.skills[0].thinks_within
+    assert within is not None
+    assert (within.requests, within.tokens_in, within.tokens_out) == (3, None, 500)
+    assert only_error(load({**RESEARCHER, "thinks_within": {"requests": 0}})).path == "/thinks_within/requests"
+    assert only_error(load({**RESEARCHER, "thinks_within": "little"})).path == "/thinks_within"
+    (kept,) = load({**RESEARCHER, "thinks_within": {"request": 3}}).findings
+    assert "requests" in kept.fix
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -21,7 +21,7 @@ from retinue.agents.port import ABSENT, Agent, Reply, RunContext
 from retinue.agents.python import PythonAgent, agent, skill
 from retinue.agents.python.docstring import read_docstring
 from retinue.contract import schema
-from retinue.contract.definition import Definition, Deprecation
+from retinue.contract.definition import Definition, Deprecation, ThinkingBounds
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Warned
@@ -145,6 +145,8 @@ def test_every_option_ends_up_in_the_definition() -> None:
         dialect="markdown_json",
         deprecated="use another",
         unavailable="not today",
+        thinks="can",
+        thinks_within=ThinkingBounds(requests=2),
         extras={"a": 1},
         output=Finding,
     )
@@ -161,6 +163,7 @@ def test_every_option_ends_up_in_the_definition() -> None:
     assert (only.instruction_field, only.target_field, only.timeout_s) == ("text", "where", 3.0)
     assert (only.effects, only.examples, only.defaults) == (("read",), ("count the words",), {"where": "README.md"})
     assert (only.unavailable, definition.extras, definition.dialect) == ("not today", {"a": 1}, "markdown_json")
+    assert (only.thinks, only.thinks_within) == ("can", ThinkingBounds(requests=2))
     assert only.output_schema is not None
     assert only.output_schema["title"] == "Finding"
     assert Definition.model_validate_json(definition.to_json_text()) == definition

@@ -13,7 +13,7 @@ from retinue.agents.load.prompted import NEEDS_MODEL
 from retinue.agents.load.yaml import read_yaml
 from retinue.agents.write import FORMATS, Format, Written, format_of_file, write
 from retinue.agents.write.yaml import write_yaml
-from retinue.contract.definition import Definition, Deprecation, Runner, Skill
+from retinue.contract.definition import Definition, Deprecation, Runner, Skill, ThinkingBounds
 from retinue.contract.json import JsonObject
 from retinue.errors import InvalidInput
 from tests.contract.nouns import json_values, values_of
@@ -99,6 +99,7 @@ AGENT = Definition(
             input_schema=TASK_SCHEMA,
             instruction_field="task",
             unavailable=NEEDS_MODEL,
+            thinks="must",
         ),
     ),
 )
@@ -338,3 +339,20 @@ def test_what_yaml_could_misread_is_quoted(text: str) -> None:
 @pytest.mark.parametrize("text", ["plain words, and more", "Bash(git log:*)", "it's (fine)", "a-b_c/d.e", "x?"])
 def test_what_nobody_could_misread_stands_as_it_is(text: str) -> None:
     assert write_yaml({"key": text}) == f"key: {text}"
+
+
+@pytest.mark.row("A17", "C46")
+def test_whether_a_skill_thinks_is_kept_where_the_format_can_say_it_and_else_reported() -> None:
+    skill = AGENT.skills[0].model_copy(
+        update={"thinks": "can", "thinks_within": ThinkingBounds(requests=3, tokens_in=400)}
+    )
+    definition = AGENT.model_copy(update={"skills": (skill,)})
+    for form in FORMATS:
+        written = write(definition, form)
+        lost = [loss.field for loss in written.losses if "thinks" in loss.field]
+        back = read(written, form).skills[0]
+        if form in {"json", "markdown", "a2a"}:
+            assert (lost, back.thinks, back.thinks_within) == ([], "can", skill.thinks_within)
+        else:
+            assert lost == ["/skills/0/thinks", "/skills/0/thinks_within"], form
+            assert back.thinks == ("never" if form == "agent_json" else "must")

@@ -11,7 +11,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, testing
 from retinue.catalogue.code_engineer_executor.asked import read_asked
 from retinue.catalogue.code_engineer_executor.checks import check_python, check_text
 from retinue.catalogue.code_engineer_executor.linter import severity_of
@@ -94,6 +94,19 @@ def call(tmp_path: Path) -> Call:
 def data(result: Result) -> dict[str, Any]:
     assert result.fault is None, result.fault
     return result.data
+
+
+@pytest.mark.slow
+@pytest.mark.row("A19")
+def test_where_a_symbol_is_used_is_told_with_what_nobody_knows(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "c.py").write_text("def dynamic(it):\n    return it.helper()\n")
+    found = data(call("navigate_only", "where is `helper` used"))
+    said = [each["content"] for each in found["findings"] if each["topic"] == "references"]
+    assert said == ["`helper` is used 3 times in 2 files."]
+    assert any("does not know whether `helper` is meant: `c.py:2`" in note for note in found["notes"])
+    [table] = [each for each in found["tables"] if each["title"] == "Where helper is used"]
+    assert {row[0] for row in table["rows"]} == {"a.py:9", "b.py:1", "b.py:5"}
+    assert {row[2] for row in table["rows"]} <= {"reference", "name"}
 
 
 @pytest.mark.row("G19", "A19")
@@ -319,6 +332,86 @@ def test_a_proposal_whose_tests_fail_to_the_end_is_partial_and_not_written(call:
     result = call("fix_bug", "let `helper` in a.py give more", model=model, **wish)
     assert result.outcome == "partial"
     assert "tests fail" in result.warnings[0].message
+    assert (tmp_path / "a.py").read_text() == A
+
+
+def test_a_model_that_always_changes_too_many_files_is_told_so_and_so_is_its_user(call: Call, tmp_path: Path) -> None:
+    files = [{"file": f"n{number}.py", "content": "x = 1\n"} for number in range(3)]
+    model = ScriptedModel(lambda _: {"reasoning": "x", "edits": [], "new_files": files})
+    result = call("add_feature", "add three modules beside a.py", model=model, constraints={"max_files": 2}, apply=True)
+    assert result.outcome == "error"
+    assert result.fault is not None
+    assert "3 files would change, and 2 may" in result.fault.message
+    assert len(model.asked) == 3
+    assert "3 files would change, and 2 may. Change fewer files." in str(model.asked[1].turns[-1])
+    assert not (tmp_path / "n0.py").exists()
+
+
+@pytest.mark.slow
+def test_tests_that_hang_are_stopped_and_told_apart_from_failing_ones(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testing, "_TIMEOUT_S", 3.0)
+    (tmp_path / "test_b.py").write_text(f"import threading\n{TEST}    threading.Event().wait()\n")
+    model = ScriptedModel(lambda _: RIGHT)
+    wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
+    result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)
+    assert result.outcome == "partial"
+    assert result.warnings[0].message == "The tests did not end within 3 seconds with the change; they were stopped."
+    assert data(result)["tests"]["ending"] == "hung"
+    assert "The tests did not end with your change" in str(model.asked[1].turns[-1])
+    assert (tmp_path / "a.py").read_text() == A
+
+
+@pytest.mark.slow
+def test_tests_that_failed_before_are_no_verdict_and_that_is_said(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "test_b.py").write_text(TEST.replace("8", "9"))
+    model = ScriptedModel(lambda _: GOOD)
+    result = call("fix_bug", "let `helper` in a.py give more", model=model, constraints={"run_tests": True}, grants=MAY)
+    assert result.outcome == "partial"
+    assert result.warnings[0].impact.startswith("They fail without the change as well")
+    assert data(result)["tests"]["passed_before"] is False
+    assert "fail with your change, and without it as well" in str(model.asked[1].turns[-1])
+    (tmp_path / "test_b.py").write_text(TEST)
+    broken = call("refactor", "rename `use` in b.py to `utilise`", constraints={"run_tests": True}, grants=MAY)
+    assert data(broken)["tests"]["passed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({}, "no tests that are known here"),
+        ({"conftest.py": "", "tests/check.py": "x = 1\n"}, "found no tests to run: no tests ran"),
+    ],
+)
+def test_a_project_without_tests_keeps_the_proposal_and_writes_nothing(
+    call: Call, tmp_path: Path, files: dict[str, str], why: str
+) -> None:
+    (tmp_path / "test_b.py").unlink()
+    for path, text in files.items():
+        tmp_path.joinpath(path).parent.mkdir(exist_ok=True)
+        tmp_path.joinpath(path).write_text(text)
+    model = ScriptedModel([RIGHT])
+    wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
+    result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)
+    assert result.outcome == "partial"
+    assert why in result.warnings[0].message
+    assert "int('3')" in data(result)["diff"]
+    assert "Nothing was written, because there are no tests that could be run." in data(result)["notes"]
+    assert (tmp_path / "a.py").read_text() == A
+
+
+@pytest.mark.slow
+def test_a_project_too_large_to_copy_keeps_the_proposal(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testing, "_MOST_BYTES", 10)
+    model = ScriptedModel([RIGHT])
+    wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
+    result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)
+    assert result.outcome == "partial"
+    assert "could not be run: The project holds more than" in result.warnings[0].message
     assert (tmp_path / "a.py").read_text() == A
 
 

@@ -15,11 +15,10 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.port import RunContext
 from retinue.agents.registry import Registry
-from retinue.catalogue import agents
+from retinue.catalogue import _remembered, agents
 from retinue.catalogue.pattern_discovery import (
     PatternDiscovery,
     gather as gather_module,
-    remembered as remembered_module,
 )
 from retinue.catalogue.pattern_discovery.extract import extract
 from retinue.catalogue.pattern_discovery.facts import FileFacts
@@ -728,7 +727,7 @@ def test_a_cache_that_cannot_be_written_is_a_note(shop: Path, tmp_path: Path) ->
 
 
 def test_the_cache_is_bounded_and_the_users_own(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered_module, "_MOST_BYTES", 2_000)
+    monkeypatch.setattr(_remembered, "_MOST_BYTES", 2_000)
     cache = tmp_path / "cache"
     left = cache_of(cache, shop).with_name(f"{cache_of(cache, shop).name}.1.tmp")
     cache.mkdir()

@@ -247,14 +247,35 @@ def test_the_overview_has_all_five_in_one_answer(shop: Repository) -> None:
     assert {one["topic"] for one in found["findings"]} >= {"dependencies", "cycle", "violation", "hotspot"}
 
 
+@pytest.mark.row("G21")
+def test_typescript_imports_lead_to_files_and_those_for_types_to_none(
+    make_repository: Callable[..., Repository],
+) -> None:
+    site = make_repository("site")
+    files = {
+        "src/app/main.ts": "import { cart } from '../cart/index.js';\nimport type { Page } from '../view/page';\ncart();\n",
+        "src/cart/index.ts": "import price from './price.js';\nexport const cart = () => price ? 1 : 2;\n",
+        "src/cart/price.js": "export default 1;\n",
+        "src/cart/price.ts": "export default 1;\n",
+        "src/view/page.tsx": "import { cart } from '../cart';\nexport const Page = () => <p>{cart() && 1}</p>;\n",
+        "src/view/page.test.tsx": "import './page';\n",
+    }
+    for path, text in files.items():
+        site.write(path, text)
+    found = data(ask(site.root, "dependencies", detail="files"))
+    assert {(one["from"], one["to"]) for one in found["edges"]} == {
+        ("src/app/main.ts", "src/cart/index.ts"),
+        ("src/cart/index.ts", "src/cart/price.js"),
+        ("src/view/page.tsx", "src/cart/index.ts"),
+    }
+
+
 def test_what_cannot_be_read_is_told(shop: Repository) -> None:
     shop.write("src/shop/broken.py", "def (:\n")
-    shop.write("src/shop/view.ts", "import x from './y'\n")
     shop.write("src/shop/huge.py", "x = 1\n" * 400_000)
     result = ask(shop.root, "dependencies")
     assert result.outcome == "partial"
     assert "src/shop/broken.py:1" in result.content
-    assert "no grammar for `.ts` files" in result.content
     assert "more than 2,097,152" in result.content
 
 

@@ -1,22 +1,106 @@
-"""Which ready-made agents take models, and that each of them is handed those there are."""
+"""Which ready-made agents think, that each of them is handed the models there are, and that it asks the one it is told."""
 
 from inspect import signature
 
-from retinue.catalogue import WITH_A_MODEL, agents
+import pytest
+
+from retinue.catalogue import agents
+from retinue.catalogue._choosing import model_for
+from retinue.catalogue.code_engineer_executor import propose
+from retinue.catalogue.researcher_analyst.depth import DEPTHS
+from retinue.catalogue.system_architect import options
+from retinue.contract.task import Task
+from retinue.contract.tokens import counter
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
+from retinue.orchestration import citing
+from retinue.orchestration.thinker import CORRECTIONS
+
+DEFINITIONS = {each.definition.name: each.definition for each in agents()}
 
 
-def test_every_agent_that_takes_models_says_what_they_add() -> None:
+@pytest.mark.row("A17", "A18")
+def test_every_skill_says_whether_it_asks_a_model():
+    said = {
+        f"{name}.{skill.name}": skill.thinks
+        for name, definition in DEFINITIONS.items()
+        for skill in definition.skills
+        if skill.thinks != "never"
+    }
+    assert said == {
+        "code_engineer_executor.fix_bug": "must",
+        "code_engineer_executor.add_feature": "must",
+        "personal_assistant.assist": "can",
+        "researcher_analyst.research": "can",
+        "research_supervisor.research_each": "by_others",
+        "system_architect.options": "must",
+        "system_architect.assess": "by_others",
+    }
+
+
+def test_every_agent_that_takes_models_says_that_it_thinks():
     taking = {each.definition.name for each in agents() if "models" in signature(type(each)).parameters}
-    assert taking == set(WITH_A_MODEL)
+    thinking = {
+        name
+        for name, definition in DEFINITIONS.items()
+        if any(skill.thinks in ("can", "must") for skill in definition.skills)
+    }
+    assert taking == thinking
 
 
-def test_with_a_model_nothing_says_that_it_needs_one() -> None:
+def test_with_a_model_nothing_says_that_it_needs_one():
     models = Models.only(ScriptedModel(["hello"]))
     without = [skill for agent in agents() for skill in agent.definition.skills]
     needing = [skill.name for skill in without if "needs a model" in skill.unavailable]
-    assert needing == ["fix_bug", "add_feature", "options"]
+    assert needing == [skill.name for skill in without if skill.thinks == "must"]
     skills = [skill for agent in agents(models=models) for skill in agent.definition.skills]
     assert [skill.name for skill in skills] == [skill.name for skill in without]
     assert not any("needs a model" in skill.unavailable for skill in skills)
+
+
+@pytest.mark.row("A17", "C19")
+def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
+    def within(agent: str, skill: str) -> tuple[int | None, int | None, int | None]:
+        found = DEFINITIONS[agent].asked(skill)
+        assert found is not None
+        assert found.thinks_within is not None
+        bounds = found.thinks_within
+        return bounds.requests, bounds.tokens_in, bounds.tokens_out
+
+    rounds = propose._CORRECTIONS + 1  # pyright: ignore[reportPrivateUsage] - held against what is said of it
+    turns = propose._MAX_TURNS  # pyright: ignore[reportPrivateUsage] - as above
+    assert within("code_engineer_executor", "fix_bug") == (rounds * turns, None, None)
+    # A thinker asks once more where an answer was empty.
+    asks = 2 * (CORRECTIONS + 1)
+    listed = "Each reads like this, a quotation of six hundred characters, and names its place. " * 8
+    count = counter().count
+
+    research = within("researcher_analyst", "research")
+    evidence = max(depth.findings for depth in DEPTHS.values()) * count(listed)
+    instructions = count(citing._INSTRUCTIONS)  # pyright: ignore[reportPrivateUsage] - as above
+    assert (research[0], research[2]) == (asks, 3_000)
+    assert research[1] is not None
+    assert evidence + 2 * instructions < research[1]
+
+    weighing = within("system_architect", "options")
+    assert (weighing[0], weighing[2]) == (asks, 3_000)
+    assert weighing[1] is not None
+    assert options._MOST * count(listed) < weighing[1]  # pyright: ignore[reportPrivateUsage] - as above
+
+
+@pytest.mark.parametrize(
+    ("facts", "must", "named"),
+    [
+        ({}, None, "m:small"),
+        ({"model": "large"}, None, "m:large"),
+        ({"model": "large"}, "medium", "m:medium"),
+        ({"model": "inherit", "extras": {"parent_model": "m:caller"}}, None, "m:caller"),
+    ],
+)
+def test_what_a_delegation_was_given_is_asked_before_the_agents_own_tier(
+    facts: dict[str, object], must: str | None, named: str
+):
+    tiers = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
+    task = Task.model_validate({"id": "t", "agent": "personal_assistant", **facts})
+    definition = DEFINITIONS["personal_assistant"]
+    assert model_for(task, Models(tiers=tiers), definition, must=must).name == named  # type: ignore[arg-type]

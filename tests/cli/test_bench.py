@@ -132,8 +132,8 @@ def test_a_recording_stands_in_for_a_model(retinue: Give, thinkers: Path, monkey
     kept = thinkers / "kept.jsonl"
     model = Recorder(ScriptedModel(answers, name="scripted:real", usd_per_million=1.0), kept)
 
-    def only(settings: object, *, default: str | None = None) -> Models:
-        del settings, default
+    def only(settings: object, **named: object) -> Models:
+        del settings, named
         return Models.only(model)
 
     with monkeypatch.context() as patch:

@@ -1,5 +1,6 @@
 """Choosing how a plan is done: asked where somebody is there, told where not, and compared afterwards."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from retinue.cli import choosing
 from retinue.llm.models import Models
+from retinue.llm.port import Request
 from retinue.llm.scripted import ScriptedModel, use
 from tests.cli import shell
 from tests.cli.conftest import Give
@@ -105,7 +107,7 @@ ready = {
     name: ScriptedModel(lambda _: "Roses are red.", name=name, usd_per_million=float(place + 1))
     for place, name in enumerate(tiers.values())
 }
-project.models_of = lambda settings, default=None: Models(tiers=tiers, ready=ready)
+project.models_of = lambda settings, **named: Models(tiers=tiers, ready=ready)
 sys.exit(main(sys.argv[1:]))
 '''
 
@@ -137,8 +139,8 @@ def test_the_model_named_on_the_command_line_holds_when_it_is_resumed(
     add_agents(folder)
     asked: list[str | None] = []
 
-    def note(settings: object, *, default: str | None = None) -> Models:
-        del settings
+    def note(settings: object, *, default: str | None = None, named: object = ()) -> Models:
+        del settings, named
         asked.append(default)
         model = ScriptedModel(lambda _: POEM, name="scripted:small")
         return Models(default=default or "", ready={model.name: model})
@@ -175,3 +177,128 @@ def test_files_that_were_written_are_told(retinue: Give, folder: Path, monkeypat
 def test_a_model_whose_longest_answer_nobody_knows_is_bounded_by_its_window(folder: Path) -> None:
     models = Models(default="openai:gpt-4o", environment={"OPENAI_API_KEY": "sk-none"})
     assert choosing._most(models, "openai:gpt-4o") == 128_000  # pyright: ignore[reportPrivateUsage] - an edge of it
+
+
+# Agents whose own code asks a model
+
+WHY = "why does the cart add up all prices?"
+FIX = "the total in cart.py forgets the first price"
+
+
+def answers(request: Request) -> str:
+    """What each ready-made agent asks of a model, answered so that it holds."""
+    said = f"{request.instructions} {request.turns}"
+    if "You write the short answer" in said:
+        return json.dumps({"claims": [{"text": "Because nothing is free, all prices are added up.", "cites": ["f1"]}]})
+    if "You advise on the architecture" in said:
+        option = {"title": "Split it", "change": "Split it.", "why": "It is in `cart.py`.", "risk": "None."}
+        return json.dumps({"options": [{**option, "cites": ["f1"]}, {**option, "title": "Leave it", "cites": ["f1"]}]})
+    if request.shape is not None and request.shape.name == "proposal":
+        edit = {"file": "cart.py", "old": "sum(prices[1:])", "new": "sum(prices)"}
+        return json.dumps({"reasoning": "It skips the first price.", "edits": [edit], "new_files": []})
+    return json.dumps({"direct_text": "Noted."})
+
+
+@pytest.fixture
+def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedModel]:
+    (folder / "cart.py").write_text("def total(prices):\n    return sum(prices[1:])\n", encoding="utf-8")
+    (folder / "README.md").write_text("# Cart\n\nThe cart adds up all prices, because nothing is free.\n", "utf-8")
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "architecture.md").write_text("# Architecture\n\nThe architecture is one module, the cart.\n", "utf-8")
+    return use_models(monkeypatch, answers)
+
+
+def counts(models: dict[str, ScriptedModel]) -> list[int]:
+    return [len(models[tier].asked) for tier in ("small", "medium", "large")]
+
+
+@pytest.mark.row("A17", "A18")
+def test_a_question_to_the_documents_is_routine_and_its_notice_says_so(
+    retinue: Give, shop: dict[str, ScriptedModel]
+) -> None:
+    said = retinue("run", WHY)
+    assert said.code == 0
+    assert said.out.startswith("Because nothing is free, all prices are added up.")
+    assert "option A, the smallest models: routine. It is one small delegation that only reads." in said.err
+    figures = option(retinue, "run", WHY)["figures"]
+    assert figures["tokens"]["within"] is True
+    assert counts(shop)[2] == 0
+
+
+@pytest.mark.row("A17", "A18")
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("ask", "researcher_analyst", WHY), "It is one small delegation that only reads."),
+        (("ask", "code_engineer_executor", "fix_bug", FIX), "Its model is medium, not small."),
+        (("ask", "system_architect", "options", "how should it be split"), "Its model is large, not small."),
+        (("ask", "personal_assistant", "what is on my list"), "`personal_assistant` may do more than read."),
+        (("ask", "system_architect", "assess", "is it fit"), "`system_architect` has other agents do the work."),
+    ],
+)
+def test_each_way_asks_the_model_that_it_names(
+    retinue: Give, shop: dict[str, ScriptedModel], words: tuple[str, ...], why: str
+) -> None:
+    plain = retinue(*words, "--max-tokens", "200000")
+    assert why in plain.err, plain.err
+    asked: dict[str, list[int]] = {}
+    for letter in ("A", "auto", "C", "B"):
+        before = counts(shop)
+        said = retinue(*words, "--choose", letter, "--json")
+        if said.code == 2:  # there are two ways only
+            continue
+        assert said.data["extras"]["option"]["by"] == "flag"
+        asked[letter] = [now - then for now, then in zip(counts(shop), before, strict=True)]
+    smallest, largest = asked["A"], asked.get("C", asked["B"])
+    assert (smallest[0] > 0, smallest[2]) == (True, 0)
+    assert (largest[0], largest[2] > 0) == (0, True)
+
+
+@pytest.mark.row("A18")
+def test_one_that_asks_no_model_has_neither_choice_nor_notice(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
+    said = retinue("ask", "system_architect", "overview", "what is it made of")
+    assert "option" not in said.err
+    assert counts(shop) == [0, 0, 0]
+
+
+def test_a_model_and_a_choice_are_one_too_many(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
+    said = retinue("ask", "researcher_analyst", WHY, "--model", "large", "--choose", "A")
+    assert said.code == 2
+    assert "Say one of them" in said.err
+    assert counts(shop) == [0, 0, 0]
+    assert retinue("ask", "researcher_analyst", WHY, "--model", "large").code == 0
+    assert counts(shop) == [0, 0, 1]
+
+
+@pytest.mark.row("A17", "A18")
+def test_a_plan_in_a_file_is_chosen_for_when_it_is_run(
+    retinue: Give, shop: dict[str, ScriptedModel], tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    made = retinue("plan", WHY, "--json", "--output", str(file))
+    assert made.code == 0
+    (node,) = made.data["nodes"]
+    assert node["model"] == "small"
+    assert made.data["extras"]["allocation"][node["id"]]["why"] == "`researcher_analyst` asks for this tier"
+    said = retinue("run", "--plan", str(file), "--choose", "B")
+    assert "option B, the largest models: as asked" in said.err
+    assert counts(shop)[2] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.row("A17", "A18")
+@pytest.mark.parametrize("verb", ["run", "ask"])
+def test_at_a_terminal_somebody_is_asked_how_a_bug_is_to_be_fixed(
+    folder: Path, home: Path, shop: dict[str, ScriptedModel], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    del shop
+    script = home / "scripted.py"
+    script.write_text(SCRIPTED, encoding="utf-8")
+    monkeypatch.setattr(shell, "COMMAND", (shell.sys.executable, str(script)))
+    monkeypatch.chdir(folder)
+    words = ("run", f"fix the bug: {FIX}") if verb == "run" else ("ask", "code_engineer_executor", "fix_bug", FIX)
+    with shell.Terminal(home, folder, *words, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
+        terminal.expect("How shall it be done?", "not small", ") the smallest models", "(recommended)")
+        terminal.type("A")
+        terminal.ended()

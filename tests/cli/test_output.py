@@ -18,6 +18,7 @@ from retinue.contract.event import (
     Asked,
     Checkpoint,
     Decision,
+    Delegated,
     Finished,
     Message,
     Progress,
@@ -150,6 +151,7 @@ QUESTION = Question(id="q", text="Which?")
         (Retried("timeout", "slow"), "timeout: slow"),
         (Asked(QUESTION), "Which?"),
         (Answered(Answer(question_id="q", value="red")), "red (by the person)"),
+        (Delegated(Result(task_id="t", agent="helper", outcome="success")), "helper: success"),
         (Finished(Result(task_id="t", agent="a", outcome="success")), "success"),
         (Finished(Result(task_id="t", agent="a", lifecycle="working")), "working"),
         (

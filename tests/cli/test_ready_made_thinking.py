@@ -162,11 +162,13 @@ def test_the_researcher_answers_in_words_that_hold(shop: Path, door: str) -> Non
     assert len(bodies) == 1
 
 
-def test_agents_say_what_a_model_would_add(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "  with a model it weighs options" in retinue("agents").out
-    assert "with a model: weighs options" in retinue("agents", "system_architect").out
-    added = retinue("agents", "--json").data["with_a_model"]
-    assert "researcher_analyst" in added
+def test_agents_say_which_of_their_skills_ask_a_model(retinue: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = retinue("agents").out
+    assert "  with a model it thinks: research\n" in listed
+    assert "  with a model it thinks: assess\n" in listed
+    assert "  answers with a plan, whose agents ask a model" in retinue("agents", "system_architect").out
+    assert "  asks a model where one is configured\n" in retinue("agents", "researcher_analyst").out
+    told = {each["name"]: each["skills"] for each in retinue("agents", "--json").data["agents"]}
+    assert [skill["thinks"] for skill in told["researcher_analyst"]] == ["can"]
     monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "replay:none")
-    configured = retinue("agents", "--json").data
-    assert "with_a_model" not in configured
+    assert "with a model it thinks" not in retinue("agents").out

@@ -62,6 +62,34 @@ def test_people_get_tables_with_units(retinue: Give, history: Path) -> None:
     assert "faults of attempts" in out
 
 
+@pytest.mark.row("C18")
+def test_a_run_of_which_some_has_no_price_says_the_least_it_cost(
+    retinue: Give, team: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_agents(team)
+    use_models(monkeypatch, lambda _: "Roses are red.", large=None)
+    for tier in ("small", "medium", "large"):
+        monkeypatch.setenv(f"RETINUE_MODELS_{tier.upper()}", f"scripted:{tier}")
+    place = team / ".claude" / "agents" / "poet.md"
+    place.write_text(place.read_text(encoding="utf-8").replace("tools:", "model: opus\ntools:"), encoding="utf-8")
+    goal = ("run", "--agent", "poet", "--agent", "housekeeper", "write a poem about the sea and tidy a wooden house")
+    said = retinue(*goal, "--choose", "auto")
+    assert said.code == 0
+    assert "(1 of 2 models has no known price)" in said.err
+    usage = retinue(*goal, "--choose", "auto", "--json").data["usage"]
+    assert "cost" not in usage
+    priced = {part["model"]: part.get("cost", {}).get("usd") for part in usage["parts"]}
+    assert priced.keys() == {"scripted:small", "scripted:large"}
+    assert priced["scripted:large"] is None
+    assert retinue(*POEM).err.count("no known price") == 1
+    data = retinue("stats", "--json").data["runs"]
+    assert data["cost_usd"] == pytest.approx(2 * priced["scripted:small"])
+    assert ("priced" in data, data["unpriced"]) == (False, 3)
+    out = retinue("stats").out
+    assert f"at least ${data['cost_usd']:.4f} (3 runs of 3 without a known price for all of it)" in out
+    assert "no known price" in retinue("stats", "--agent", "poet").out
+
+
 def test_one_agent_alone_and_a_time(retinue: Give, history: Path) -> None:
     data = retinue("stats", "--agent", "breaker", "--json").data
     assert (data["runs"]["calls"], [each["name"] for each in data["agents"]], data["mix"]) == (1, ["breaker"], [])

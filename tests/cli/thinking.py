@@ -40,18 +40,22 @@ def add_agents(folder: Path) -> None:
 
 
 def use_models(
-    monkeypatch: pytest.MonkeyPatch, script: "Iterable[Line] | Callable[[Request], Line]", *, default: str = ""
+    monkeypatch: pytest.MonkeyPatch,
+    script: "Iterable[Line] | Callable[[Request], Line]",
+    *,
+    default: str = "",
+    large: float | None = 15.0,
 ) -> dict[str, ScriptedModel]:
-    """Put a scripted model behind each tier, the larger the dearer."""
-    prices = {"small": 1.0, "medium": 3.0, "large": 15.0}
+    """Put a scripted model behind each tier, the larger the dearer; `large` is the price of the largest."""
+    prices = {"small": 1.0, "medium": 3.0, "large": large}
     lines = script if callable(script) else tuple(script)
     found = {
         tier: ScriptedModel(lines, name=f"scripted:{tier}", usd_per_million=price, max_output=1_000)
         for tier, price in prices.items()
     }
 
-    def models_of(settings: Settings, *, default: str | None = default) -> Models:
-        del settings
+    def models_of(settings: Settings, *, default: str | None = default, named: object = ()) -> Models:
+        del settings, named
         tiers = {"small": "scripted:small", "medium": "scripted:medium", "large": "scripted:large"}
         return Models(tiers=tiers, default=default or "", ready={each.name: each for each in found.values()})  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ from retinue.contract.event import (
     Body,
     Checkpoint,
     Decision,
+    Delegated,
     Event,
     Finished,
     Message,
@@ -46,6 +47,7 @@ SNAPSHOT: list[tuple[Body, dict[str, Any]]] = [
     (Retried("timeout", "too slow", 0.5), {"code": "timeout", "message": "too slow", "wait_s": 0.5}),
     (Asked(Question(id="q", text="Go on?")), {"question": {"id": "q", "text": "Go on?", "kind": "question", "options": []}}),
     (Answered(Answer(question_id="q", value=True)), {"answer": {"question_id": "q", "value": True, "by": "person"}}),
+    (Delegated(Result(task_id="t", agent="a")), {"result": Result(task_id="t", agent="a").to_json()}),
     (Finished(Result(task_id="t", agent="a")), {"result": Result(task_id="t", agent="a").to_json()}),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from retinue.contract.event import (
     Body,
     Checkpoint,
     Decision,
+    Delegated,
     Finished,
     Message,
     Progress,
@@ -62,6 +63,7 @@ BODIES: st.SearchStrategy[Body] = st.one_of(
     ),
     st.builds(Asked, st.builds(Question, id=WORDS, text=WORDS, options=st.lists(WORDS, max_size=2).map(tuple))),
     st.builds(Answered, st.builds(Answer, question_id=WORDS, value=JSON)),
+    st.builds(Delegated, RESULTS),
     st.builds(Finished, RESULTS),
 )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.contract.event import Body, Event, Finished, Started
+from retinue.contract.event import Body, Delegated, Event, Finished, Started
 from retinue.contract.fault import Fault
 from retinue.contract.result import Attempt, Cost, Outcome, Result, Usage
 from retinue.engine.history import History
@@ -56,6 +56,47 @@ def test_a_run_and_its_calls_are_read_with_what_they_took(journal: Journal) -> N
     (one,) = found.calls
     assert (one.agent, one.skill, one.retries, one.faults) == ("writer", "work", 1, ("output_invalid",))
     assert [(used.model, used.tokens, used.usd) for used in one.used] == [("m:x", 15, 0.5), ("m:y", 9, None)]
+
+
+@pytest.mark.row("P21", "C18")
+def test_a_usage_is_read_with_its_parts_and_only_those_who_were_called_are_others(journal: Journal) -> None:
+    inner = Usage.together((SPENT, Usage(tokens_in=4, model="m:y")))
+    assert inner is not None
+    known, claimed = inner.taken_by("helper"), SPENT.taken_by("nobody")
+    whole = Usage.together((Usage(tokens_total=9, model="m:z"), known, claimed))
+    outer = finished("writer", usage=whole)
+    helper = Delegated(finished("helper", usage=inner).result)
+    with journal:
+        record(journal, "r1", ("n1", helper), ("n1", outer), ("", finished("run", usage=whole)))
+        found = journal.facts()
+        journal.flush()
+        connection = sqlite3.connect(journal.path)
+        by_hand = connection.execute(
+            "SELECT json_extract(part.value, '$.agent'), json_extract(part.value, '$.model'),"
+            " json_extract(part.value, '$.cost.usd') FROM events, json_each(body, '$.result.usage.parts') part"
+            " WHERE node = 'n1' AND kind = 'finished'"
+        ).fetchall()
+        connection.close()
+    asked, asker = found.calls
+    assert (asked.agent, asked.inside, asker.agent, asker.inside) == ("helper", True, "writer", False)
+    assert [(part.model, part.usd) for part in asked.used[0].split()] == [("m:x", 0.5), ("m:y", None)]
+    parts = [(part.agent, part.model, part.usd) for part in asker.used[0].split()]
+    assert parts == [(None if agent == "nobody" else agent, model, usd) for agent, model, usd in by_hand]
+    assert [agent for agent, _, _ in parts] == [None, "helper", "helper", None]
+    (run,) = found.runs
+    assert run.used is not None
+    assert (run.used.usd, run.used.is_unpriced, run.used.tokens) == (None, True, 9 + 15 + 4 + 15)
+
+
+@pytest.mark.parametrize("parts", ["3", "[4]", '[{"model": 5}]', '{"model": "m"}', '[{"tokens_in": "x"}]'])
+def test_odd_parts_are_as_if_they_were_not_there(journal: Journal, parts: str) -> None:
+    body = f'{{"result": {{"agent": "a", "usage": {{"tokens_in": 3, "model": "m", "parts": {parts}}}}}}}'
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
+        journal.flush()
+        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        (call,) = journal.facts().calls
+    assert [(part.model, part.tokens) for part in call.used[0].split()] == [("m", 3)]
 
 
 def test_a_step_that_was_stopped_before_anybody_answered_is_no_agent(journal: Journal) -> None:

@@ -40,6 +40,12 @@ def test_what_was_spent_before_counts_as_overhead():
     assert account.overhead_usage == usage(200)
 
 
+def test_what_is_known_of_a_cost_is_booked_also_where_some_of_it_has_no_price():
+    account = Account(Budget(cost_usd=1.0), Purse(usd=1.0))
+    account.close("a", Usage.together((usage(1, usd=0.5), Usage(tokens_in=2, model="local"))))
+    assert (account.purse.usd_left, account.ledger.cost_usd) == (0.5, 0.5)
+
+
 def test_a_share_bounds_a_step_and_is_named():
     account = Account(Budget(), Purse())
     assert account.open("a", tokens=10).tokens_left == 10

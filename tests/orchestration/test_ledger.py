@@ -61,9 +61,20 @@ def test_usage_is_summed_where_it_was_measured():
     assert (total.tokens_in, total.tokens_out, total.tokens_cached) == (3, 3, None)
     assert total.cost is not None
     assert total.cost.usd == pytest.approx(0.3)
-    assert (total.cost.price_id, total.cost.price_date) == ("p1, p2", "2026-01-01")
+    assert (total.cost.price_id, total.cost.price_date) == ("p1, p2", "2026-02-01, 2026-01-01")
     assert total.model == "a, b"
     assert (total.tokens_total, total.tokens) == (None, 6)
+
+
+def test_what_is_known_of_a_cost_is_charged_also_where_the_whole_has_no_price():
+    priced = Usage(tokens_in=1, model="a", cost=Cost(usd=0.5, price_id="p", price_date="2026-01-01"))
+    usage = Usage.together((priced, Usage(tokens_in=2, model="b")))
+    assert usage is not None
+    assert usage.cost is None
+    ledger = Ledger(Budget(cost_usd=0.5))
+    ledger.charge(usage)
+    assert (ledger.tokens, ledger.cost_usd) == (3, 0.5)
+    assert ledger.objection() is not None
 
 
 def test_a_sum_of_tokens_counts_against_the_budget_and_in_the_total():

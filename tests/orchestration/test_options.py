@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from retinue.contract.definition import Definition, Skill, Tier
+from retinue.contract.definition import Definition, Skill, ThinkingBounds, Thinks, Tier
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Cost, Result, Usage
 from retinue.errors import UnknownName
-from retinue.llm.estimate import Past, PriceOf
+from retinue.llm.estimate import Past, PriceOf, Range
 from retinue.orchestration.options import Menu, Surroundings, Thresholds, actuals, chosen, menu_of
 from retinue.orchestration.planning import Planning, with_planning
 
@@ -22,8 +22,11 @@ ANSWER = {
 }
 
 
-def agent(name: str, **facts: object) -> Definition:
-    skill = Skill(name="work", description="Works.", input_schema={"type": "object"}, output_schema=ANSWER)
+def agent(name: str, thinks: Thinks = "must", within: ThinkingBounds | None = None, **facts: object) -> Definition:
+    takes = {"type": "object"}
+    skill = Skill(
+        name="work", description="Works.", input_schema=takes, output_schema=ANSWER, thinks=thinks, thinks_within=within
+    )
     whole = {"name": name, "description": "Works.", "skills": (skill,), "tools": (), "instructions": "Do it well."}
     return Definition.model_validate({**whole, **facts})
 
@@ -35,10 +38,9 @@ def price_of(model: str) -> PriceOf | None:
     return price if model in USD else None
 
 
-def around(*thinks: str, models: dict[Tier, str] | None = None, past: Sequence[Past] = ()) -> Surroundings:
+def around(models: dict[Tier, str] | None = None, past: Sequence[Past] = ()) -> Surroundings:
     tiers = models or TIERS
     return Surroundings(
-        thinks=thinks,
         model_of=lambda word: {**tiers}.get(word, word),  # type: ignore[arg-type, call-overload]
         price_of=price_of,
         past_of=lambda _agent, _skill: past,
@@ -47,14 +49,65 @@ def around(*thinks: str, models: dict[Tier, str] | None = None, past: Sequence[P
 
 
 def menu(*nodes: Delegation, known: Surroundings | None = None, routine: Thresholds | None = None) -> Menu:
-    people = {name: agent(name) for name in ("writer", "system_architect", "counter")}
+    people = {name: agent(name) for name in ("writer", "system_architect")}
+    people |= {"counter": agent("counter", "never", instructions=None), "clerk": CLERK, "assessor": ASSESSOR}
     plan = Plan(goal="do it", nodes=nodes)
-    near = known or around("writer", "system_architect")
+    near = known or around()
     return menu_of(plan, people, near, routine=routine) if routine else menu_of(plan, people, near)
 
 
 def node(name: str, who: str = "writer", said: str = "write it") -> Delegation:
     return Delegation(id=name, agent=who, skill="work", instruction=said)
+
+
+BOUNDS = ThinkingBounds(requests=2, tokens_in=1_000, tokens_out=500)
+CLERK = agent("clerk", "can", BOUNDS, instructions=None, tools=None, tier="small")
+ASSESSOR = agent("assessor", "by_others", instructions=None, tools=None, composes=True)
+
+
+@pytest.mark.row("A17", "C19")
+def test_whose_own_code_asks_a_model_is_in_the_menu_with_what_its_code_keeps_to() -> None:
+    asked = node("n1", "clerk")
+    small, large = menu(asked).options
+    assert [dict(one.wanted) for one in (small, large)] == [{"n1": "small"}, {"n1": "large"}]
+    assert [one.models for one in (small, large)] == [("m:small",), ("m:large",)]
+    assert (small.estimate.tokens_in, small.estimate.tokens_out) == (Range(0, 2 * 1_002 + 500), Range(0, 1_000))
+    assert small.estimate.usd is not None
+    assert (small.estimate.usd.low, small.estimate.usd.high) == (0, pytest.approx((2 * 1_002 + 500 + 1_000) * 1e-6))
+    assert "It may need no model." in small.estimate.assumptions
+    assert (menu(asked).routine, menu(asked).why) == (True, "It is one small delegation that only reads.")
+
+
+@pytest.mark.row("A17", "C19")
+def test_what_own_code_asks_without_a_bound_is_not_made_up_until_enough_calls_are_known() -> None:
+    clerk = agent("clerk", "must", instructions=None, tools=None, tier="small")
+    plan = Plan(goal="do it", nodes=(node("n1", "clerk"),))
+    found = menu_of(plan, {"clerk": clerk}, around())
+    assert found.recommended.estimate.tokens is None
+    assert found.recommended.estimate.usd is None
+    assert (found.routine, found.why) == (False, "What it takes is not known.")
+    past = [Past("m:small", tokens_in=900, tokens_out=100, seconds=1.0)] * 5
+    known = menu_of(plan, {"clerk": clerk}, around(past=past))
+    assert known.recommended.estimate.tokens == Range(1_000, 1_000)
+    assert known.routine
+
+
+@pytest.mark.row("A17", "A18")
+def test_who_has_others_think_goes_by_their_rules_or_has_all_of_them_done_in_one_size() -> None:
+    small, rules, large = menu(node("n1", "assessor")).options
+    assert [(dict(one.wanted), one.models) for one in (small, rules, large)] == [
+        ({"n1": "small"}, ("m:small",)),
+        ({}, ()),
+        ({"n1": "large"}, ("m:large",)),
+    ]
+    assert rules.recommended
+    assert rules.reasons[0] == "n1 has others think, each by its own rules."
+    assert all(one.estimate.tokens is None for one in (small, rules, large))
+    found = menu(node("n1", "assessor"))
+    assert (found.routine, found.why) == (False, "`assessor` has other agents do the work.")
+    assert chosen(Plan(nodes=(node("n1", "assessor"),)), rules, by="routine").nodes[0].model is None
+    told = node("n1", "assessor").model_copy(update={"model": "medium"})
+    assert menu(told).recommended.wanted == {"n1": "medium"}
 
 
 @pytest.mark.row("A17", "A16")
@@ -94,7 +147,7 @@ def test_each_way_has_two_reasons_and_a_range_of_tokens_and_money() -> None:
 def test_ways_that_come_to_the_same_are_one() -> None:
     (one, two) = menu(node("n1")).options
     assert (one.title, one.recommended, two.title) == ("the smallest models", True, "the largest models")
-    (only,) = menu(node("n1"), known=around("writer", models=dict.fromkeys(TIERS, "m:small"))).options
+    (only,) = menu(node("n1"), known=around(models=dict.fromkeys(TIERS, "m:small"))).options
     assert (only.letter, only.recommended, only.wanted) == ("A", True, {"n1": "small"})  # what the rules say
 
 
@@ -139,9 +192,9 @@ def test_what_is_larger_is_not_routine_and_says_why(
 @pytest.mark.parametrize("facts", [{"tools": ("read", "write")}, {"tools": None}, {"tools": ("Bash(git log)",)}])
 def test_who_may_do_more_than_read_is_not_routine(facts: dict[str, object]) -> None:
     plan = Plan(goal="do it", nodes=(node("n1"),))
-    found = menu_of(plan, {"writer": agent("writer", **facts)}, around("writer"))
+    found = menu_of(plan, {"writer": agent("writer", **facts)}, around())  # type: ignore[arg-type]
     assert (found.routine, found.why) == (False, "`writer` may do more than read.")
-    reads = menu_of(plan, {"writer": agent("writer", tools=("Read", "grep"))}, around("writer"))
+    reads = menu_of(plan, {"writer": agent("writer", tools=("Read", "grep"))}, around())
     assert "more than read" not in reads.why
 
 

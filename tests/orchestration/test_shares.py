@@ -19,15 +19,18 @@ from retinue.orchestration.targets import against_targets
 
 
 def definition(name: str, **facts: Any) -> Definition:
-    skill = Skill(name=name, description="Does it.", input_schema={"type": "object"})
-    said: dict[str, Any] = {"instructions": "Do it.", **facts}
+    thinks = facts.pop("thinks", "must")
+    skill = Skill(name=name, description="Does it.", input_schema={"type": "object"}, thinks=thinks)
+    said: dict[str, Any] = {"instructions": "Do it." if thinks == "must" else None, **facts}
     return Definition(name=name, description="Does it.", skills=(skill,), **said)
 
 
 DEFINITIONS = {
     "worker": definition("worker"),
     "supervisor": definition("supervisor", composes=True),
-    "counter": definition("counter", instructions=None),
+    "counter": definition("counter", thinks="never"),
+    "clerk": definition("clerk", thinks="can"),
+    "assessor": definition("assessor", thinks="by_others", composes=True),
 }
 
 
@@ -41,6 +44,17 @@ def test_of_a_hundred_thousand_tokens_each_gets_what_the_practice_gives():
     bounds = [one.limits.tokens for one in shared(plan, 100_000, DEFINITIONS).nodes]
     assert bounds == [20_000, 10_000, 10_000, 10_000, 10_000, None]
     assert USUAL.of_orchestrator(100_000) == 30_000
+
+
+@pytest.mark.row("H26", "A17")
+def test_whose_own_code_asks_a_model_has_a_share_too_and_who_has_others_think_has_a_supervisors():
+    plan = Plan(nodes=(node("s", "assessor"), node("w"), node("k", "clerk"), node("c", "counter")))
+    assert [one.limits.tokens for one in shared(plan, 100_000, DEFINITIONS).nodes] == [20_000, 20_000, 20_000, None]
+    own = Skill(name="options", description="Weighs.", input_schema={"type": "object"}, thinks="must")
+    both = DEFINITIONS["assessor"].model_copy(update={"skills": (*DEFINITIONS["assessor"].skills, own)})
+    plan = Plan(nodes=(node("o", "assessor", skill="options"), node("x", "assessor", skill="gone"), node("w")))
+    shares = [one.limits.tokens for one in shared(plan, 100_000, {**DEFINITIONS, "assessor": both}).nodes]
+    assert shares == [30_000, None, 30_000]  # it thinks itself; one that is not there thinks nothing
 
 
 @pytest.mark.row("H26", "C43")
@@ -135,5 +149,7 @@ def test_every_agent_that_thinks_gets_a_model_with_the_score_shown():
     assert notes["b"]["score"] == 3
     assert any("debug" in reason for reason in notes["b"]["reasons"])
     assert notes["d"] == {"model": "local:mine", "why": "the plan names it"}
+    others = Plan(nodes=(node("k", "clerk"), node("s", "assessor"), node("t", "assessor", model="large")))
+    assert [one.model for one in allotted(others, DEFINITIONS, usual(None)).nodes] == ["small", None, "large"]
     assert allotted(Plan(nodes=(node("c", "counter"),)), DEFINITIONS, usual(None)).extras == {}
     assert allotments_of(Plan(extras={"allocation": "rubbish"})) == {}

@@ -76,6 +76,24 @@ def test_the_mix_is_by_model_whatever_the_call_used() -> None:
     assert (large.tokens, large.usd, large.priced) == (300, None, 0)
 
 
+@pytest.mark.row("A15", "C18")
+def test_of_several_models_in_one_attempt_each_has_its_own_share() -> None:
+    parts = (used(usd=0.5), used("m:large", 300, None), UsageFacts("m:small", 7, 0, 7, 1, 9.0, agent="critic"))
+    whole = UsageFacts("m:small, m:large", 407, 0, 407, 3, parts=parts)
+    idle = UsageFacts("m:medium", 0, 0, 0, 0)
+    found = added([run("r", used=whole)], [call("r", "writer", "success", whole, idle)])
+    by_calls, by_tokens, by_cost = found.mix
+    assert (by_calls.total, by_calls.shares) == (2, {"small": 0.5, "medium": 0.0, "large": 0.5})
+    assert (by_tokens.total, by_tokens.shares["large"], by_cost.total) == (400, 0.75, 0.5)
+    (writer,) = found.agents
+    assert (writer.tokens, writer.usd, writer.priced, writer.unpriced) == (400, 0.5, 0, 1)
+    assert (found.runs.tokens, found.runs.usd, found.runs.unpriced) == (407, 9.5, 1)
+    assert {each.name: (each.priced, each.unpriced) for each in found.models} == {
+        "m:small": (1, 0), "m:large": (0, 1), "m:medium": (0, 0),
+    }  # fmt: skip
+    assert added([run("r", used=whole)], [call("r", "writer", "success", whole)], agent="writer").runs.tokens == 400
+
+
 def test_one_agent_alone_brings_its_own_runs_and_costs() -> None:
     runs = [run("r1", used=used(usd=9.0)), run("r2")]
     calls = [call("r1", "writer", "success", used(usd=1.0)), call("r1", "critic", "success", used(usd=8.0)), call("r2")]

@@ -24,6 +24,7 @@ from retinue.errors import RetinueError
 
 if TYPE_CHECKING:
     from retinue.agents.prompted import Toolbox
+    from retinue.agents.prompted.loop import Loops
     from retinue.llm.models import Models
 
 __all__ = ["discover", "load_file"]
@@ -38,6 +39,7 @@ def discover(
     catalogue: Iterable[Agent] = (),
     models: "Models | None" = None,
     toolbox: "Toolbox | None" = None,
+    loops: "Loops | None" = None,
 ) -> Registry:
     """Find the agents of the project at `root` and register them after those of the catalogue.
 
@@ -51,11 +53,14 @@ def discover(
         models: Where the models come from of agents that are instructions only; without it, or when none is configured,
             these say that they need one.
         toolbox: What such agents may use.
+        loops: What drives their models; our own loop when absent.
 
     Raises:
         InvalidDefinition: Two agents of the catalogue have the same name.
     """
-    think = None if models is None or not models.configured else partial(_thinking, models=models, toolbox=toolbox)
+    think = None
+    if models is not None and models.configured:
+        think = partial(_thinking, models=models, toolbox=toolbox, loops=loops)
     registry = Registry(catalogue)
     for place in PLACES:
         for path, problem in files_in(root, place):
@@ -98,30 +103,34 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
     return _load_python(path, file=file)
 
 
-def _thinking(loaded: Loaded, *, file: str, models: "Models", toolbox: "Toolbox | None") -> Loaded:
+def _thinking(
+    loaded: Loaded, *, file: str, models: "Models", toolbox: "Toolbox | None", loops: "Loops | None"
+) -> Loaded:
     """`loaded`, with an agent that a model moves in place of each that is instructions only."""
     if not any(isinstance(agent, Prompted) for agent in loaded.agents):
         return loaded
     from retinue.agents.prompted import EMPTY, PromptedAgent, findings_about  # noqa: PLC0415 - as most projects have none
+    from retinue.agents.prompted.loop import OWN  # noqa: PLC0415 - likewise
 
     tools = EMPTY if toolbox is None else toolbox
     agents, findings = list[Agent](), list(loaded.findings)
     for agent in loaded.agents:
         if isinstance(agent, Prompted):
             findings += findings_about(agent.definition, tools, file=file)
-            agents.append(PromptedAgent(agent.definition, models=models, toolbox=tools))
+            loop = OWN if loops is None else loops(agent.definition.name)
+            agents.append(PromptedAgent(agent.definition, models=models, toolbox=tools, loop=loop))
         else:
             agents.append(agent)
     return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
 def _load_python(path: Path, *, file: str) -> Loaded:
-    from retinue.agents.module import module_agent  # noqa: PLC0415 - most projects have no Python agents
-
     try:
         module = import_file(path)
         agents = tuple(_agents_in(vars(module)))
         if not agents and "run_agent" in vars(module):
+            from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are
+
             agents = (module_agent(module, file=file),)
         wrong = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - somebody else's code
     except RetinueError as error:

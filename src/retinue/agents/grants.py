@@ -8,11 +8,16 @@ is otherwise asked. The guard is here, not in anybody's good will: text that a m
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, TypeAlias
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from retinue.agents.patterns import matches, speaks_of
 from retinue.contract.definition import Effect
 from retinue.contract.tool import ToolSpec
+
+if TYPE_CHECKING:
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "ToolRule", "Verdict", "VerdictWord"]
 
@@ -27,6 +32,8 @@ MODES: Final[tuple[Mode, ...]] = ("plan", "dont_ask", "default", "accept_edits",
 
 _STRICTER: Final[Mapping[VerdictWord, int]] = {"allow": 0, "ask": 1, "deny": 2}
 _EDITS: Final = frozenset({"write", "edit"})
+_MOST_KNOWN: Final = 1 << 16
+"""Files of which it is remembered whether a rule hides them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +120,36 @@ class Grants:
             return Verdict("deny", f"{worst.reason}, and nobody is to be asked")
         return worst
 
-    def hides(self, path: str) -> Verdict | None:
-        """The rule that keeps a file of the workspace from being read without further ado; None when none does."""
-        found = (each._ruled("read", path) for each in self._chain())  # noqa: SLF001 - as above
-        return next((verdict for verdict in found if verdict and verdict.word != "allow"), None)
+    def hides(self, path: str, *, root: PurePath | None = None) -> Verdict | None:
+        """The rule that keeps a file of the workspace from being read without further ado; None when none does.
+
+        Args:
+            path: The file, from the root.
+            root: The workspace, for rules about paths of the whole machine; without it they are not asked.
+        """
+        paths = [path] if root is None else [path, f"{root}/{path}"]
+        found = [
+            verdict
+            for each in self._chain()
+            for at, place in enumerate(paths)
+            if (verdict := each._ruled("read", place, everywhere=at > 0)) and verdict.word != "allow"  # noqa: SLF001 - as above
+        ]
+        return max(found, key=lambda verdict: _STRICTER[verdict.word], default=None)
+
+    def fenced(self, workspace: "Workspace") -> "Workspace":
+        """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
+        rules = [str(rule) for each in self._chain() for rule in each.rules if _may_hide(rule)]
+        if not rules:
+            return workspace
+
+        from retinue.tools.hiding import Hiding  # noqa: PLC0415 - seldom needed
+
+        @lru_cache(maxsize=_MOST_KNOWN)
+        def hides(path: str) -> str:
+            verdict = self.hides(path, root=workspace.root)
+            return "" if verdict is None else verdict.reason
+
+        return workspace.hiding(Hiding(hides, ", ".join(sorted(set(rules)))))
 
     def within(self, above: "Grants | None") -> "Grants":
         """The same grants for somebody who works for the holder of `above`."""
@@ -193,12 +226,19 @@ class Grants:
         ruled = user._ruled(spec.name, telling)  # noqa: SLF001 - as above
         return ruled is not None and ruled.word == "allow"
 
-    def _ruled(self, tool: str, telling: str) -> Verdict | None:
-        fitting = [rule for rule in self.rules if rule.fits(tool, telling)]
+    def _ruled(self, tool: str, telling: str, *, everywhere: bool = False) -> Verdict | None:
+        """What the strictest fitting rule says; `everywhere` asks only those about paths of the whole machine."""
+        rules = [rule for rule in self.rules if rule.pattern.startswith("//")] if everywhere else self.rules
+        fitting = [rule for rule in rules if rule.fits(tool, telling)]
         if not fitting:
             return None
         rule = max(fitting, key=lambda rule: _STRICTER[rule.verdict])
         return Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
+
+
+def _may_hide(rule: ToolRule) -> bool:
+    """Whether there can be a file that the rule keeps from being read."""
+    return rule.verdict != "allow" and speaks_of(rule.tool, "read", widely=True)
 
 
 ALL: Final = Grants()

@@ -84,14 +84,14 @@ class LocalContext:
 
     @property
     def workspace(self) -> "Workspace":
-        """The fenced directory.
+        """The fenced directory, without the files that a rule keeps the agent from reading.
 
         Raises:
             AccessDenied: There is none.
         """
         if self._workspace is None:
             raise AccessDenied("This call has no workspace.", hint="Give `LocalContext` a `workspace`.")
-        return self._workspace
+        return self.grants.fenced(self._workspace)
 
     @property
     def light_schema(self) -> str:

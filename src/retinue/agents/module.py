@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from retinue.agents.apart import apart
-from retinue.agents.boundary.spoken import as_reply, known_of
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
@@ -142,7 +141,9 @@ class ModuleAgent:
         Raises:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
-        from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - only these agents need it
+        # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
+        from retinue.agents.boundary.spoken import as_reply, known_of  # noqa: PLC0415 - see above
+        from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
 
         arguments = render_arguments(task, correction=run.correction)
         if self._asynchronous:

@@ -12,7 +12,6 @@ from retinue.agents.grants import Grants
 from retinue.contract.budget import Budget
 from retinue.contract.correction import Correction
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -20,9 +19,10 @@ from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
 from retinue.contract.task import Task
-from retinue.llm.purse import Purse
 
 if TYPE_CHECKING:
+    from retinue.contract.event import Body
+    from retinue.llm.purse import Purse
     from retinue.tools.workspace import Workspace
 
 __all__ = ["ABSENT", "NAME_GUESSED", "Agent", "Reply", "RunContext"]
@@ -77,7 +77,6 @@ class RunContext(Protocol):
         deadline_ns: When the agent's time is up, nanoseconds since 1970 UTC; None when nothing bounds it.
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
-        purse: What the models of this run may still spend, shared by all that spend.
         grants: What this agent may use at most: the grants of whoever it works for.
         memo: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """
@@ -88,17 +87,21 @@ class RunContext(Protocol):
     deadline_ns: int | None
     budget: Budget
     correction: Correction | None
-    purse: Purse
     grants: Grants
     memo: dict[str, Any]
 
     @property
     def workspace(self) -> "Workspace":
-        """The fenced directory.
+        """The fenced directory, without the files that the rules of `grants` keep the agent from reading.
 
         Raises:
             AccessDenied: This run has none.
         """
+        ...
+
+    @property
+    def purse(self) -> "Purse":
+        """What the models of this run may still spend, shared by all that spend."""
         ...
 
     @property
@@ -118,7 +121,7 @@ class RunContext(Protocol):
         """
         ...
 
-    def emit(self, body: Body) -> None:
+    def emit(self, body: "Body") -> None:
         """Record an event of this node."""
         ...
 

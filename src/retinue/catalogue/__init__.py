@@ -6,8 +6,7 @@ judge.
 """
 
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,17 +16,7 @@ if TYPE_CHECKING:
     from retinue.catalogue.researcher_analyst.web import Web
     from retinue.llm.models import Models
 
-__all__ = ["WITH_A_MODEL", "agents"]
-
-WITH_A_MODEL: Final["Mapping[str, str]"] = MappingProxyType(
-    {
-        "code_engineer_executor": "proposes fixes and features as diffs that fit the files and pass the tests",
-        "personal_assistant": "understands requests in any words, and sums up in its own",
-        "researcher_analyst": "writes the answer from what was found, each sentence held against what it cites",
-        "system_architect": "weighs options, their reasons held against the figures",
-    }
-)
-"""What a model adds to an agent that takes one, by the agent's name."""
+__all__ = ["agents"]
 
 
 def agents(
@@ -36,6 +25,7 @@ def agents(
     state_dir: "str | PathLike[str] | None" = None,
     models: "Models | None" = None,
     web: "Web | None" = None,
+    language_servers: "Mapping[str, tuple[str, ...]] | None" = None,
 ) -> "tuple[Agent, ...]":
     """Every ready-made agent, made anew.
 
@@ -45,6 +35,7 @@ def agents(
             one call only.
         models: What agents think with, where they go deeper with a model; without one they do their share by rules.
         web: How the web is searched, when it is asked for; without it that is said.
+        language_servers: The argument vectors of language servers, by language, from the user's own settings.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
     from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
@@ -57,7 +48,7 @@ def agents(
     from retinue.catalogue.system_architect import SystemArchitect  # noqa: PLC0415
 
     return (
-        CodeEngineerExecutor(models),
+        CodeEngineerExecutor(models, servers=language_servers, cache_dir=cache_dir),
         DataAnalyst(),
         GitStateAnalyzer(),
         PatternDiscovery(cache_dir=cache_dir),

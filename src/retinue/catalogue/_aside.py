@@ -6,8 +6,9 @@ from typing import Final
 __all__ = ["is_aside"]
 
 _ASIDE: Final = re.compile(
-    r"(?:^|/)(?:tests?|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
-    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z",
+    r"(?:^|/)(?:tests?|__tests__|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z"
+    r"|\.(?:test|spec)\.[cm]?[jt]sx?\Z",
     re.IGNORECASE,
 )
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Final
 
 from retinue.contract.definition import Definition
 from retinue.errors import Unavailable, UnknownName
@@ -18,16 +17,12 @@ def load_definition(package: str) -> Definition:
     return Definition.model_validate_json(text)
 
 
-_NEEDS: Final = "needs a model"
-
-
 @cache
 def with_model(package: str) -> Definition:
     """The definition of the agent that `package` is where a model is configured: all that needs one is available."""
     whole = load_definition(package)
     skills = tuple(
-        skill.model_copy(update={"unavailable": ""}) if skill.unavailable.startswith(_NEEDS) else skill
-        for skill in whole.skills
+        skill.model_copy(update={"unavailable": ""}) if skill.thinks == "must" else skill for skill in whole.skills
     )
     return whole.model_copy(update={"skills": skills})
 

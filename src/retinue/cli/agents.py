@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _EXAMPLES = 5
+_THINKS = {
+    "can": "asks a model where one is configured",
+    "must": "asks a model",
+    "by_others": "answers with a plan, whose agents ask a model where one is configured",
+}
 
 
 @click.command("agents")
@@ -63,7 +68,6 @@ def _list_json(project: "Project") -> None:
     from retinue.cli.output import echo_json
 
     registry = project.registry
-    added = {each.name: said for each in registry.definitions() if (said := _with_a_model(each, project))}
     facts = [
         {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint} for each in registry.skipped
     ]
@@ -74,7 +78,6 @@ def _list_json(project: "Project") -> None:
             "skipped": skipped,
             "findings": [finding.to_json() for finding in registry.findings],
         }
-        | ({"with_a_model": added} if added else {})
     )
 
 
@@ -91,7 +94,7 @@ def _list(project: "Project") -> None:
             line = cut_to_screen(f"  {safe(skill.name):<{width}}  {safe(about)}")
             echo(click.style(line, dim=True) if skill.unavailable else line)
         if added := _with_a_model(definition, project):
-            echo(click.style(cut_to_screen(f"  with a model it {added}"), dim=True))
+            echo(click.style(cut_to_screen(f"  with a model it thinks: {', '.join(added)}"), dim=True))
     if definitions and (project.registry.skipped or project.registry.findings):
         tell("")
     for skipped in project.registry.skipped:
@@ -107,12 +110,11 @@ def _title(definition: "Definition", project: "Project") -> str:
     return f"{click.style(definition.name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
 
 
-def _with_a_model(definition: "Definition", project: "Project") -> str:
-    """What a model would add to a ready-made agent; empty when nothing, or when one is configured."""
-    from retinue.catalogue import WITH_A_MODEL
-
-    known = definition.source is None and not project.models.configured
-    return WITH_A_MODEL.get(definition.name, "") if known else ""
+def _with_a_model(definition: "Definition", project: "Project") -> list[str]:
+    """The skills that can be called as it is and for which a model would be asked; none when one is configured."""
+    if project.models.configured:
+        return []
+    return [skill.name for skill in definition.skills if skill.thinks != "never" and not skill.unavailable]
 
 
 def _origin(definition: "Definition", project: "Project") -> str:
@@ -160,7 +162,6 @@ def _page(definition: "Definition", project: "Project") -> "Iterator[str]":
         "tags": ", ".join(definition.tags),
         "model": definition.model or "",
         "tools": ", ".join(definition.tools or ()),
-        "with a model": _with_a_model(definition, project),
         "composes": "it delegates to others" if definition.composes else "",
         "deprecated": definition.deprecated.note or f"use {definition.deprecated.use}" if definition.deprecated else "",
         "not understood": ", ".join(key for key in definition.extras if fold(key) != "disallowed_tools"),
@@ -177,6 +178,8 @@ def _skill(skill: "Skill") -> "Iterator[str]":
     yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {plain(skill.description)}"
     if skill.unavailable:
         yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
+    if skill.thinks != "never":
+        yield f"  {_THINKS[skill.thinks]}"
     if skill.effects:
         yield f"  may {', '.join(skill.effects)}"
     yield from _fields("takes", skill.input_schema, skill.defaults)

@@ -8,13 +8,16 @@ import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
+from retinue.cli.goal_options import choose_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
+from retinue.cli.runners import runner_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retinue.agents.boundary.untyped import Decoding
     from retinue.agents.port import Agent
+    from retinue.cli.choosing import Choosing
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Settled
     from retinue.contract.budget import Budget
@@ -41,6 +44,8 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
 @click.option(
     "--model", metavar="NAME", help="The model it thinks with: provider:model, or a tier (small, medium, large)."
 )
+@runner_option
+@choose_option
 @bound_options
 @form_options
 @workspace_option
@@ -55,6 +60,8 @@ def command(
     environment: tuple[str, ...],
     no_journal: bool,
     model: str | None,
+    runner: str | None,
+    choice: str | None,
     timeout: float | None,
     max_cost: float | None,
     max_tokens: int | None,
@@ -80,34 +87,37 @@ def command(
       retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.answer import present_asked
+    from retinue.cli.choosing import Choosing, compared
     from retinue.cli.failed import tell_failed
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import conduct
     from retinue.cli.typed import parameters_of
 
+    if model and choice:
+        raise click.UsageError("--model says with which model it is done, and --choose too. Say one of them.")
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
-    project = open_project(workspace, model=model)
+    project = open_project(workspace, model=model, runner=runner)
     if not (form.quiet or form.machine):
         tell_notes(project)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)
-    definition = agent.definition
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
-        f"{definition.name}@{definition.major}",
+        f"{agent.definition.name}@{agent.definition.major}",
         skill.name,
         instruction=instruction,
         parameters={**decoded, **given},
-        settled=replace(settled, model=model or ""),
+        settled=replace(settled, model=model or "", runner=runner or ""),
+        choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
         budget=budget,
     )
     recorded = project.settings.get("run.journal") and not no_journal
-    ended = conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s)
-    notes = {"decoded": [each.to_json() for each in decodings]} if decodings else None
-    code = present_asked(ended, form, extras=notes)
+    ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
+    notes = {"decoded": [each.to_json() for each in decodings], "option": ended.result.extras.get("option")}
+    code = present_asked(ended, form, extras={name: said for name, said in notes.items() if said})
     if not (form.quiet or form.machine):
         tell_failed(ended, code)
     return code
@@ -289,6 +299,7 @@ def _begin(
     instruction: str,
     parameters: dict[str, Any],
     settled: "Settled",
+    choosing: "Choosing",
     budget: "Budget",
 ) -> "Begin":
     from retinue.cli.session import Begun
@@ -304,6 +315,7 @@ def _begin(
 
             definition = orchestrator.registry.get(agent).definition
             plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
+            plan = await choosing.way_of(plan)
         if not plan.goal:  # so that the history says what was asked
             plan = plan.model_copy(update={"goal": f"{agent.partition('@')[0]}.{skill}"})
         plan = settled.noted_in(plan)

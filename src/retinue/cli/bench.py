@@ -70,7 +70,7 @@ def _agents(
         check_plot(plot)
     asked = task_set_in(tasks)
     named = _listed(models)
-    project = open_project(workspace, model=named[0] if named else None)
+    project = open_project(workspace, model=named[0] if named else None, named=named)
     wanted = Wanted(asked, named, _listed(agents), repeat, judge or "")
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     trials, stopped = tried(project, wanted, budget, tell=None if as_json else _tell)

@@ -66,18 +66,22 @@ class Choosing:
         return await orchestrator.plan_goal(goal, budget=budget, by=by, ask=ask)
 
     async def way_of(self, plan: "Plan") -> "Plan":
-        """`plan`, done the way that is chosen; as it is where no agent of it asks a model.
+        """`plan`, done the way that is chosen; as it is where nobody in it asks a model.
 
         Raises:
             UnknownName: The word names no option of this plan.
         """
+        from retinue.orchestration.goals import by_name
         from retinue.orchestration.options import chosen, menu_of
 
-        thinks = {name for name in {node.agent for node in plan.nodes} if _thinks(self.project, name)}
-        if not thinks or not self.project.models.configured:
+        if not self.project.models.configured:
             return plan
-        definitions = {each.name: each for each in reversed(self.project.registry.definitions())}
-        menu = menu_of(plan, definitions, surroundings(self.project, thinks))
+        definitions = by_name(self.project.registry.definitions())
+        asked = [node for node in plan.nodes if node.agent in definitions]
+        thinking = {node.agent for node in asked if definitions[node.agent].thinks(node.skill)}
+        if not thinking:
+            return plan
+        menu = menu_of(plan, definitions, surroundings(self.project, thinking))
         option, by = await self._chosen(menu)
         if not self.silent and by != "person":
             _notify(menu, option, by)
@@ -97,6 +101,8 @@ class Choosing:
 
 def compared(ended: "Ended") -> "Ended":
     """`ended`, its result saying what was expected of the chosen way and what it took."""
+    if "option" not in ended.plan.extras:  # most runs ask no model, and need none of what follows
+        return ended
     from retinue.orchestration.options import actuals
 
     said = actuals(ended.plan, ended.result)
@@ -105,22 +111,13 @@ def compared(ended: "Ended") -> "Ended":
     return replace(ended, result=ended.result.model_copy(update={"extras": {**ended.result.extras, "option": said}}))
 
 
-def _thinks(project: "Project", name: str) -> bool:
-    """Whether an agent follows instructions, and so asks a model."""
-    try:
-        return project.registry.get(name).definition.instructions is not None
-    except RetinueError:
-        return False
-
-
-def surroundings(project: "Project", thinks: set[str]) -> "Surroundings":
-    """What is known around a plan: models, prices, and what calls of the past took."""
+def surroundings(project: "Project", agents: set[str]) -> "Surroundings":
+    """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
     from retinue.orchestration.options import Surroundings
 
     models = project.models
-    past = _past(thinks)
+    past = _past(agents)
     return Surroundings(
-        thinks=thinks,
         model_of=lambda word: _model(models, word),
         price_of=lambda name: _price(models, name),
         max_output=lambda name: _most(models, name),
@@ -132,7 +129,7 @@ def surroundings(project: "Project", thinks: set[str]) -> "Surroundings":
 
 def _model(models: "Models", word: str) -> str | None:
     try:
-        return models.choose(model=word).name
+        return models.choose(model=word, whose="user").name
     except RetinueError:
         return None
 
@@ -201,7 +198,8 @@ async def _asked(menu: "Menu") -> "Option":
 
 def _shown(option: "Option") -> Iterator[str]:
     mark = click.style(" (recommended)", fg="green") if option.recommended else ""
-    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(', '.join(option.models))}{mark}"
+    named = ", ".join(option.models) or "each agent its own"
+    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(named)}{mark}"
     yield f"     {'; '.join(_figures(option.estimate)) or 'What it takes is not known.'}"
     for reason in option.reasons:
         yield f"     - {safe(reason)}"

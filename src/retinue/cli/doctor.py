@@ -21,6 +21,7 @@ _State: TypeAlias = Literal["ok", "missing", "broken"]
 EXTRAS: Final = {
     "a2a": "a2a",
     "bedrock": "boto3",
+    "claude": "claude_agent_sdk",
     "code": "tree_sitter",
     "data": "duckdb",
     "durable": "dbos",

@@ -8,6 +8,7 @@ from retinue.contract.event import (
     Body,
     Checkpoint,
     Decision,
+    Delegated,
     Finished,
     Message,
     Progress,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["progress", "told"]
 
 
-def told(body: Body) -> str:  # noqa: C901 - one case for each kind of event
+def told(body: Body) -> str:  # noqa: C901, PLR0912 - one case for each kind of event
     """The facts of `body`, foreign words as they are."""
     match body:
         case Started(agent, skill, instruction):
@@ -47,6 +48,8 @@ def told(body: Body) -> str:  # noqa: C901 - one case for each kind of event
             text = question.text
         case Answered(answer):
             text = f"{answer.value} (by the {answer.by})"
+        case Delegated(result):
+            text = f"{result.agent}: {_ended(result)}"
         case Finished(result):
             text = _ended(result)
         case never:  # pyright: ignore[reportUnnecessaryComparison] - that it never matches is what is asserted

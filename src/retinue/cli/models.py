@@ -76,7 +76,7 @@ def _full(models: "Models", name: str) -> str:
     from retinue.errors import RetinueError
 
     try:
-        return models.choose(model=name).name
+        return models.choose(model=name, whose="user").name
     except RetinueError:
         return name
 

@@ -1,8 +1,8 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from retinue.cli import places
 from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell
 from retinue.cli.providers import models_of
+from retinue.cli.runners import loops_of
 from retinue.cli.settings import Settings, load
 from retinue.contract.budget import Budget
 from retinue.errors import InvalidInput, MissingFile, RetinueError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from retinue.agents.boundary import Boundary
     from retinue.agents.boundary.policy import Policy
     from retinue.agents.grants import Grants
+    from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
     from retinue.engine.base import Workflow
@@ -48,6 +50,7 @@ class Project:
         trusted: Whether the folder's Python agents were loaded.
         models: The models that the settings give.
         toolbox: What agents that follow instructions may use; None where no model is configured.
+        loops: What drives their models; None where that is our own loop for all.
     """
 
     root: Path
@@ -56,6 +59,7 @@ class Project:
     trusted: bool
     models: Models = field(default_factory=Models)
     toolbox: "Toolbox | None" = None
+    loops: "Loops | None" = None
 
     @property
     def grants(self) -> "Grants":
@@ -105,17 +109,20 @@ class Project:
     async def tools_opened(self) -> "AsyncGenerator[Project]":
         """This folder with the tools of its MCP servers.
 
-        Afterwards no program that a tool started goes on, and no connection of a model is open.
+        Afterwards no program that a tool started goes on, and no connection of a model is open, however it ended.
         """
-        project = self
-        try:
-            if self.toolbox is not None and (servers := _mcp_servers(self)) is not None:
-                project = await _with_servers(self, self.toolbox, servers)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.models.close)
+            project, toolbox = self, self.toolbox
+            if toolbox is not None and (servers := _mcp_servers(self)) is not None:
+                from retinue.agents.remote.mcp_toolbox import with_mcp
+
+                earlier, toolbox = toolbox, await with_mcp(toolbox, servers, environ=os.environ)
+                stack.push_async_callback(toolbox.aclose)  # before anything else can go wrong: programs run now
+                project = _with_tools(self, earlier, toolbox)
+            elif toolbox is not None:
+                stack.push_async_callback(toolbox.aclose)
             yield project
-        finally:
-            if project.toolbox is not None:
-                await project.toolbox.aclose()
-            await self.models.close()
 
     def with_only(self, names: Iterable[str]) -> "Project":
         """The same folder with these agents and no others.
@@ -152,12 +159,16 @@ def _here() -> Path:
         raise MissingFile("The folder you stand in is gone.", hint="Go to another, or use `--workspace`.") from None
 
 
-def open_project(folder: Path | None, *, model: str | None = None) -> Project:
+def open_project(
+    folder: Path | None, *, model: str | None = None, named: Sequence[str] = (), runner: str | None = None
+) -> Project:
     """Read the settings of a folder and find its agents.
 
     Args:
         folder: The folder; where we stand when absent.
         model: The model, or the tier, of whoever names none, instead of what is set.
+        named: Further models that the user names.
+        runner: What drives the models of agents that are instructions, instead of what is set.
 
     Raises:
         MissingFile: The folder is not there.
@@ -166,15 +177,22 @@ def open_project(folder: Path | None, *, model: str | None = None) -> Project:
     root = find_root(folder)
     settings = load(root)
     trusted = TrustStore(places.state_dir()).is_trusted(root)
-    models = models_of(settings, default=model)
+    models = models_of(settings, default=model, named=named)
     if model:
         models.see(model)
     index = places.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
-    ready_made = catalogue.agents(cache_dir=index, state_dir=places.state_dir(), models=models, web=web)
+    ready_made = catalogue.agents(
+        cache_dir=index,
+        state_dir=places.state_dir(),
+        models=models,
+        web=web,
+        language_servers=_language_servers(settings),
+    )
     toolbox = _toolbox(root, settings) if models.configured else None
-    registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox)
-    return Project(root, settings, registry, trusted, models, toolbox)
+    loops = loops_of(settings, runner)
+    registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops)
+    return Project(root, settings, registry, trusted, models, toolbox, loops)
 
 
 def _mcp_servers(project: Project) -> "Servers | None":
@@ -201,13 +219,10 @@ def _mcp_servers(project: Project) -> "Servers | None":
     return Servers(tuple(servers.values()), absent) if servers or absent else None
 
 
-async def _with_servers(project: Project, toolbox: "Toolbox", servers: "Servers") -> Project:
+def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Project:
     """The same folder, its agents found anew: what tools there are is settled when they are."""
-    from retinue.agents.remote.mcp_toolbox import with_mcp
-
-    wider = await with_mcp(toolbox, servers, environ=os.environ)
     for name, why in wider.absent.items():
-        if name.startswith("mcp__") and name not in toolbox.absent:
+        if name.startswith("mcp__") and name not in earlier.absent:
             tell(f"`{name}` is not there: {why}")
     registry = discover(
         project.root,
@@ -215,6 +230,7 @@ async def _with_servers(project: Project, toolbox: "Toolbox", servers: "Servers"
         catalogue=(agent for agent in project.registry if agent.definition.source is None),
         models=project.models,
         toolbox=wider,
+        loops=project.loops,
     )
     names = [agent.definition.name for agent in project.registry]
     return replace(project, registry=registry, toolbox=wider).with_only(names)
@@ -224,15 +240,20 @@ def _toolbox(root: Path, settings: Settings) -> "Toolbox":
     """The tools of agents that follow instructions, as the settings say."""
     from retinue.agents.prompted.assembly import ANY_PROGRAM, default_toolbox
 
-    command = settings.get("lsp.command")
     return default_toolbox(
         state=places.state_dir(),
         project=root,
         programs=settings.get("shell.allow") or ANY_PROGRAM,
         search=settings.get("search.provider") or None,
         environment=os.environ,
-        language_servers={"python": command} if command else None,
+        language_servers=_language_servers(settings),
     )
+
+
+def _language_servers(settings: Settings) -> "dict[str, tuple[str, ...]]":
+    """The argument vectors of language servers that the user has set, by language."""
+    command: tuple[str, ...] = settings.get("lsp.command")
+    return {"python": tuple(command)} if command else {}
 
 
 def budget_of(settings: Settings, bounds: Bounds) -> Budget:

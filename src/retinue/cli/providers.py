@@ -5,13 +5,14 @@ A key itself is never read here, only whether its variable says something.
 
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from retinue.llm.known import EXTRAS, KEYS
+from retinue.llm.known import EXTRAS, KEYS, OPTIONAL_KEYS
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
+from retinue.llm.reached import address_of
 
 if TYPE_CHECKING:
     from retinue.cli.settings import Settings
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["ProviderState", "models_of", "provider_of", "state_of"]
 
 
-def models_of(settings: "Settings", *, default: str | None = None) -> Models:
+def models_of(settings: "Settings", *, default: str | None = None, named: Iterable[str] = ()) -> Models:
     """The models at hand, as `settings` say. Where they name none, none is asked that nobody names.
 
     Args:
         settings: What is set.
         default: The model or tier of whoever names none, instead of what is set.
+        named: Further models that the user names, so that tasks may.
     """
     said = {tier: name for tier in DEFAULT_TIERS if (name := settings.get(f"models.{tier}"))}
     addresses, variables = _table(settings, "models.base_url"), _table(settings, "models.key_variable")
@@ -40,6 +42,7 @@ def models_of(settings: "Settings", *, default: str | None = None) -> Models:
         default=settings.get("models.default", default),
         providers=providers,
         prices=prices,
+        allowed=(*settings.get("models.allow"), *named),
         record=settings.get("models.record"),
     )
 
@@ -58,15 +61,19 @@ def _price(text: str) -> Price:
 _PACKAGES: Final[Mapping[str, str]] = {
     "anthropic": "anthropic",
     "bedrock": "boto3",
+    "cohere": "cohere",
     "google": "google.genai",
+    "google-cloud": "google.genai",
+    "groq": "groq",
+    "huggingface": "huggingface_hub",
     "local": "xllamacpp",
+    "mistral": "mistralai",
     "openai": "openai",
+    "xai": "xai_sdk",
 }
 """What the client of a provider is imported as; most speak as OpenAI does."""
 
 _ALONE: Final = frozenset({"replay"})
-_KEYLESS: Final = frozenset({"bedrock", "local", "ollama", "replay", "vllm"})
-"""They need no key, or have their own ways to find one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +121,17 @@ def state_of(provider: str, models: Models) -> ProviderState:
     """Whether `provider` can be asked, as far as that shows without asking it."""
     settings = models.providers.get(provider, ProviderSettings())
     environment = os.environ if models.environment is None else models.environment
-    named = (settings.key_variable,) if settings.key_variable else KEYS.get(provider, ())
+    own = KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
+    named = (settings.key_variable,) if settings.key_variable else own
     found = next((variable for variable in named if environment.get(variable)), "")
-    keyless = provider in _KEYLESS or not named or bool(settings.base_url and not settings.key_variable)
+    keyless = not settings.key_variable and (provider not in KEYS or bool(settings.base_url))
     return ProviderState(
         name=provider,
         installed=provider in _ALONE or _is_installed(_PACKAGES.get(provider, "openai"), provider),
-        extra=EXTRAS.get(provider, "retinue[local]" if provider == "local" else "retinue[llm]"),
+        extra=EXTRAS.get(provider, "retinue[llm]"),
         variable=found or (named[0] if named else ""),
         key=bool(found) or keyless,
-        base_url=settings.base_url,
+        base_url=address_of(provider, settings, environment),
     )
 
 

@@ -8,6 +8,7 @@ import click
 from retinue.cli.goal_options import agents_option, choose_option, context_option, model_option
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
 from retinue.cli.planned import planner_option
+from retinue.cli.runners import runner_option
 
 if TYPE_CHECKING:
     from retinue.cli.answer import FailOn
@@ -34,6 +35,7 @@ __all__ = ["command"]
 @click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @model_option
+@runner_option
 @planner_option
 @choose_option
 @bound_options
@@ -49,6 +51,7 @@ def command(
     fail_on: "FailOn | None",
     no_journal: bool,
     model: str | None,
+    runner: str | None,
     planner: str | None,
     choice: str | None,
     timeout: float | None,
@@ -83,13 +86,15 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
-    opened = with_planner(open_project(workspace, model=model), planner)
+    opened = with_planner(open_project(workspace, model=model, runner=runner), planner)
     project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     if not (form.quiet or form.machine):
         tell_notes(project)
-    settled = Settled("run", str(project.root), agents=tuple(chosen), module=module, model=model or "")
+    settled = Settled(
+        "run", str(project.root), agents=tuple(chosen), module=module, model=model or "", runner=runner or ""
+    )
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
     level: ContextLevel = project.settings.get("run.context", context)

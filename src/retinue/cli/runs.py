@@ -142,7 +142,8 @@ def _resume(
         name = found_run(journal, run)
         settled = _settled(journal, name)
     folder = Path(settled.workspace) if settled and settled.workspace else None
-    project = open_project(workspace or folder, model=settled.model or None if settled else None)
+    model, runner = (settled.model or None, settled.runner or None) if settled else (None, None)
+    project = open_project(workspace or folder, model=model, runner=runner)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)
     if settled and settled.agents:

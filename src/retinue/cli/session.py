@@ -52,6 +52,7 @@ class Settled:
         module: The module of `ACTIVE_AGENT_PATH`, when that is who was asked.
         command: The command line that was asked, with all that was said of it.
         model: The model of whoever names none, when it was named there.
+        runner: What drives the models of agents that are instructions, likewise.
     """
 
     verb: str
@@ -60,11 +61,12 @@ class Settled:
     module: str = ""
     command: JsonMapping = field(default_factory=dict[str, Any])
     model: str = ""
+    runner: str = ""
 
     def noted_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""
         facts: JsonMapping = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents)}
-        facts |= {"module": self.module, "command": self.command, "model": self.model}
+        facts |= {"module": self.module, "command": self.command, "model": self.model, "runner": self.runner}
         said = {name: value for name, value in facts.items() if value}
         return plan.model_copy(update={"extras": {**plan.extras, "cli": said}})
 
@@ -84,6 +86,7 @@ def settled_in(plan: Plan) -> Settled | None:
         module=str(facts.get("module", "")),
         command=cast("JsonMapping", command) if isinstance(command, dict) else {},
         model=str(facts.get("model", "")),
+        runner=str(facts.get("runner", "")),
     )
 
 

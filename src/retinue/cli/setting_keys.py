@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["KEYS", "Key", "Kind"]
+__all__ = ["KEYS", "RUNNERS", "Key", "Kind"]
 
 Kind: TypeAlias = Literal["text", "seconds", "number", "count", "switch", "words", "table"]
 
@@ -35,6 +35,9 @@ class Key:
     members: str = ""
     secret: bool = False
 
+
+RUNNERS: Final = ("own", "claude")
+"""What can drive the model of an agent that is instructions."""
 
 _OF_THIS_COMPUTER: Final = ("local:", "replay:", "recorded:", "recording:", "file:")
 """Models that are files here: a project could name any file of its user."""
@@ -91,11 +94,25 @@ KEYS: Final[Mapping[str, Key]] = {
     "models.small": _model("the model of the tier small; Claude Haiku when empty"),
     "models.medium": _model("the model of the tier medium; Claude Sonnet when empty"),
     "models.large": _model("the model of the tier large; Claude Opus when empty"),
+    "models.allow": Key(
+        "words",
+        (),
+        "models that tasks and plans may name beside those above, as names or patterns such as `anthropic:*`",
+        for_projects=False,
+    ),
     "models.base_url": _table("by provider, the address to use instead of its own", _ADDRESS),
     "models.key_variable": _table("by provider, the variable that holds its key", _VARIABLE),
     "models.record": Key(
         "text", "", "a folder that keeps every exchange with a model, for `replay:FOLDER`", for_projects=False
     ),
+    "models.runner": Key(
+        "text",
+        "own",
+        "what drives the models of agents that are instructions: our own loop, or Claude Code's",
+        choices=RUNNERS,
+        for_projects=False,
+    ),
+    "models.runner_of": _table("by agent, the runner it has instead of that", "|".join(RUNNERS)),
     "models.prices": _table("by model, your own price, `in/out date`: USD per million tokens", _PRICE),
     "permissions.mode": Key("text", "", "what happens to uses of tools that no rule speaks of", for_projects=False),
     "permissions.allow": Key("words", (), "uses of tools that need no question", for_projects=False),

@@ -156,7 +156,8 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
         yield f"  {counted(found.unfinished, 'run')} not ended, not counted"
     if found.damaged:
         yield f"  {counted(found.damaged, 'record')} that cannot be read, not counted"
-    spent = [f"${runs.usd:.4f} ({counted(runs.priced, priced)} with a known price)"] if runs.usd is not None else []
+    spent = [f"{_money(runs)} ({_priced(runs, priced)})"] if runs.usd is not None else []
+    spent += ["no known price"] if runs.usd is None and runs.unpriced else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
     spent += [f"{duration(runs.median_ns)} in the middle"] if runs.median_ns is not None else []
     spent += [f"{runs.retries:,} {'retry' if runs.retries == 1 else 'retries'}"] if runs.retries else []
@@ -168,6 +169,19 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
         yield f"  handed on: {handed_on:,} of {found.tokens_full:,} tokens, {saved:.0%} less than in full"
     if runs.good or runs.bad:
         yield f"  rated: {runs.good:,} good, {runs.bad:,} bad"
+
+
+def _money(tally: "Tally") -> str:
+    """What it cost; where some of it has no known price, the least that it can have been."""
+    return "" if tally.usd is None else f"{'at least ' if tally.unpriced else ''}${tally.usd:.4f}"
+
+
+def _priced(runs: "Tally", what: str) -> str:
+    from retinue.cli.output import counted
+
+    if not runs.unpriced:
+        return f"{counted(runs.priced, what)} with a known price"
+    return f"{counted(runs.unpriced, what)} of {runs.priced + runs.unpriced:,} without a known price for all of it"
 
 
 def _mix(mixes: "Sequence[Mix]") -> Iterator[str]:
@@ -212,6 +226,6 @@ def _cells(tally: "Tally") -> tuple[str, ...]:
         "" if middle is None else duration(middle),
         duration(max(tally.durations_ns)) if tally.durations_ns else "",
         "" if tally.tokens is None else f"{tally.tokens:,}",
-        "" if tally.usd is None else f"${tally.usd:.4f}",
+        _money(tally),
         f"{tally.good}/{tally.bad}" if tally.good or tally.bad else "",
     )

@@ -120,8 +120,8 @@ def tried(
     for _, agent, _, _ in wanted.each():
         project.registry.get(agent)
     for model in wanted.models:
-        project.models.get(project.models.choose(model=model).name)
-    judge = project.models.get(project.models.choose(model=wanted.judge).name) if wanted.judge else None
+        project.models.get(project.models.choose(model=model, whose="user").name)
+    judge = project.models.get(project.models.choose(model=wanted.judge, whose="user").name) if wanted.judge else None
     return asyncio.run(_tried(project, wanted, budget, judge, tell))
 
 
@@ -171,7 +171,7 @@ class _Account:
         """Book what somebody spent."""
         if usage is not None:
             self._tokens += usage.tokens or 0
-            self._usd += usage.cost.usd if usage.cost else 0.0
+            self._usd += usage.known_usd or 0.0
 
     def see_kept(self, result: Result) -> None:
         """See whether a trial was ended by the budget of all: it would say nothing of the agent.
@@ -207,7 +207,7 @@ async def _result(orchestrator: Orchestrator, task: CompareTask, *, agent: str, 
     )
     if model:
         plan = plan.model_copy(update={"nodes": (plan.nodes[0].model_copy(update={"model": model}),)})
-    elif orchestrator.models is not None:
+    elif orchestrator.models is not None and orchestrator.models.configured:
         plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
     run = await orchestrator.start(plan, budget=budget, answer="collected")
     whole, own = await engine.result(run), None

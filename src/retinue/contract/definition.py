@@ -15,6 +15,8 @@ __all__ = [
     "Sample",
     "Skill",
     "Source",
+    "ThinkingBounds",
+    "Thinks",
     "Tier",
     "VersionText",
     "read_tier",
@@ -22,6 +24,9 @@ __all__ = [
 
 Tier: TypeAlias = Literal["small", "medium", "large"]
 Effect: TypeAlias = Literal["read", "write", "network"]
+Thinks: TypeAlias = Literal["never", "can", "must", "by_others"]
+"""Whether a skill asks a model: where one is configured (`can`), always (`must`), or by the agents of the plan that it
+answers with (`by_others`)."""
 VersionText: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8}))?$")
 ]
@@ -75,6 +80,20 @@ class Sample(Model):
     source: Source | None = None
 
 
+class ThinkingBounds(Model):
+    """What one call of a skill asks of models at most, as far as its own code bounds that (C19).
+
+    Attributes:
+        requests: How often it asks, corrections included.
+        tokens_in: Tokens of one request, beside what the task itself says.
+        tokens_out: Tokens of one answer.
+    """
+
+    requests: Annotated[int, Field(ge=1, strict=True)] | None = None
+    tokens_in: Count | None = None
+    tokens_out: Count | None = None
+
+
 class Skill(Model):
     """One addressable thing an agent does: spec 003's operation, 004's capability, MCP's tool.
 
@@ -86,6 +105,8 @@ class Skill(Model):
         examples: Utterances that should be routed here.
         samples: Requests and answers that must pass the two schemas.
         unavailable: Why this skill cannot be called here, with the way out; empty when it can.
+        thinks: Whether it asks a model: then its model is allotted, estimated and chosen (A16, A17).
+        thinks_within: What it asks at most; absent for instructions, whose bounds are the runner's and the model's.
     """
 
     name: SnakeName
@@ -102,6 +123,8 @@ class Skill(Model):
     examples: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
     unavailable: str = ""
+    thinks: Thinks = "never"
+    thinks_within: ThinkingBounds | None = None
 
 
 class Runner(Model):
@@ -156,6 +179,15 @@ class Definition(Model):
     def skill(self, name: str) -> Skill | None:
         """The skill called `name`, or None."""
         return next((skill for skill in self.skills if skill.name == name), None)
+
+    def asked(self, name: str | None) -> Skill | None:
+        """The skill that a request for `name` is meant for, the first when it names none; None when there is none."""
+        return self.skill(name) if name else self.skills[0]
+
+    def thinks(self, name: str | None) -> bool:
+        """Whether the skill that a request for `name` is meant for asks a model, or can where one is configured."""
+        skill = self.asked(name)
+        return skill is not None and skill.thinks != "never"
 
     @property
     def major(self) -> int:

@@ -18,6 +18,7 @@ __all__ = [
     "Body",
     "Checkpoint",
     "Decision",
+    "Delegated",
     "Event",
     "Finished",
     "Message",
@@ -127,6 +128,17 @@ class Answered:
 
 
 @dataclass(slots=True)
+class Delegated:
+    """An agent that another one asked inside its step has ended.
+
+    Attributes:
+        result: How it ended and what it took. What it said went to whoever asked, and stands in that one's result.
+    """
+
+    result: Result
+
+
+@dataclass(slots=True)
 class Finished:
     """A node, or with an empty node name the whole run, has ended. What it came to is all here."""
 
@@ -145,6 +157,7 @@ Body: TypeAlias = (
     | Retried
     | Asked
     | Answered
+    | Delegated
     | Finished
 )
 
@@ -203,5 +216,6 @@ KINDS: dict[type[Body], str] = {
     Retried: "retried",
     Asked: "asked",
     Answered: "answered",
+    Delegated: "delegated",
     Finished: "finished",
 }

@@ -1,15 +1,16 @@
 """What comes back from one task. A failing agent returns a result; it does not raise."""
 
+from sys import float_info
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.question import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Artifact",
@@ -20,6 +21,7 @@ __all__ = [
     "Result",
     "Trace",
     "Usage",
+    "UsagePart",
     "Versions",
     "Warned",
     "WarningType",
@@ -76,13 +78,18 @@ class Cost(Model):
     price_date: str
 
 
-class Usage(Model):
-    """Tokens and money of one result. What nobody measured is absent.
+class UsagePart(Model):
+    """Tokens and money that one model took. What nobody measured is absent.
 
     Attributes:
         tokens_total: In and out together, where whoever measured says their sum; it may hold more than the other two.
+        cost: What all of it cost.
         counter: The token counter that measured, when it was not the provider.
+        agent: Who took it, when that is not whose result it is told in, but somebody who was asked inside that step.
     """
+
+    # A part has no parts: a whole usage in its place is refused, though it is one of these by its class.
+    model_config = ConfigDict(revalidate_instances="subclass-instances")
 
     tokens_in: Count | None = None
     tokens_out: Count | None = None
@@ -92,6 +99,7 @@ class Usage(Model):
     cost: Cost | None = None
     model: str | None = None
     counter: str | None = None
+    agent: str | None = None
 
     @property
     def tokens(self) -> int | None:
@@ -102,12 +110,115 @@ class Usage(Model):
             return None
         return (self.tokens_in or 0) + (self.tokens_out or 0)
 
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether a model was used and nobody knows what all of that cost."""
+        return self.cost is None and bool(self.tokens or self.requests)
+
+
+class Usage(UsagePart):
+    """Tokens and money of one result. What nobody measured is absent.
+
+    Attributes:
+        tokens_total: In and out together, where whoever measured says their sum; it may hold more than the other two.
+        cost: What all of it cost. There is none as soon as the price of some of it is not known.
+        model: The model; several with commas between them.
+        counter: The token counter that measured, when it was not the provider.
+        agent: Who took it, when that is not whose result it is told in, but somebody who was asked inside that step.
+        parts: What it was added up from, when that is more than one: by agent and model, and what has no price apart.
+    """
+
+    parts: tuple[UsagePart, ...] | None = None
+
+    @property
+    def known_usd(self) -> float | None:
+        """US dollars that it is known to have cost, which is the least it can have; None when no price is known."""
+        if self.cost is not None:
+            return self.cost.usd
+        known = [part.cost.usd for part in self.parts or () if part.cost is not None]
+        return min(sum(known), float_info.max) if known else None
+
+    def split(self) -> tuple[UsagePart, ...]:
+        """Its parts; it alone when it has none."""
+        return self.parts or (self,)
+
+    def taken_by(self, agent: str) -> "Usage":
+        """The same, said to be what `agent` took, but for the parts that others are said to have taken."""
+        if _is_empty(self):
+            return self
+        parts = _grouped(part.model_copy(update={"agent": part.agent or agent}) for part in self.split())
+        return self.model_copy(update=_made_of(parts))
+
     @classmethod
-    def total(cls, used: "Sequence[Usage]") -> int | None:
-        """`tokens_total` of several together: there is one as soon as one of them says no more than that."""
-        if all(usage.tokens_total is None for usage in used):
-            return None
-        return sum(usage.tokens or 0 for usage in used)
+    def together(cls, used: "Iterable[Usage | None]") -> "Usage | None":
+        """All of `used` as one; None when there is none.
+
+        A count stands for those that have one. The cost is there only when everybody who used a model has one (C18): a
+        sum that leaves somebody out would be too low. What is known nevertheless stands in the parts.
+        """
+        there = [usage for usage in used if usage is not None]
+        if len(there) < 2:
+            return there[0] if there else None
+        said = [usage for usage in there if not _is_empty(usage)]
+        if len(said) < 2:
+            return (said or there)[0]
+        return cls(**_added(said), **_made_of(_grouped(part for usage in said for part in usage.split())))
+
+
+def _is_empty(usage: Usage) -> bool:
+    return all(value is None for name, value in usage if name != "agent")
+
+
+def _grouped(parts: "Iterable[UsagePart]") -> tuple[UsagePart, ...]:
+    """The parts as few as they can be: those of one agent and model as one, but what has no price apart."""
+    groups: dict[tuple[str | None, str | None, bool], list[UsagePart]] = {}
+    for part in parts:
+        groups.setdefault((part.agent, part.model, part.is_unpriced), []).append(part)
+    return tuple(UsagePart(**_added(group), agent=agent) for (agent, _, _), group in groups.items())
+
+
+def _made_of(parts: tuple[UsagePart, ...]) -> JsonMapping:
+    """The fields of a usage that say whose it is and what it is made of."""
+    agents = {part.agent for part in parts}
+    return {"agent": agents.pop() if len(agents) == 1 else None, "parts": parts if len(parts) > 1 else None}
+
+
+def _added(used: "Sequence[UsagePart]") -> JsonMapping:
+    """What was measured of several, as of one."""
+    costs = [each.cost for each in used if each.cost is not None]
+    return {
+        "tokens_in": _sum([each.tokens_in for each in used]),
+        "tokens_out": _sum([each.tokens_out for each in used]),
+        # There is a sum as soon as one of them says no more than that.
+        "tokens_total": sum(each.tokens or 0 for each in used)
+        if any(each.tokens_total is not None for each in used)
+        else None,
+        "tokens_cached": _sum([each.tokens_cached for each in used]),
+        "requests": _sum([each.requests for each in used]),
+        "cost": None if any(each.is_unpriced for each in used) else _cost(costs),
+        "model": _words([each.model for each in used]),
+        "counter": _words([each.counter for each in used]),
+    }
+
+
+def _sum(counts: "Sequence[int | None]") -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _cost(costs: "Sequence[Cost]") -> Cost | None:
+    if not costs:
+        return None
+    return Cost(
+        usd=min(sum(cost.usd for cost in costs), float_info.max),
+        price_id=_words([cost.price_id for cost in costs]) or "",
+        price_date=_words([cost.price_date for cost in costs]) or "",
+    )
+
+
+def _words(said: "Sequence[str | None]") -> str | None:
+    """Each word once, in the order in which they were first said: `a` and `b, a` give `a, b`."""
+    return ", ".join(dict.fromkeys(word for each in said if each for word in each.split(", "))) or None
 
 
 class Versions(Model):

@@ -16,6 +16,7 @@ from retinue.contract.event import (
     Body,
     Checkpoint,
     Decision,
+    Delegated,
     Finished,
     Message,
     Progress,
@@ -43,7 +44,7 @@ def encode(body: Body) -> str:
     """
     try:
         match body:
-            case Finished(result):
+            case Finished(result) | Delegated(result):
                 return _encode_result(result)
             case Asked(question):
                 return question.to_json_text()
@@ -116,7 +117,7 @@ def head_of(text: str) -> tuple[Outcome | None, Lifecycle]:
     """
     if found := _HEAD.match(text):
         return cast("Outcome | None", found[1]), cast("Lifecycle", found[2])
-    result = _result(text).result
+    result = _result(text)
     return result.outcome, result.lifecycle
 
 
@@ -137,13 +138,13 @@ def _dumps(value: object) -> str:
     return text
 
 
-def _result(text: str) -> Finished:
+def _result(text: str) -> Result:
     if found := _HEAD.match(text):
-        return Finished(_noun(Result, text[found.end() : -1]))
+        return _noun(Result, text[found.end() : -1])
     facts = read_object(text)
     if "result" not in facts:
         raise ParseError("The text is not a `Result`: `result` is missing.", path="/result")
-    return Finished(_noun(Result, json.dumps(facts["result"])))
+    return _noun(Result, json.dumps(facts["result"]))
 
 
 def _noun(kind: type[N], text: str) -> N:
@@ -190,5 +191,6 @@ _READERS: Final[dict[str, Callable[[str], Body]]] = {
     "usage": lambda text: UsageNoted(_noun(Usage, text)),
     "asked": lambda text: Asked(_noun(Question, text)),
     "answered": lambda text: Answered(_noun(Answer, text)),
-    "finished": _result,
+    "delegated": lambda text: Delegated(_result(text)),
+    "finished": lambda text: Finished(_result(text)),
 }

@@ -6,8 +6,9 @@ edited into nonsense is left out and counted. What the facts add up to is for wh
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 
 from retinue.contract.result import Outcome
@@ -24,7 +25,9 @@ class UsageFacts:
     Attributes:
         model: As the provider named it; several, with commas between them, when an attempt used several.
         requests: Requests to the model.
-        usd: US dollars.
+        usd: US dollars; None as soon as some of it has no price.
+        agent: Who spent it, when that is an agent whose call inside the step is among the facts too.
+        parts: What it was added up from, when that is more than one: by agent and model, and what has no price apart.
     """
 
     model: str | None = None
@@ -33,6 +36,17 @@ class UsageFacts:
     tokens: int | None = None
     requests: int | None = None
     usd: float | None = None
+    agent: str | None = None
+    parts: "tuple[UsageFacts, ...]" = ()
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether a model was used and nobody knows what all of that cost."""
+        return self.usd is None and bool(self.tokens or self.requests)
+
+    def split(self) -> "tuple[UsageFacts, ...]":
+        """Its parts; it alone when it has none."""
+        return self.parts or (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,9 @@ class CallFacts:
     Attributes:
         node: The step, as its run names it.
         faults: The code of each attempt that failed, in order.
-        used: What its attempts spent, those that spent anything.
+        used: What its attempts spent, those that spent anything; what those whom it asked itself spent is said to be
+            theirs.
+        inside: Another agent asked this one itself, within its own step.
     """
 
     run: str
@@ -54,6 +70,7 @@ class CallFacts:
     retries: int = 0
     faults: tuple[str, ...] = ()
     used: tuple[UsageFacts, ...] = ()
+    inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +141,22 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
     rated = ratings_in(connection)
     ends: dict[str, RunFacts] = {}
     calls: list[CallFacts] = []
+    asked: dict[str, set[str]] = defaultdict(set)
     damaged = 0
-    for run, node, at_ns, text in connection.execute(_ENDS, (since_ns,)):
+    for run, node, kind, at_ns, text in connection.execute(_ENDS, (since_ns,)):
         start = starts.get(run)
         if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
             continue  # not asked for; or it was copied from the run that this one is a fork of
         said = _members(text)
         if said is None:
             damaged += 1
+        elif kind == "delegated":
+            calls.append(_call(run, node, said, asked[run], inside=True))
+            asked[run].add(said["agent"])
         elif (
             node and f"{run}{CHILD}{node}" not in children and not _stands_in(node, said)
         ):  # of a child run its own calls are counted
-            calls.append(_call(run, node, said))
+            calls.append(_call(run, node, said, asked[run]))
         elif not node and CHILD not in run:
             ends[run] = _run(run, *start, said, rated.get(run))
     roots = [run for run in starts if CHILD not in run]
@@ -164,9 +185,9 @@ _MEMBERS: Final[tuple[str, ...]] = (
 )
 _PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
 _ENDS: Final = (
-    f"SELECT run, node, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
+    f"SELECT run, node, kind, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
     " FROM events WHERE run IN (SELECT run FROM events WHERE sequence = 0 AND at_ns >= ?)"
-    " AND sequence > 0 AND kind = 'finished' ORDER BY run, sequence"
+    " AND sequence > 0 AND kind IN ('finished', 'delegated') ORDER BY run, sequence"
 )
 
 
@@ -214,11 +235,12 @@ def _run(run: str, started_ns: int, label: str, said: dict[str, Any], rating: Ra
     )
 
 
-def _call(run: str, node: str, said: dict[str, Any]) -> CallFacts:
+def _call(run: str, node: str, said: dict[str, Any], asked: Collection[str], *, inside: bool = False) -> CallFacts:
+    """One call; `asked` are those whose calls inside steps of this run are facts of their own."""
     attempts = [_object(each) for each in _list(said["attempts"])]
     faults = [code for each in attempts if (code := _text(_object(each.get("fault")).get("code")))]
-    used = [usage for each in attempts if (usage := _usage(each.get("usage"))) is not None]
-    whole = _usage(said["usage"])
+    used = [usage for each in attempts if (usage := _usage(each.get("usage"), asked)) is not None]
+    whole = _usage(said["usage"], asked)
     alone = _text(said["fault.code"])
     return CallFacts(
         run=run,
@@ -230,19 +252,29 @@ def _call(run: str, node: str, said: dict[str, Any]) -> CallFacts:
         retries=_count(said["retries"]) or 0,
         faults=tuple(faults) or ((alone,) if alone else ()),
         used=tuple(used) or ((whole,) if whole else ()),
+        inside=inside,
     )
 
 
-def _usage(value: object) -> UsageFacts | None:
+def _usage(value: object, asked: Collection[str] = ()) -> UsageFacts | None:
+    """What a usage says, with its parts; only an agent who is known to have been `asked` is somebody else."""
     said = _object(value)
+    whole = _part(said, asked)
+    if "parts" in said:
+        parts = (_part(_object(each), asked) for each in _list(said["parts"]))
+        whole = replace(whole, parts=tuple(part for part in parts if part != _NOTHING))
+    return None if whole == _NOTHING else whole
+
+
+def _part(said: dict[str, Any], asked: Collection[str]) -> UsageFacts:
     tokens_in, tokens_out = _count(said.get("tokens_in")), _count(said.get("tokens_out"))
     total = _count(said.get("tokens_total"))
     if total is None and (tokens_in is not None or tokens_out is not None):
         total = (tokens_in or 0) + (tokens_out or 0)
     cost = _object(said.get("cost")).get("usd")
     usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _LAST else None
-    usage = UsageFacts(_text(said.get("model")), tokens_in, tokens_out, total, _count(said.get("requests")), usd)
-    return None if usage == _NOTHING else usage
+    agent, model, requests = _text(said.get("agent")), _text(said.get("model")), _count(said.get("requests"))
+    return UsageFacts(model, tokens_in, tokens_out, total, requests, usd, agent if agent in asked else None)
 
 
 _NOTHING: Final = UsageFacts()

@@ -26,7 +26,6 @@ from ._timed import in_time
 from .allowance import Allowance
 from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
 from .purse import Hold, Purse
-from .usage import nothing, together
 from .uses import Repetition, Use, answer_all, named_apart
 
 __all__ = ["MAX_TEXT", "MAX_TURNS", "Conversation", "converse"]
@@ -168,7 +167,7 @@ class _Talk:
         return Conversation(
             text="".join(self._heard) or next(answers, ""),
             turns=tuple(self._turns),
-            usage=together(self.used),
+            usage=Usage.together(self.used) or Usage(),
             requests=len(self.used),
             stopped=stopped,
         )
@@ -281,7 +280,7 @@ def _let_go(hold: Hold, error: BaseException) -> None:
     if unreached or isinstance(error, _UNSPENT):
         hold.release()
     else:
-        hold.settle(nothing())
+        hold.settle(Usage())
 
 
 def _over() -> DeadlineExceeded:

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
+from retinue.contract.definition import ThinkingBounds
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.tokens import counter
 
-__all__ = ["ENOUGH", "Estimate", "Past", "PriceOf", "Range", "answer_tokens", "estimate", "together"]
+__all__ = ["ENOUGH", "Estimate", "Past", "PriceOf", "Range", "answer_tokens", "estimate", "together", "unknown"]
 
 ENOUGH: Final = 5
 """Past calls from which on they are believed."""
@@ -96,6 +97,8 @@ def estimate(
     max_requests: int | None = 1,
     price: PriceOf | None = None,
     past: Sequence[Past] = (),
+    within: ThinkingBounds | None = None,
+    perhaps: bool = False,
 ) -> Estimate:
     """What one call of an agent will take.
 
@@ -107,23 +110,39 @@ def estimate(
         max_requests: The most requests in its conversation: more than one where it has tools; None when nothing says.
         price: What a call costs.
         past: Earlier calls of the same agent, with whichever model.
+        within: What its own code asks at most, for an agent whose code says what a model is asked; its schema is then
+            not what a model answers.
+        perhaps: Whether a model is asked at all shows only when it is done.
     """
+    max_requests = max_requests if within is None else within.requests
     same = [each for each in past if each.model == model]
     seconds, timed = _time(same)
     if model is None:
         return Estimate(Range(0, 0), Range(0, 0), Range(0, 0), seconds, ("No model is asked.", timed))
-    tokens_in, read = _reading(request_tokens, same)
-    tokens_out, written = _writing(answer_schema, max_output, same)
+    tokens_in, read = _reading(request_tokens, same, within)
+    tokens_out, written = _writing(answer_schema, max_output, same, within)
     assumptions = [read, written, timed]
     if not _believed([each.tokens_in for each in same]):
         most = _TURNS if max_requests is None else max(max_requests, 1)
-        if most > 1 and tokens_out is not None:
+        if most > 1 and tokens_in is not None and tokens_out is not None:
             tokens_in = Range(tokens_in.low, most * tokens_in.high + (most - 1) * tokens_out.high)
-        assumptions.append(_asked(most, said=max_requests is not None))
+        if most > 1 and tokens_out is not None and within is not None:  # its code may use every answer
+            tokens_out = Range(tokens_out.low, most * tokens_out.high)
+        if within is None or max_requests is not None:
+            assumptions.append(_asked(most, said=max_requests is not None))
+        if perhaps:
+            tokens_in, tokens_out = _from_nothing(tokens_in), _from_nothing(tokens_out)
+            assumptions.append("It may need no model.")
     usd = _money(price, tokens_in, tokens_out)
     if usd is None:
-        assumptions.append(f"The price of `{model}` is not known." if tokens_out else "So there is no cost either.")
+        known = tokens_in is not None and tokens_out is not None
+        assumptions.append(f"The price of `{model}` is not known." if known else "So there is no cost either.")
     return Estimate(tokens_in, tokens_out, usd, seconds, tuple(assumptions))
+
+
+def unknown(why: str) -> Estimate:
+    """An estimate of what nobody can know yet, for the reason given as a sentence."""
+    return Estimate(assumptions=(why,))
 
 
 def together(estimates: Iterable[Estimate], *, side_by_side: bool = True) -> Estimate:
@@ -157,18 +176,30 @@ def _sum(ranges: Sequence[Range | None]) -> Range | None:
 # The parts of an estimate, each with the sentence that it rests on.
 
 
-def _reading(request_tokens: int, past: Sequence[Past]) -> tuple[Range, str]:
+def _reading(request_tokens: int, past: Sequence[Past], within: ThinkingBounds | None) -> tuple[Range | None, str]:
     found = _believed([each.tokens_in for each in past])
+    if found is None and within is not None:
+        if within.tokens_in is None:
+            return None, "Tokens in are not known: its own code says what a model is asked."
+        high = request_tokens + within.tokens_in
+        return Range(request_tokens, high), "Tokens in go from those of the request to the most that its code sends."
     if found is None:
         return Range(request_tokens, request_tokens), "Tokens in are those of the request, counted."
     low = max(found.low, request_tokens)
     return Range(low, max(found.high, low)), f"Tokens in are those of {len(past)} past calls, at least the request's."
 
 
-def _writing(schema: JsonMapping | None, max_output: int | None, past: Sequence[Past]) -> tuple[Range | None, str]:
+def _writing(
+    schema: JsonMapping | None, max_output: int | None, past: Sequence[Past], within: ThinkingBounds | None
+) -> tuple[Range | None, str]:
     found = _believed([each.tokens_out for each in past])
     if found is not None:
         return found, f"Tokens out are those of {len(past)} past calls."
+    if within is not None:
+        most = [bound for bound in (within.tokens_out, max_output) if bound is not None]
+        if within.requests is None or not most:
+            return None, "Tokens out are not known: its own code does not bound them."
+        return Range(1, min(most)), "Tokens out are at most what its code asks for."
     low, high = answer_tokens(schema) if schema is not None else (1, None)
     bounds = [bound for bound in (high, max_output) if bound is not None]
     if not bounds:
@@ -184,14 +215,18 @@ def _time(past: Sequence[Past]) -> tuple[Range | None, str]:
     return found, f"The time is that of {len(past)} past calls."
 
 
+def _from_nothing(found: Range | None) -> Range | None:
+    return None if found is None else Range(0, found.high)
+
+
 def _asked(most: int, *, said: bool) -> str:
     if most == 1:
         return "It is asked once."
     return f"It is asked 1 to {most} times ({'its own bound' if said else 'nothing bounds it closer'}), all sent again."
 
 
-def _money(price: PriceOf | None, tokens_in: Range, tokens_out: Range | None) -> Range | None:
-    if price is None or tokens_out is None:
+def _money(price: PriceOf | None, tokens_in: Range | None, tokens_out: Range | None) -> Range | None:
+    if price is None or tokens_in is None or tokens_out is None:
         return None
     low = price(tokens_in=int(tokens_in.low), tokens_out=int(tokens_out.low))
     high = price(tokens_in=int(tokens_in.high), tokens_out=int(tokens_out.high))

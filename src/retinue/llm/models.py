@@ -2,27 +2,33 @@
 
 A name is `provider:model`. A tier is small, medium or large and means whatever is configured; `haiku`, `sonnet` and
 `opus` are read as tiers by `contract.definition.read_tier`. How a provider is opened is the business of `providers`;
-what may be spent that of `purse`.
+what may be spent that of `purse`. Who may name which model is decided here and nowhere else: its user any, a definition
+none that is a file of this machine, a task only what is configured or allowed.
 """
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
-from .port import LanguageModel
 from .prices import Price
-from .reached import ProviderSettings
+from .reached import ProviderSettings, address_of
 
 if TYPE_CHECKING:
     from .credentials import Cleaner
+    from .port import LanguageModel
 
-__all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings"]
+__all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings", "Whose"]
+
+Whose: TypeAlias = Literal["user", "definition", "task"]
+"""Whose word the name of a model is. A task may be a plan's, a project's, an agent's or a peer's: nobody can tell."""
 
 DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
     {
@@ -33,7 +39,8 @@ DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
 )
 
 _INHERIT: Final = "inherit"
-_FILES: Final = ("local:", "replay:")
+_FILES: Final = frozenset({"local", "replay"})
+"""Providers whose models are files of this machine."""
 _FAMILIES: Final = (
     ("claude", "anthropic"),
     ("gpt-", "openai"),
@@ -67,20 +74,22 @@ class Models:
         ready: Models that need no opening, by name: scripted ones, recordings, a model of one's own.
         environment: Where keys are looked up; the process's own when None.
         prices: Prices of one's own, by the model's name; they hold instead of the book's.
+        allowed: What tasks may name beside the models that are configured: names, or patterns such as `anthropic:*`.
         record: A folder in which every exchange with a model that is opened here is kept; none when empty.
     """
 
     tiers: Mapping[Tier, str] = field(default_factory=lambda: DEFAULT_TIERS)
     default: str = ""
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
-    ready: Mapping[str, LanguageModel] = field(default_factory=dict[str, LanguageModel])
+    ready: "Mapping[str, LanguageModel]" = field(default_factory=dict[str, "LanguageModel"])
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    allowed: tuple[str, ...] = ()
     record: str = ""
-    _open: dict[str, LanguageModel] = field(default_factory=dict[str, LanguageModel], repr=False)
+    _open: "dict[str, LanguageModel]" = field(default_factory=dict, repr=False)
 
     @classmethod
-    def only(cls, model: LanguageModel) -> "Models":
+    def only(cls, model: "LanguageModel") -> "Models":
         """One model for everything: for tests, and for whoever has just one."""
         return cls(
             tiers={"small": model.name, "medium": model.name, "large": model.name},
@@ -94,7 +103,13 @@ class Models:
         return bool(self.default) or self.tiers is not DEFAULT_TIERS
 
     def choose(
-        self, *, model: str | None = None, own: str | None = None, tier: Tier | None = None, parent: str | None = None
+        self,
+        *,
+        model: str | None = None,
+        own: str | None = None,
+        tier: Tier | None = None,
+        parent: str | None = None,
+        whose: Literal["user", "task"] = "task",
     ) -> Chosen:
         """The model for somebody: `model`, else `own`, else for `tier`, else the default (B12, C18).
 
@@ -102,35 +117,49 @@ class Models:
             model: What the task asks for: a name, a tier, or `inherit`.
             own: What the agent's definition asks for, likewise.
             tier: What is asked for by size.
-            parent: The name of the model of whoever it works for: what `inherit` means.
+            parent: The name of the model of whoever it works for: what `inherit` means, and what is left where only
+                tiers are configured, and nobody names one.
+            whose: Whose word `model` is.
 
         Raises:
             Unavailable: No model is configured; the hint says how to.
             UnknownName: Nobody knows whose model that is.
-            AccessDenied: The definition names a file of this machine that nobody configured.
+            AccessDenied: The task names a model that is neither configured nor allowed, or the definition a file of
+                this machine that nobody configured; `suggestions` names what there is.
         """
         # A plan is made from definitions too: what both name is the definition's word, whoever repeats it.
-        repeats = (model or "").strip() == (own or "").strip()
-        for name, why, is_own in ((model, "it was asked for", repeats), (own, "the definition names it", True)):
+        repeats = whose == "task" and (model or "").strip() == (own or "").strip()
+        asks: Whose = "definition" if repeats else whose
+        said: tuple[tuple[str | None, str, Whose], ...] = (
+            (model, "it was asked for", asks),
+            (own, "the definition names it", "definition"),
+        )
+        for name, why, by in said:
             word = (name or "").strip()
             if not word:
                 continue
             if word.lower() != _INHERIT:
                 chosen = self._named(word, why)
-                if is_own:
-                    self._see_allowed(chosen.name)
+                if read_tier(word) is None:
+                    self._see_allowed(chosen.name, by)
                 return chosen
             if parent:
+                self._see_allowed(parent, "definition")
                 return Chosen(parent, "it is inherited from whoever asks")
         if tier is not None:
             return self._sized(tier, f"the tier is {tier}")
+        if not self.default and parent:
+            self._see_allowed(parent, "definition")
+            return Chosen(parent, "nothing else is configured for it, and whoever asks has it")
         if not self.default:
             raise _not_configured()
         return self._named(self.default, "it is the default")
 
     def address(self, name: str) -> str:
         """Where the model called `name` is asked, when that is not its provider's usual address; else empty."""
-        return self.providers.get(name.partition(":")[0], ProviderSettings()).base_url
+        provider = name.partition(":")[0]
+        environment = os.environ if self.environment is None else self.environment
+        return address_of(provider, self.providers.get(provider, ProviderSettings()), environment)
 
     def see(self, name: str) -> None:
         """See that `name`, a model's or a tier, could be opened. Nothing is, and nobody is asked.
@@ -139,16 +168,16 @@ class Models:
             UnknownName: There is no such provider, or nobody knows whose model that is.
             InvalidInput: It names no model.
         """
-        full = self.choose(model=name).name
+        full = self.choose(model=name, whose="user").name
         if full in self.ready:
             return
         provider = _provider_in(full)
-        if not full.startswith(_FILES):
+        if provider not in _FILES:
             from .providers import see_provider  # noqa: PLC0415 - seldom needed
 
             see_provider(full, self.providers.get(provider, ProviderSettings()))
 
-    def get(self, name: str) -> LanguageModel:
+    def get(self, name: str) -> "LanguageModel":
         """The model called `name`. Opening it asks nobody on the network.
 
         Raises:
@@ -176,14 +205,42 @@ class Models:
         known: Tier | None = next((size for size, model in self.tiers.items() if model == name), None)
         return Chosen(name, why, known)
 
-    def _see_allowed(self, name: str) -> None:
-        """A definition may come with somebody else's project: it names no file that is opened as a model."""
-        configured = (self.default, *self.tiers.values(), *self.ready)
-        if name.startswith(_FILES) and name not in configured:
-            raise AccessDenied(
-                f"An agent's definition may not name the file {name[:_LONGEST]!r} as its model.",
-                hint="Set it as `models.default` in the user's configuration, or pass it as `--model`.",
+    def _see_allowed(self, name: str, by: Whose) -> None:
+        """The one rule of who may name which model.
+
+        Definitions and tasks may come with somebody else's project, or from a peer: none of them opens a file of this
+        machine as a model. A task names only what its user configured or allowed.
+        """
+        configured = self._configured()
+        if by == "user" or name in configured:
+            return
+        is_file = name.partition(":")[0].strip().casefold() in _FILES
+        if not is_file and (by == "definition" or any(fnmatchcase(name, each) for each in self.allowed)):
+            return
+        shown = tuple(sorted(each for each in configured if each.partition(":")[0] not in _FILES))
+        if by == "definition":
+            message = f"An agent's definition may not name the file {name[:_LONGEST]!r} as its model."
+            hint = "Set it as `models.default` in the user's configuration, or pass it as `--model`."
+        else:
+            message = (
+                f"A task may not name {name[:_LONGEST]!r} as its model: it is neither configured nor allowed here."
             )
+            named = f" or {', '.join(f'`{each}`' for each in shown)}" if shown else ""
+            hint = (
+                f"Name a tier (`small`, `medium`, `large`){named}; its user allows others by `models.allow`, or names "
+                "one by `--model`."
+            )
+        raise AccessDenied(message, hint=hint, path="/model", suggestions=shown)
+
+    def _configured(self) -> frozenset[str]:
+        """The full names of the models that somebody set, or made."""
+        tiers = [name for name in self.tiers.values() if self.configured and not self._elsewhere(name)]
+        found: set[str] = set()
+        for name in (self.default, *tiers, *self.ready, *self.allowed):
+            with suppress(UnknownName):
+                if name and read_tier(name) is None:
+                    found.add(self._full(name))
+        return frozenset(found)
 
     def _sized(self, tier: Tier, why: str) -> Chosen:
         if not self.configured:
@@ -221,7 +278,7 @@ class Models:
             )
         return f"{provider}:{name}"
 
-    def _kept(self, model: LanguageModel) -> LanguageModel:
+    def _kept(self, model: "LanguageModel") -> "LanguageModel":
         """`model`, recorded if that is wanted."""
         if not self.record:
             return model
@@ -237,7 +294,7 @@ class Models:
 
         return Cleaner(self.environment, variables=[reached.key_variable for reached in self.providers.values()])
 
-    def _opened(self, name: str) -> LanguageModel:
+    def _opened(self, name: str) -> "LanguageModel":
         provider = _provider_in(name)
         rest = name.partition(":")[2]
         if provider == "local":

@@ -12,8 +12,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.tool import ToolSpec
 
-from .usage import nothing
-
 __all__ = [
     "AnswerShape",
     "Answered",
@@ -133,7 +131,7 @@ class Response:
     """
 
     turn: Answered
-    usage: Usage = field(default_factory=nothing)
+    usage: Usage = field(default_factory=Usage)
     stop: StopReason = "end"
 
 

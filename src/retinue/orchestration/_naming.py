@@ -8,8 +8,9 @@ import re
 from typing import Final
 
 from retinue.orchestration._view import word_tokens
+from retinue.orchestration.reading.said import vocabulary
 
-__all__ = ["NAMED", "ending_of", "endings", "nameless", "names_code"]
+__all__ = ["COMMON_ENDINGS", "NAMED", "ending_of", "endings", "nameless", "names_code"]
 
 _FILE_NAME: Final = re.compile(r"[\w/-]+(?=\.[A-Za-z]\w{0,6}\b)")
 _FILE: Final = re.compile(r"(?<!\w)[\w/-]+\.([A-Za-z]\w{0,6})\b(?!\()")
@@ -17,6 +18,12 @@ _CODE_NAME: Final = re.compile(
     r"`[^`\n]+`|\b(?:[A-Za-z]\w*\.)*[A-Za-z]\w*\(\)|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
     r"|\b[A-Z][a-z]+(?:[A-Z][a-z]*)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b"
 )
+COMMON_ENDINGS: Final = vocabulary(
+    "avro c cc cfg conf cpp cs css csv db env feather feature gif go gz h html ini ipynb java jpg js json jsonl jsx kt "
+    "lock log lua md mp3 mp4 ndjson parquet pdf php pl png proto py pyi r rb rs rst scala sh sql svg swift tex toml ts "
+    "tsv tsx txt wav xls xlsx xml yaml yml zip"
+)
+"""How files end that are surely files: `Cart.add` is none."""
 _NAME: Final = "symbolname"
 NAMED: Final = word_tokens(_NAME)[0]
 """The word that stands for any name of code."""

@@ -38,11 +38,16 @@ class Spellings:
 
     def nearest(self, word: str) -> str | None:
         """The one known word that `word` misspells by a single slip, or None."""
+        found = self.near(word)
+        return found.pop() if len(found) == 1 else None
+
+    def near(self, word: str) -> set[str]:
+        """All known words that `word` may misspell by a single slip."""
         if not self._shortest <= len(word) <= _MOST:
-            return None
+            return set()
         found = {known for form in _shortened(word) for known in self._known.get(form, ()) if _is_slip(word, known)}
         found.discard(word)
-        return found.pop() if len(found) == 1 else None
+        return found
 
 
 def _shortened(word: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from retinue.contract.budget import Budget
 from retinue.contract.result import Usage
 from retinue.llm.purse import Purse
-from retinue.orchestration.ledger import Ledger, total_of
+from retinue.orchestration.ledger import Ledger
 
 __all__ = ["Account"]
 
@@ -57,7 +57,7 @@ class Account:
             self.overhead.append(usage)
         seen = purse or Purse()
         tokens = max((usage.tokens or 0) - seen.spent_tokens, 0)
-        usd = max((usage.cost.usd if usage.cost else 0.0) - seen.spent_usd, 0.0)
+        usd = max((usage.known_usd or 0.0) - seen.spent_usd, 0.0)
         requests = max((usage.requests or 0) - seen.spent_requests, 0)
         if tokens or usd or requests:
             self.purse.book(tokens=tokens, usd=usd, requests=requests)
@@ -69,4 +69,4 @@ class Account:
     @property
     def overhead_usage(self) -> Usage | None:
         """What the orchestrator itself took; None when it asked no model."""
-        return total_of(self.overhead)
+        return Usage.together(self.overhead)

@@ -1,7 +1,8 @@
 """Which model each delegation of a plan gets, and why, noted in the plan (A16, A31).
 
-The rules stand in `llm.allocation`; here they are applied to the nodes whose agents think with a model. What a node
-says already is kept, and an agent that needs no model gets none.
+The rules stand in `llm.allocation`; here they are applied to the nodes whose skills ask a model, or can. What a node
+says already is kept, and a skill that asks none gets none. One that has others think (`by_others`) gets none either:
+the agents of its plan are known when it has made one, and each goes by its own rules.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ _KEY: Final = "allocation"
 
 
 def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Allocate) -> Plan:
-    """`plan` with a model, or a tier, on every node whose agent thinks with one.
+    """`plan` with a model, or a tier, on every node that thinks with one.
 
     Args:
         plan: What is to be done.
@@ -35,10 +36,13 @@ def allotted(plan: Plan, definitions: Mapping[str, Definition], allocate: Alloca
     notes: JsonMapping = {}
     for place, node in enumerate(nodes):
         definition = definitions.get(node.agent)
-        if definition is None or definition.instructions is None:
+        skill = None if definition is None else definition.asked(node.skill)
+        if definition is None or skill is None or skill.thinks == "never":
             continue
         if node.model is not None:
             notes[node.id] = {"model": node.model, "why": "the plan names it"}
+            continue
+        if skill.thinks == "by_others":
             continue
         given = allocate(definition, node.instruction)
         named = given.model or given.tier

@@ -7,6 +7,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
@@ -32,6 +33,7 @@ _QUESTION_WORDS: Final = vocabulary(
 _REQUESTS: Final = vocabulary(
     "find list show get give tell explain describe summarise summarize compare count check look search report"
 )
+_ANYBODYS: Final = _QUESTION_WORDS | _REQUESTS
 _SAYING_NOTHING: Final = frozenset(word_tokens(FUNCTION_WORDS))
 _NO_OPENERS: Final = frozenset(word.lower() for word in FUNCTION_WORDS.split())
 _VALUE: Final = r"(?:(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?|v\d+(?:\.\d+){1,3})"
@@ -88,19 +90,24 @@ class Business:
     def __init__(self, definitions: Iterable[Definition], router: Router) -> None:
         self._router = router
         self._skills = {(one.name, skill.name): skill for one in definitions for skill in one.skills}
-        self._openers = _QUESTION_WORDS | _REQUESTS | _openers(self._skills.values())
-        self._spellings = Spellings(self._openers, shortest=4)
+        self._openers: dict[tuple[str, str] | None, tuple[frozenset[str], Spellings]] = {}
 
-    def opens(self, text: str) -> bool:
-        """Whether `text` begins as requests do."""
+    def opens(self, request: "Request") -> bool:
+        """Whether `request` begins as requests do: any, or those to whom it is for."""
+        text = request.clause.text
         stripped = strip_courtesy(text)
-        return bool(stripped) and (text != stripped or self._begins_as_known(stripped))
+        return bool(stripped) and (text != stripped or self._begins_as_known(stripped, request.routing))
 
-    def _begins_as_known(self, text: str) -> bool:
-        """Whether the first word of `text` begins requests here, or misspells one that does."""
+    def _begins_as_known(self, text: str, routing: Routing) -> bool:
+        """Whether the first word of `text` begins requests to the best of `routing`, or misspells one that does."""
         first, *_ = [*text.lower().split(maxsplit=1), ""]
         first = first.strip(",:'\u2019")
-        return first in self._openers or self._spellings.nearest(first) is not None
+        best = None if routing.abstained else (routing.candidates[0].agent, routing.candidates[0].skill)
+        if best not in self._openers:
+            words = _ANYBODYS | _openers([self._skills[best]] if best else [])
+            self._openers[best] = words, Spellings(words, shortest=4)
+        known, spellings = self._openers[best]
+        return first in known or spellings.nearest(first) is not None
 
     def of(self, instruction: str, around: Surroundings, *, files: tuple[str, ...] = ()) -> Routing:
         """Whose business `instruction` is.
@@ -110,15 +117,18 @@ class Business:
             around: What is known beside them.
             files: What it is about, when other words say so.
         """
-        routing = self._router.route(
+        route = partial(
+            self._router.route,
             _topic(instruction, around),
             files=files or named_in(instruction, around) or mentioned_in(instruction),
             within=bool(files) or looks_into(instruction, around),
             said=_typed(instruction, around),
         )
+        routing = route()
         if (verb := change_asked(instruction)) is not None:
-            return self._able(routing, verb)
-        if is_imperative(instruction) and not self._begins_as_known(instruction):
+            able = route(only=lambda skill: set(skill.effects) != {"read"} or verb in _openers([skill]))
+            return _able(routing, able, verb)
+        if is_imperative(instruction) and not self._begins_as_known(instruction, routing):
             return self._understood(routing, instruction)
         return routing
 
@@ -129,25 +139,20 @@ class Business:
         verb = instruction.split(maxsplit=1)[0]
         return Routing(routing.candidates, abstained=True, reason=f"Nobody here says that it can `{verb}` anything.")
 
-    def _able(self, routing: Routing, verb: str) -> Routing:
-        """`routing` to those who change things or say that they `verb`; abstained when that is nobody."""
-        able = [one for one in routing.candidates if self._may(one, verb)]
-        if not routing.candidates or (able and able[0] == routing.candidates[0]):
-            return routing
-        if able and not routing.abstained and able[0].share >= self._router.floor:
-            name = f"`{able[0].agent}.{able[0].skill}`"
-            reason = f"To `{verb}` is to change something, and {name} is the nearest who may."
-            return Routing(tuple(able), abstained=False, reason=reason)
-        nearest = routing.candidates[0]
-        reason = (
-            f"To `{verb}` is to change something, and nobody here does that: the nearest, "
-            f"`{nearest.agent}.{nearest.skill}`, only reads."
-        )
-        return Routing(routing.candidates, abstained=True, reason=reason)
 
-    def _may(self, candidate: Candidate, verb: str) -> bool:
-        skill = self._skills[candidate.agent, candidate.skill]
-        return set(skill.effects) != {"read"} or verb in _openers([skill])
+def _able(routing: Routing, able: Routing, verb: str) -> Routing:
+    """`routing` to those who change things or say that they `verb`, which are `able`; abstained when that is nobody."""
+    if not routing.candidates or (able.candidates and able.candidates[0] == routing.candidates[0]):
+        return routing
+    if not (able.abstained or routing.abstained):
+        name = f"`{able.candidates[0].agent}.{able.candidates[0].skill}`"
+        return replace(able, reason=f"To `{verb}` is to change something, and {name} is the nearest who may.")
+    nearest = routing.candidates[0]
+    reason = (
+        f"To `{verb}` is to change something, and nobody here does that: the nearest, "
+        f"`{nearest.agent}.{nearest.skill}`, only reads."
+    )
+    return Routing(routing.candidates, abstained=True, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

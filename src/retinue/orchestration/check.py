@@ -21,7 +21,10 @@ from retinue.errors import InvalidDefinition, RetinueError
 from retinue.orchestration.expected import overlapping
 from retinue.orchestration.order import RESERVED, Caller
 
-__all__ = ["Check", "findings"]
+__all__ = ["ASK_LESS", "Check", "findings", "ring"]
+
+ASK_LESS: Final = "Ask for less than what was asked, or answer it."
+"""What to do instead of asking again what is being answered."""
 
 _MOST: Final = 1_000
 """More findings than this help nobody, and a plan may have a hundred thousand nodes."""
@@ -61,6 +64,11 @@ class Check:
         majors = self._majors.get(name) or self._majors.get(self._named.get(names.fold(name), ""))
         return majors[min(majors)] if majors else None
 
+    def skill(self, agent: str, skill: str | None) -> Skill | None:
+        """The skill of the agent called `agent` that a request for `skill` is meant for; None when there is none."""
+        definition = self.definition(agent)
+        return definition.asked(skill) if definition else None
+
     def findings(self, plan: Plan) -> list[Finding]:
         """As the function of this name."""
         found: list[Finding] = []
@@ -78,13 +86,10 @@ class Check:
         for place, node in enumerate(plan.nodes):
             if self._named_as(node) not in askers:
                 continue
-            again = self.caller(node, node.id)
-            same = next((at for at, caller in enumerate(above) if caller.request == again.request), None)
-            if same is not None:
-                chain = " → ".join(f"`{one.agent}.{one.skill}`" for one in (*above[same:], again))
+            chain = ring(above, self.caller(node, node.id))
+            if chain:
                 message = f"`{node.id}` asks again exactly what is being answered: {chain}."
-                fix = "Ask for less than what was asked, or answer it."
-                found.append(Finding(rule="plan/again", message=message, path=pointer(["nodes", place]), fix=fix))
+                found.append(Finding(rule="plan/again", message=message, path=pointer(["nodes", place]), fix=ASK_LESS))
         return found
 
     def caller(self, asked: Delegation | Task, node: str) -> Caller:
@@ -92,7 +97,18 @@ class Check:
         from hashlib import sha256  # noqa: PLC0415 - only agents that compose need it; it costs the quick path 2 ms
 
         agent, skill = self._named_as(asked)
-        said = [agent, skill, asked.instruction, asked.target, asked.parameters]
+        ready = self._ready(asked.agent, asked.major, asked.skill)
+        major, fields = None, (None, None)
+        if not isinstance(ready, Finding):  # one major may well ask another the same
+            major, fields = ready.definition.major, (ready.skill.instruction_field, ready.skill.target_field)
+        given, words = dict(asked.parameters), list[str]()
+        for name, text in zip(fields, (asked.instruction, asked.target), strict=True):
+            plain = " ".join((text or "").split())
+            if name is None:
+                words.append(plain)
+            elif plain:
+                given.setdefault(name, plain)
+        said = [agent, skill, major, words, {name: _plain(value) for name, value in given.items()}]
         digest = sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
         return Caller(node=node, agent=agent, skill=skill, request=digest)
 
@@ -158,6 +174,17 @@ class Check:
             return _Ready(definition, found, schema.compile(found.input_schema))
         except InvalidDefinition:
             return _Ready(definition, found, None)  # lint says what is wrong with it; the boundary refuses it
+
+
+def ring(above: tuple[Caller, ...], again: Caller) -> str:
+    """The chain that leads round to `again`, which asks what is being answered above it; empty when none does."""
+    same = next((at for at, caller in enumerate(above) if caller.request == again.request), None)
+    return "" if same is None else " → ".join(f"`{one.agent}.{one.skill}`" for one in (*above[same:], again))
+
+
+def _plain(value: object) -> object:
+    """A parameter as it is compared: more or fewer spaces make no other request."""
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def _unknown(rule: str, message: str, path: str, name: str, there: list[str]) -> Finding:

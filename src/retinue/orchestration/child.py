@@ -60,7 +60,23 @@ class Children:
             return result if error is None else refused(result, error)
         progress.last, progress.granted = result, granted
         caller = self.check.caller(node, self.order.place_of(node.id))
+        plan = self._with_model_of(node, plan)
         return child_order(self.order, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
+
+    def _with_model_of(self, node: Delegation, plan: Plan) -> Plan:
+        """`plan` done with the model that was chosen for `node`, where `node` has others think for it, or is parted."""
+        if node.model is None:
+            return plan
+        asked = self.check.skill(node.agent, node.skill)
+        by_others = asked is not None and asked.thinks == "by_others"
+
+        def chosen(one: Delegation) -> Delegation:
+            skill = self.check.skill(one.agent, one.skill)
+            mine = by_others or one.agent == node.agent
+            free = mine and one.model is None and skill is not None and skill.thinks != "never"
+            return one.model_copy(update={"model": node.model}) if free else one
+
+        return plan.model_copy(update={"nodes": tuple(map(chosen, plan.nodes))})
 
     def close(self, progress: Progress, result: Result) -> Result:
         """What a child run came to, as the result of its node."""
@@ -143,7 +159,7 @@ def ascended(node: Delegation, before: Result | None, child: Result) -> Result:
             "agent": node.agent,
             "skill": node.skill,
             "versions": before.versions,
-            "usage": total_usage(list(both)),
+            "usage": total_usage(both),
             "artifacts": _union(one.artifacts for one in both),
             "warnings": _union(one.warnings for one in both),
             "files_read": _union(one.files_read for one in both),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body, Decision, Finished, Message
+from retinue.contract.event import Body, Decision, Delegated, Finished
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -21,9 +21,9 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.task import Task
 from retinue.engine.offload import Pool
 from retinue.engine.outside import REAL, Outside
-from retinue.errors import AccessDenied, BudgetExceeded, Canceled
+from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
 from retinue.llm.purse import Purse
-from retinue.orchestration.check import Check
+from retinue.orchestration.check import ASK_LESS, Check, ring
 from retinue.orchestration.order import Caller
 from retinue.tools.workspace import Workspace
 
@@ -40,6 +40,12 @@ ASKED_INSIDE = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
 _MOST_ASKED = 100
+_NOTED = (
+    "task_id", "agent", "skill", "versions", "lifecycle", "outcome", "fault", "usage", "duration_ns", "attempts",
+    "retries",
+)  # fmt: skip
+"""What is noted of an agent that was asked inside a step; its answer stands in the result of whoever asked."""
+
 _MEMO = "memo"
 _CALLS = "calls"
 """Where a memo keeps those of the agents that were called and wait for an answer."""
@@ -83,7 +89,7 @@ class Surface:
     light_schema: Callable[[], str] = str
     above: tuple[Caller, ...] = ()
     grants: Grants = ALL
-    purse: Purse = field(default_factory=Purse)
+    purse: Purse = field(init=False)
 
     def __post_init__(self) -> None:
         """All the nodes of the budget, unless said otherwise; and all its tokens and money."""
@@ -94,14 +100,17 @@ class Surface:
 class NodeContext:
     """The `RunContext` of one node.
 
+    Args:
+        open_purse: Opens the purse of this node, when its agent first asks for it: most never do.
+
     Attributes:
         waits_for: The question because of which the agent was stopped: it runs again when there is an answer.
         asked: The task it works on; a plan it answers with must not ask the same again.
     """
 
     __slots__ = (
-        "_answers", "_depth", "_inner", "_made", "_place", "_surface", "asked", "attempt", "budget", "correction",
-        "deadline_ns", "grants", "memo", "node", "purse", "run", "waits_for",
+        "_above", "_answers", "_delegated", "_depth", "_inner", "_made", "_open_purse", "_place", "_purse", "_surface",
+        "asked", "attempt", "budget", "correction", "deadline_ns", "grants", "memo", "node", "run", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +123,7 @@ class NodeContext:
         answers: Mapping[str, Answer | None] | None = None,
         grants: Grants | None = None,
         memo: dict[str, Any] | None = None,
+        open_purse: Callable[[], Purse] | None = None,
     ) -> None:
         self.run = surface.run
         self.node = node
@@ -126,23 +136,33 @@ class NodeContext:
         self._surface = surface
         self._depth = depth
         self._inner = False
+        self._above: tuple[Caller, ...] | None = None
         self._made = 0
+        self._delegated: Usage | None = None
         self._place = f"{surface.run}:{node}"
         self._answers = answers or {}
-        self.purse = surface.purse
+        self._open_purse = open_purse
+        self._purse: Purse | None = None
         self.grants = grants or surface.grants
         self.memo = {} if memo is None else memo
 
     @property
     def workspace(self) -> Workspace:
-        """The fenced directory.
+        """The fenced directory, without the files that a rule keeps this agent from reading.
 
         Raises:
             AccessDenied: This run has none.
         """
         if self._surface.workspace is None:
             raise AccessDenied("This run has no workspace.", hint="Start it with one: a directory that may be read.")
-        return self._surface.workspace
+        return self.grants.fenced(self._surface.workspace)
+
+    @property
+    def purse(self) -> Purse:
+        """What the models of its agent may still spend."""
+        if self._purse is None:
+            self._purse = self._surface.purse if self._open_purse is None else self._open_purse()
+        return self._purse
 
     @property
     def light_schema(self) -> str:
@@ -165,14 +185,14 @@ class NodeContext:
     def emit(self, body: Body) -> None:
         """Record an event of this node.
 
-        That a step has finished is recorded by the engine, with the result; what an agent inside it came to is told.
+        That a step has finished is recorded by the engine, with the result; how an agent inside it ended is noted here,
+        unless it only waits for an answer.
         """
         if not isinstance(body, Finished):
             self._surface.emit(body, self.node, self.attempt)
-        elif self._inner:
-            result = body.result
-            told = Message(f"`{result.agent}` ended: {result.outcome or result.lifecycle}.")
-            self._surface.emit(told, self.node, self.attempt)
+        elif self._inner and self.waits_for is None:
+            facts = {name: getattr(body.result, name) for name in _NOTED}
+            self._surface.emit(Delegated(Result(**facts)), self.node, self.attempt)
 
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""
@@ -204,32 +224,53 @@ class NodeContext:
         """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{key}`.
 
         Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask
-        is kept in this agent's memo, so that it goes on from there.
+        is kept in this agent's memo, so that it goes on from there. What it took is marked as its own, so that whoever
+        adds it to a usage of its own does not pass for the one who took it. To ask again exactly what is being
+        answered, by however many others, is refused: that would never end.
         """
         self._made += 1
         name = f"{self._place}:{key or self._made}"
         asked = task.model_copy(
             update={"id": name, "depth": self._depth + 1, "parent": self._place, "idempotency_key": name}
         )
-        if (fault := self._over()) is not None:
+        above, check = self._callers(), self._surface.check
+        again = () if check is None else (check.caller(asked, self.node),)
+        if (fault := _round(above, *again) or self._over()) is not None:
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="error", fault=fault)
         self._surface.calls_left -= 1
         self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": name}))
         notes: dict[str, Any] = self.memo.setdefault(_CALLS, {})
         inner = self._inside(name, grants, notes.setdefault(name, {}))
+        inner._above = (*above, *again)  # noqa: SLF001 - one of us
         result = await self._surface.call(asked, inner)
         if inner.waits_for is not None:
             self.waits_for = inner.waits_for
             raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
         del notes[name]
+        result = inner.accounted(result)
+        if result.usage is not None:
+            result = result.model_copy(update={"usage": result.usage.taken_by(result.agent)})
+            self._delegated = Usage.together((self._delegated, result.usage))
         return result
+
+    def accounted(self, result: Result) -> Result:
+        """What this agent came to, with what those took whom it asked itself, if it says nothing of them.
+
+        An agent that waits for an answer says it when it goes on.
+        """
+        theirs, said = self._delegated, result.usage
+        if theirs is None or self.waits_for is not None:
+            return result
+        if said is not None and {part.agent for part in said.split()} & {part.agent for part in theirs.split()}:
+            return result
+        return result.model_copy(update={"usage": Usage.together((said, theirs))})
 
     def _inside(self, place: str, grants: Grants | None, memo: dict[str, Any]) -> "NodeContext":
         """The context of an agent that this one calls."""
         inner = NodeContext(
             self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers, memo=memo
         )
-        inner.grants, inner.purse = grants.within(self.grants) if grants else self.grants, self.purse
+        inner.grants, inner._purse = grants.within(self.grants) if grants else self.grants, self.purse
         inner.deadline_ns, inner._inner, inner._place = self.deadline_ns, True, place
         return inner
 
@@ -248,6 +289,14 @@ class NodeContext:
         left_s = max(self.deadline_ns - self.now(), 0) / _SECOND
         return await pool.run(function, *args, timeout_s=left_s, **kwargs)
 
+    def _callers(self) -> tuple[Caller, ...]:
+        """Everybody whose answer waits for this agent's, itself included, the outermost first."""
+        if self._above is None:
+            check, asked = self._surface.check, self.asked
+            own = () if check is None or asked is None else (check.caller(asked, self.node),)
+            self._above = (*self._surface.above, *own)
+        return self._above
+
     def _over(self) -> Fault | None:
         """Why no further agent may be called from here, if so."""
         if self._depth + 1 > self.budget.depth:
@@ -257,6 +306,15 @@ class NodeContext:
         else:
             return None
         return Fault.from_error(BudgetExceeded(bound, hint="Raise the budget, or delegate less."))
+
+
+def _round(above: tuple[Caller, ...], again: Caller | None = None) -> Fault | None:
+    """Why a request is not made that is being answered already; the chain names who asked whom."""
+    chain = "" if again is None else ring(above, again)
+    if not chain:
+        return None
+    message = f"This asks again exactly what is being answered: {chain}."
+    return Fault.from_error(InvalidInput(message, hint=ASK_LESS, detail={"bound": "ring", "ring": chain}))
 
 
 def asked_inside(task: Task, context: NodeContext, question: Question, usage: Usage | None) -> Result:

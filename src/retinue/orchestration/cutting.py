@@ -124,7 +124,7 @@ def _are_two(begun: Clause, part: Clause, sentence: Clause, asking: Asking) -> b
     if after != "request" or before == "limit":
         return after == "refusal"
     if before == "refusal":
-        return asking.business.opens(part.text)
+        return asking.business.opens(asking.request(part))
     left, right = asking.request(begun), asking.request(part)
     return _are_two_requests(left, right, joined(sentence, begun, part), asking)
 
@@ -136,7 +136,7 @@ def _are_two_requests(left: Request, right: Request, whole: Clause, asking: Aski
     and news from B" has no second verb, they are for different skills, one of them fits better than both together
     do, and the other not much worse.
     """
-    opens = asking.business.opens(right.clause.text) or _is_parallel(left.clause.text, right.clause.text)
+    opens = asking.business.opens(right) or _is_parallel(left.clause.text, right.clause.text)
     if left.routing.abstained or right.routing.abstained:
         # What nobody does is a request too, when it says enough to be one: else nobody would hear of it.
         opens = opens or _orders_something(left, right)
@@ -149,7 +149,7 @@ def _are_two_requests(left: Request, right: Request, whole: Clause, asking: Aski
         return " " in left.clause.text and not names_only and not says_nothing
     if left.skill == right.skill or " " not in right.clause.text:
         return False
-    if not says_enough(left) and not asking.business.opens(left.clause.text):
+    if not says_enough(left) and not asking.business.opens(left):
         return False  # "the connections and the sessions, …"
     first, second = left.routing.candidates[0], right.routing.candidates[0]
     together = asking.request(whole).routing.candidates[0].share

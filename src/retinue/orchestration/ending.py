@@ -13,7 +13,6 @@ from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import Unavailable
 from retinue.orchestration.condense import Savings
-from retinue.orchestration.ledger import total_of
 from retinue.orchestration.order import Order
 from retinue.orchestration.present.blocks import blocks_of
 from retinue.orchestration.present.markdown import as_markdown
@@ -54,8 +53,7 @@ def answer_of(
         summary = _held(ended, record)
         result = reduced(order, ended, merged, summary) if order.answer == "reduced" else _summed_up(merged, summary)
     if overhead is not None:
-        usage = total_of([used for used in (result.usage, overhead) if used is not None])
-        result = result.model_copy(update={"usage": usage})
+        result = result.model_copy(update={"usage": Usage.together((result.usage, overhead))})
     if ended.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
         result = _enough(order, ended, result)
     fault = placed_fault(order, ended, result.fault)

@@ -14,19 +14,18 @@ from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
 from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
+from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import RetinueError, Unavailable
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import Check
-from retinue.orchestration.ledger import total_of
 from retinue.orchestration.modes import harder, thinking_in, with_thinking
 from retinue.orchestration.planning import Planning, planning_of, with_planning
 from retinue.orchestration.shares import USUAL
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
-    from retinue.contract.result import Usage
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.model_planner import ModelPlanner
@@ -94,7 +93,7 @@ class Goals:
             if answer is None or not str(answer.value or "").strip():
                 break
             said.append((planning.text, str(answer.value)))
-        plan = with_planning(plan, planning.model_copy(update={"usage": total_of(usage)}))
+        plan = with_planning(plan, planning.model_copy(update={"usage": Usage.together(usage)}))
         return _whole(plan, goal, words, thinking)
 
     def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":
@@ -111,7 +110,7 @@ class Goals:
                 raise Unavailable("No model is configured to plan with.", hint="Name one, or plan by rules.")
             return None
         try:
-            model = models.get(models.choose(model=self.model).name)
+            model = models.get(models.choose(model=self.model, whose="user").name)
         except RetinueError as error:
             if insist:
                 raise
@@ -134,7 +133,7 @@ class Goals:
 
     def _finished(self, plan: Plan) -> Plan:
         """`plan` with the model that each node gets."""
-        if self.models is None and self.allocate is None:
+        if self.allocate is None and (self.models is None or not self.models.configured):
             return plan
         from retinue.orchestration.allotment import allotted, usual  # noqa: PLC0415 - only with models
 
@@ -146,7 +145,7 @@ def thinks_along(models: "Models | None", model: str | None) -> str | None:
     if models is None or not (model or models.configured):
         return None
     try:
-        return models.choose(model=model).name
+        return models.choose(model=model, whose="user").name
     except RetinueError:
         return None
 

@@ -1,15 +1,15 @@
 """What a run has spent of its budget, and what is left. Sums only what was measured; prices nothing itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from retinue.contract.budget import Budget
 from retinue.contract.fault import Fault
-from retinue.contract.result import Cost, Result, Usage
+from retinue.contract.result import Result, Usage
 from retinue.errors import BudgetExceeded
 
-__all__ = ["Ledger", "total_of", "total_usage"]
+__all__ = ["Ledger", "total_usage"]
 
 _HINT: Final = "Raise the budget, or ask for less; what was finished is kept."
 
@@ -39,7 +39,7 @@ class Ledger:
         if usage is None:
             return
         self.tokens += usage.tokens or 0
-        self.cost_usd += usage.cost.usd if usage.cost else 0.0
+        self.cost_usd += usage.known_usd or 0.0
 
     def left(self) -> Budget:
         """What may still be spent; time is bounded by the deadline instead."""
@@ -70,42 +70,9 @@ class Ledger:
         self.nodes -= max(granted.nodes - used, 0)
 
 
-def total_usage(results: list[Result]) -> Usage | None:
+def total_usage(results: Iterable[Result]) -> Usage | None:
     """What `results` used together; what none of them measured is absent."""
-    return total_of([result.usage for result in results if result.usage is not None])
-
-
-def total_of(used: Sequence[Usage]) -> Usage | None:
-    """These usages together; None when there is none."""
-    if not used:
-        return None
-    models = sorted({usage.model for usage in used if usage.model})
-    counters = sorted({usage.counter for usage in used if usage.counter})
-    return Usage(
-        tokens_in=_sum(usage.tokens_in for usage in used),
-        tokens_out=_sum(usage.tokens_out for usage in used),
-        tokens_total=Usage.total(used),
-        tokens_cached=_sum(usage.tokens_cached for usage in used),
-        requests=_sum(usage.requests for usage in used),
-        cost=_costs([usage.cost for usage in used if usage.cost is not None]),
-        model=", ".join(models) or None,
-        counter=", ".join(counters) or None,
-    )
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _costs(costs: list[Cost]) -> Cost | None:
-    if not costs:
-        return None
-    return Cost(
-        usd=sum(cost.usd for cost in costs),
-        price_id=", ".join(sorted({cost.price_id for cost in costs})),
-        price_date=min(cost.price_date for cost in costs),
-    )
+    return Usage.together(result.usage for result in results)
 
 
 def _exceeded(message: str, bound: str) -> Fault:

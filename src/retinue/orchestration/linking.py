@@ -108,4 +108,4 @@ def _is_context(before: Request, request: Request, asking: Asking) -> bool:
     """Whether one of two neighbours only tells something that the other asks about."""
     if before.routing.abstained or request.routing.abstained or before.skill != request.skill:
         return False
-    return not (asking.business.opens(request.clause.text) and asking.business.opens(before.clause.text))
+    return not (asking.business.opens(request) and asking.business.opens(before))

@@ -22,7 +22,6 @@ from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.check import Check
 from retinue.orchestration.clauses import sentences
 from retinue.orchestration.drafts import MOST_NODES, Draft, draft_shape, parameters_shape
-from retinue.orchestration.ledger import total_of
 from retinue.orchestration.order import RESERVED, Caller
 from retinue.orchestration.planner import Planner, check_goal
 from retinue.orchestration.planning import Planning, with_planning
@@ -153,7 +152,7 @@ class ModelPlanner:
             reason=draft.reason,
             text=draft.text,
             corrections=corrections,
-            usage=total_of(used),
+            usage=Usage.together(used),
         )
         return with_planning(self.finish(plan), planning)
 
@@ -272,19 +271,16 @@ class ModelPlanner:
         """`plan` with who else could do each node, as the rules rank them: where escalation looks (A14)."""
         nodes: list[Delegation] = []
         for node in plan.nodes:
-            ranked = self.rules.router.route(node.instruction, limit=_ALTERNATIVES + 2).candidates
-            own = next((one for one in ranked if (one.agent, one.skill) == (node.agent, node.skill)), None)
-            others = tuple(one for one in ranked if one is not own and self._may_stand_in(one))[:_ALTERNATIVES]
+            routing = self.rules.router.route(node.instruction, limit=_ALTERNATIVES + 2)
+            same = (one for one in routing.candidates if (one.agent, one.skill) == (node.agent, node.skill))
+            own = next(same, None)
+            others = tuple(one for one in routing.stand_ins if one is not own and self._is_known(one))[:_ALTERNATIVES]
             nodes.append(node.model_copy(update={"chosen": own, "alternatives": others}))
         return plan.model_copy(update={"nodes": tuple(nodes)})
 
-    def _may_stand_in(self, candidate: Candidate) -> bool:
+    def _is_known(self, candidate: Candidate) -> bool:
         known = self._known.get(candidate.agent)
-        return (
-            known is not None
-            and known.skill(candidate.skill) is not None
-            and candidate.share >= self.rules.router.floor
-        )
+        return known is not None and known.skill(candidate.skill) is not None
 
     def _by_rules(
         self, goal: str, around: Surroundings, thinker: Thinker, why: str, thought: Thought | None = None

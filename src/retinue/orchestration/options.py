@@ -6,18 +6,18 @@ beside the estimate.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from retinue.contract.definition import Definition, Tier
+from retinue.contract.definition import Definition, ThinkingBounds, Tier
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
 from retinue.contract.tokens import counter
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET, Allocation, allocate
-from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together
+from retinue.llm.estimate import Estimate, Past, PriceOf, estimate, together, unknown
 from retinue.orchestration.allotment import allotments_of
 from retinue.orchestration.planning import planning_of
 
@@ -37,10 +37,10 @@ _READING: Final = frozenset({"read", "glob", "grep", "ls", "outline", "lsp", "re
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Up to where a single delegation counts as routine."""
+    """Up to where a single delegation counts as routine: the most that it can take, corrections and all."""
 
-    usd: float = 0.05
-    tokens: int = 50_000
+    usd: float = 0.20
+    tokens: int = 100_000
 
 
 ROUTINE: Final = Thresholds()
@@ -51,7 +51,6 @@ class Surroundings:
     """What is known around a plan.
 
     Attributes:
-        thinks: Names of the agents that ask a model.
         model_of: The model's name for a tier or for a name; None when none is configured for it.
         price_of: What calls of a model cost; None when its price is not known.
         max_output: The most tokens a model can answer with, as far as known.
@@ -60,7 +59,6 @@ class Surroundings:
         tiers: Which model each tier means.
     """
 
-    thinks: Collection[str] = ()
     model_of: Callable[[str], str | None] = str
     price_of: Callable[[str], PriceOf | None] = lambda _: None
     max_output: Callable[[str], int | None] = lambda _: None
@@ -75,7 +73,9 @@ class Option:
 
     Attributes:
         letter: What it is chosen by.
-        wanted: By the id of a delegation, the tier or model it is done with; without those that ask no model.
+        wanted: By the id of a delegation, the tier or model it is done with; without those that ask no model, and
+            without those whose plan's agents go by their own rules.
+        models: Their names, as far as they are known.
         reasons: Two, for it or against it.
     """
 
@@ -138,7 +138,8 @@ def menu_of(
 ) -> Menu:
     """The ways to do `plan`: all with the smallest models, as the rules allocate, all with the largest (A16, A17).
 
-    Ways that come to the same are one. Where no agent of the plan asks a model there is one way, and it is routine.
+    Ways that come to the same are one. Where nobody asks a model there is one way, and it is routine. A model is taken
+    to be configured: who can think then thinks.
 
     Args:
         plan: What is to be done.
@@ -146,22 +147,24 @@ def menu_of(
         around: Models, prices and past calls.
         routine: Up to where nobody need be asked.
     """
-    thinking = [node for node in plan.nodes if node.agent in around.thinks and node.agent in definitions]
+    thinking = [node for node in plan.nodes if node.agent in definitions and definitions[node.agent].thinks(node.skill)]
     allotted = allotments_of(plan)
     by_rules = {name for name, facts in allotted.items() if "score" in facts}
+    asked = {node.id: None if node.id in by_rules else node.model for node in thinking}
     given = {
-        node.id: _allocated(node, definitions[node.agent], around, asked=None if node.id in by_rules else node.model)
+        node.id: _allocated(node, definitions[node.agent], around, asked=asked[node.id])
         for node in thinking
+        if asked[node.id] is not None or not _has_others_think(node, definitions)
     }
     wanted = {name: each.model or each.tier or "small" for name, each in given.items()}
     ways: list[tuple[str, Mapping[str, str], bool]] = [
-        ("the smallest models", dict.fromkeys(wanted, "small"), False),
+        ("the smallest models", dict.fromkeys(asked, "small"), False),
         ("models by the rules", wanted, True),
-        ("the largest models", dict.fromkeys(wanted, "large"), False),
+        ("the largest models", dict.fromkeys(asked, "large"), False),
     ]
     found: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
     for title, words, recommended in ways:
-        names = tuple(around.model_of(word) or word for word in words.values())
+        names = tuple(_name(words.get(one), around) or "" for one in asked)
         # Of two ways that come to the same the title of the plainer one stays, and what the rules say of each.
         earlier = found.get(names)
         if earlier is None:
@@ -175,9 +178,9 @@ def menu_of(
             letter="ABC"[place],
             title=title if thinking else "no model is asked",
             wanted=words,
-            models=tuple(dict.fromkeys(names)),
+            models=tuple(dict.fromkeys(filter(None, names))),
             estimate=whole[place],
-            reasons=_reasons(place, best, whole, given),
+            reasons=_reasons(place, best, whole, given, [one for one in asked if one not in given]),
             recommended=place == best,
         )
         for place, (names, (title, words, _)) in enumerate(found.items())
@@ -185,8 +188,17 @@ def menu_of(
     why_not = ""
     if thinking:
         first = thinking[0]
-        why_not = _not_routine(plan, definitions[first.agent], given[first.id], options[best].estimate, routine)
+        why_not = _not_routine(plan, definitions[first.agent], given.get(first.id), options[best].estimate, routine)
     return Menu(options, not why_not, why_not or _why_routine(thinking))
+
+
+def _has_others_think(node: Delegation, definitions: Mapping[str, Definition]) -> bool:
+    skill = definitions[node.agent].asked(node.skill)
+    return skill is not None and skill.thinks == "by_others"
+
+
+def _name(word: str | None, around: Surroundings) -> str | None:
+    return (around.model_of(word) or word) if word else None
 
 
 def _allocated(node: Delegation, definition: Definition, around: Surroundings, *, asked: str | None) -> Allocation:
@@ -218,8 +230,10 @@ def _estimates(
 
 
 def _one(node: Delegation, definition: Definition, word: str | None, around: Surroundings) -> Estimate:
-    skill = definition.skill(node.skill) if node.skill else definition.skills[0]
-    name = (around.model_of(word) or word) if word else None
+    skill = definition.asked(node.skill)
+    if skill is not None and skill.thinks == "by_others":
+        return unknown(f"What `{node.id}` takes is not known: it answers with a plan, and others do it.")
+    name = _name(word, around)
     return estimate(
         model=name,
         request_tokens=_request_tokens(node, definition),
@@ -228,19 +242,24 @@ def _one(node: Delegation, definition: Definition, word: str | None, around: Sur
         max_requests=1 if definition.tools == () else definition.runner.max_turns,
         price=around.price_of(name) if name else None,
         past=around.past_of(node.agent, node.skill or ""),
+        within=None if definition.instructions is not None else (skill and skill.thinks_within) or ThinkingBounds(),
+        perhaps=skill is not None and skill.thinks == "can",
     )
 
 
 # Reasons.
 
 
-def _reasons(place: int, best: int, whole: Sequence[Estimate], given: Mapping[str, Allocation]) -> tuple[str, str]:
-    if not given:
+def _reasons(
+    place: int, best: int, whole: Sequence[Estimate], given: Mapping[str, Allocation], others: Sequence[str]
+) -> tuple[str, str]:
+    if not given and not others:
         return "No agent of this plan asks a model.", "So it costs nothing but time."
     demanding = {name: each.score for name, each in given.items() if each.score > 1}
     if place == best:
-        shown = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in list(given.items())[:3]]
-        more = f", and {len(given) - 3} more" if len(given) > 3 else ""
+        told = [f"{name} gets {each.tier or each.model}: {each.why}" for name, each in given.items()]
+        told += [f"{name} has others think, each by its own rules" for name in others]
+        shown, more = told[:3], f", and {len(told) - 3} more" if len(told) > 3 else ""
         return f"{'; '.join(shown)}{more}.", _against_target(given)
     if place < best:
         against = ", ".join(f"{name} has {score} points" for name, score in list(demanding.items())[:3])
@@ -250,6 +269,8 @@ def _reasons(place: int, best: int, whole: Sequence[Estimate], given: Mapping[st
 
 
 def _against_target(given: Mapping[str, Allocation]) -> str:
+    if not given:
+        return "Which models these are shows when it has made its plan."
     shares = {tier: sum(each.tier == tier for each in given.values()) / len(given) for tier in TARGET}
     told = "/".join(f"{share:.0%}" for share in shares.values())
     return f"By delegations that is {told} small/medium/large; over many runs 70/25/5 is aimed at."
@@ -262,23 +283,27 @@ def _compared(one: Estimate, other: Estimate) -> str:
     return f"It costs {less}: at most ${one.usd.high:.4f}, and the recommended way ${other.usd.high:.4f}."
 
 
-def _not_routine(plan: Plan, definition: Definition, given: Allocation, expected: Estimate, routine: Thresholds) -> str:
+def _not_routine(
+    plan: Plan, definition: Definition, given: Allocation | None, expected: Estimate, routine: Thresholds
+) -> str:
     """Why somebody should be asked, in one sentence; empty when it is routine (A18).
 
     Args:
         plan: What is to be done.
         definition: The first agent of it that asks a model.
-        given: What that one gets.
+        given: What that one gets; None when it has others think, each by its own rules.
         expected: What the whole will take.
         routine: Up to where it is routine.
     """
     tokens, usd = expected.tokens, expected.usd
     reasons = (
         (len(plan.nodes) > 1, f"It has {len(plan.nodes)} delegations."),
-        (given.tier != "small", f"Its model is {given.tier or 'of no known tier'}, not small."),
+        (given is None, f"`{definition.name}` has other agents do the work."),
+        (given and given.tier != "small", f"Its model is {(given and given.tier) or 'of no known tier'}, not small."),
         (not _reads_only(definition, plan.nodes[0].skill), f"`{definition.name}` may do more than read."),
-        (tokens is None or tokens.high > routine.tokens, f"It may take more than {routine.tokens:,} tokens."),
-        (usd is not None and usd.high > routine.usd, f"It may cost more than ${routine.usd:.2f}."),
+        (tokens is None, "What it takes is not known."),
+        (tokens and tokens.high > routine.tokens, f"It may take more than {routine.tokens:,} tokens."),
+        (usd and usd.high > routine.usd, f"It may cost more than ${routine.usd:.2f}."),
     )
     return next((why for holds, why in reasons if holds), "")
 
@@ -288,9 +313,12 @@ def _why_routine(thinking: Sequence[Delegation]) -> str:
 
 
 def _reads_only(definition: Definition, skill: str | None) -> bool:
-    found = definition.skill(skill) if skill else definition.skills[0]
+    found = definition.asked(skill)
+    if found is None or not set(found.effects) <= {"read"}:
+        return False
+    # Instructions touch what their tools do; what an agent's own code touches, its effects say.
     tools = {tool.partition("(")[0].strip().lower() for tool in definition.tools or ("*",)}
-    return found is not None and set(found.effects) <= {"read"} and (definition.tools == () or tools <= _READING)
+    return definition.instructions is None or definition.tools == () or tools <= _READING
 
 
 # What was chosen, and what came of it.

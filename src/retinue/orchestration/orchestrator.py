@@ -106,7 +106,7 @@ class Orchestrator:
         What it cost to make the plan is charged to the run.
         """
         planning = planning_of(plan)
-        if self.models is not None and budget is not None and budget.tokens is not None:
+        if self.models is not None and self.models.configured and budget is not None and budget.tokens is not None:
             plan = shared(plan, budget.tokens, by_name(self.registry.definitions()))
         order = Order(
             plan=plan,

@@ -1,10 +1,10 @@
 """What a run of a plan is told when it starts: the plan and its bounds, as the JSON payload of a workflow."""
 
-import json
 from functools import lru_cache
 from typing import Final, Literal
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from retinue.contract.budget import Budget
 from retinue.contract.model import Count, JsonMapping, Model
@@ -77,22 +77,7 @@ class Order(Model):
         Raises:
             InvalidInput: A node's id holds `~`, or two branches expect to write one file.
         """
-        order = _read(json.dumps(payload, separators=(",", ":")))
-        reserved = [node.id for node in order.plan.nodes if RESERVED in node.id]
-        if reserved:
-            raise InvalidInput(
-                f"`{RESERVED}` is reserved, and stands in the ids {', '.join(reserved[:5])}.",
-                hint="Use letters, digits, dots and dashes.",
-                path="/plan/nodes",
-            )
-        if shared := overlapping(order.plan):
-            raise InvalidInput(
-                " ".join(finding.message for finding in shared[:5]),
-                hint="Give each branch a file of its own, or let one need the other.",
-                path=f"/plan{shared[0].path}",
-                detail={"findings": [finding.to_json() for finding in shared]},
-            )
-        return order
+        return _read(to_json(payload))
 
     def deadline(self, started_ns: int) -> int | None:
         """When a run that began then must be over, nanoseconds since 1970 UTC; None when nothing bounds it."""
@@ -106,6 +91,21 @@ class Order(Model):
 
 
 @lru_cache(maxsize=16)
-def _read(payload: str) -> Order:
+def _read(payload: bytes) -> Order:
     """Orders are values, so many runs of the same plan share one."""
-    return Order.model_validate_json(payload)
+    order = Order.model_validate_json(payload)
+    reserved = [node.id for node in order.plan.nodes if RESERVED in node.id]
+    if reserved:
+        raise InvalidInput(
+            f"`{RESERVED}` is reserved, and stands in the ids {', '.join(reserved[:5])}.",
+            hint="Use letters, digits, dots and dashes.",
+            path="/plan/nodes",
+        )
+    if shared := overlapping(order.plan):
+        raise InvalidInput(
+            " ".join(finding.message for finding in shared[:5]),
+            hint="Give each branch a file of its own, or let one need the other.",
+            path=f"/plan{shared[0].path}",
+            detail={"findings": [finding.to_json() for finding in shared]},
+        )
+    return order

@@ -1,14 +1,15 @@
-"""What a research report must have beside its headings, read off its text (H29).
+"""What can be counted in a research report, read off its text (H29).
 
-Only what can be counted is judged: whether a source is a good one, nobody here can tell. The text is somebody else's
-Markdown, and is read line by line.
+Whether a source is a good one, nobody here can tell: that takes a reader (`judging_reports`). The text is somebody
+else's Markdown, and is read line by line.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LEAST_BYTES", "objections"]
+__all__ = ["LEAST_BYTES", "Counted", "count", "objections"]
 
 LEAST_BYTES: Final = 500
 """A research report of fewer bytes counts as not written."""
@@ -32,24 +33,48 @@ _PLACEHOLDER: Final = re.compile(
 _FENCES: Final = frozenset({"```", "~~~"})
 
 
-def objections(text: str) -> list[str]:
-    """What a research report lacks, in sentences; nothing when it has all of it."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted in a report.
+
+    Attributes:
+        sources: Addresses and files that it names.
+        recommendations: Items under its recommendations.
+        bare: Files it refers to without a line number.
+        placeholder: Placeholder text that stands in it; empty when none does.
+    """
+
+    sources: int
+    recommendations: int
+    bare: tuple[str, ...]
+    placeholder: str
+
+
+def count(text: str) -> Counted:
+    """Count what there is in a report."""
     lines = list(_outside_code(text))
     prose = "\n".join(line for _, line in lines)
     files = [(match[1], match[2]) for match in _FILE.finditer(_URL.sub(" ", prose))]
     sources = {match.group().rstrip(".,;:") for match in _URL.finditer(prose)} | {name for name, _ in files}
     recommended = sum(_ITEM.match(line) is not None for section, line in lines if section.startswith("recommendation"))
-    bare = list(dict.fromkeys(name for name, line in files if not line))
+    bare = tuple(dict.fromkeys(name for name, line in files if not line))
+    placeholder = _PLACEHOLDER.search(prose)
+    return Counted(len(sources), recommended, bare, " ".join(placeholder.group().split())[:60] if placeholder else "")
+
+
+def objections(text: str) -> list[str]:
+    """What a research report lacks of what can be counted, in sentences; nothing when it has all of it."""
+    counted = count(text)
     found: list[str] = []
-    if len(sources) < _LEAST:
-        found.append(f"It names {len(sources)} sources, and {_LEAST} are asked.")
-    if recommended < _LEAST:
-        found.append(f"It lists {recommended} recommendations, and {_LEAST} are asked.")
-    if bare:
-        more = " …" if len(bare) > _SHOWN else ""
-        found.append(f"References without a line number: {', '.join(bare[:_SHOWN])}{more}.")
-    if (placeholder := _PLACEHOLDER.search(prose)) is not None:
-        found.append(f"Placeholder text stands in it: {' '.join(placeholder.group().split())[:60]!r}.")
+    if counted.sources < _LEAST:
+        found.append(f"It names {counted.sources} sources, and {_LEAST} are asked.")
+    if counted.recommendations < _LEAST:
+        found.append(f"It lists {counted.recommendations} recommendations, and {_LEAST} are asked.")
+    if counted.bare:
+        more = " …" if len(counted.bare) > _SHOWN else ""
+        found.append(f"References without a line number: {', '.join(counted.bare[:_SHOWN])}{more}.")
+    if counted.placeholder:
+        found.append(f"Placeholder text stands in it: {counted.placeholder!r}.")
     return found
 
 

@@ -6,7 +6,9 @@ Values out of values: nothing is started here, and no choice is made; `walk` sta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, cast
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "Requests", "addressed", "answer_in"]
 
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 @dataclass(slots=True)
 class Progress:
-    """How far one node has come.
+    """How far one node has come. Its values are replaced, never changed in place: most nodes need only the defaults.
 
     Attributes:
         node: The delegation as it is asked now: an alternative replaces agent, skill and parameters.
@@ -44,12 +49,12 @@ class Progress:
     """
 
     node: Delegation
-    tried: list[tuple[str, str | None]] = field(default_factory=list)
+    tried: tuple[tuple[str, str | None], ...] = ()
     rounds: int = 0
     names: int = 1
-    answers: dict[str, Answer | None] = field(default_factory=dict)
-    asked: dict[str, Question] = field(default_factory=dict)
-    open: set[str] = field(default_factory=set)
+    answers: Mapping[str, Answer | None] = field(default_factory=lambda: _NOTHING)
+    asked: Mapping[str, Question] = field(default_factory=lambda: _NOTHING)
+    open: tuple[str, ...] = ()
     last: Result | None = None
     granted: Budget | None = None
     thoughts: int = 0
@@ -75,18 +80,16 @@ class Requests:
         self.counter = counter(order.counter)
         self.savings = Savings(self.counter.name)
         self._run = run
-        self._output = OutputWish()
         self._order = order
         self._definitions = definitions
         self._exists = exists
 
-    def task(self, progress: Progress, name: str) -> Task:
-        """The task of a node, to be called in the step called `name`."""
+    def task(self, progress: Progress, name: str, inputs: JsonMapping) -> Task:
+        """The task of a node, to be called in the step called `name`, with what its needs have `handed_on`."""
         node = progress.node
         said = tuple(
             f"{question}: {answer.value}" for question, answer in progress.answers.items() if answer is not None
         )
-        inputs = self._inputs(node) if node.needs else {}
         goal = self._order.plan.goal
         if node.expects:
             said = (*said, *map(_wish, node.expects))
@@ -100,7 +103,7 @@ class Requests:
             parameters=node.parameters,
             context=Context(what=goal, constraints=said, inputs=inputs) if goal or said or inputs else Context(),
             limits=node.limits,
-            output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else self._output,
+            output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else _no_wish(),
             source_agent=RUN_AGENT,
             parent=self._order.parent,
             depth=self._order.depth,
@@ -109,9 +112,11 @@ class Requests:
             idempotency_key=f"{self._run}:{node.id}",
         )
 
-    def _inputs(self, node: Delegation) -> JsonMapping:
+    def handed_on(self, node: Delegation) -> JsonMapping:
         """What the needs of `node` hand on to it; measured when the answer is to say so (C20)."""
         inputs: JsonMapping = {}
+        if not node.needs:
+            return inputs
         measure = None if self._order.answer == "collected" else self.counter
         for need in dict.fromkeys(node.needs):
             result = self.results.get(need)
@@ -213,6 +218,12 @@ class Requests:
         """Whether its agent may answer with a plan."""
         definition = self._definitions.get(node.agent)
         return definition is not None and definition.composes
+
+
+@cache
+def _no_wish() -> OutputWish:
+    """The wish of a node that expects no file; one for all, as nothing in it can be changed."""
+    return OutputWish()
 
 
 def _fits(value: object, question: Question) -> bool:

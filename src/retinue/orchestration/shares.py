@@ -39,7 +39,7 @@ USUAL: Final = Shares()
 
 
 def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition], *, shares: Shares = USUAL) -> Plan:
-    """`plan` with a bound of tokens on every node whose agent thinks with a model and has none yet.
+    """`plan` with a bound of tokens on every node that may ask a model and has none yet.
 
     A single delegation has the whole budget: there is nobody to share it with.
 
@@ -49,10 +49,11 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
         definitions: Who there is, by name.
         shares: How it is shared out.
     """
-    thinking = [node for node in plan.nodes if _thinks(definitions.get(node.agent))]
+    known = {node.id: definitions[node.agent] for node in plan.nodes if node.agent in definitions}
+    thinking = [node for node in plan.nodes if node.id in known and known[node.id].thinks(node.skill)]
     if tokens is None or not thinking or len(plan.nodes) == 1:
         return plan
-    above = [node.id for node in thinking if definitions[node.agent].composes]
+    above = [node.id for node in thinking if _supervises(known[node.id], node.skill)]
     kept = shares.orchestrator + shares.reserve + (shares.supervisor if above else 0.0)
     workers = len(thinking) - len(above)
     each = round(tokens * max(1.0 - kept, 0.0) / workers) if workers else 0
@@ -73,5 +74,8 @@ def shared(plan: Plan, tokens: int | None, definitions: Mapping[str, Definition]
     return plan.model_copy(update={"nodes": tuple(nodes)})
 
 
-def _thinks(definition: Definition | None) -> bool:
-    return definition is not None and definition.instructions is not None
+def _supervises(definition: Definition, name: str | None) -> bool:
+    """Whether a skill answers with a plan: where an agent tells its skills apart in this, those that say so."""
+    skill = definition.asked(name)
+    told_apart = any(each.thinks == "by_others" for each in definition.skills)
+    return skill is not None and skill.thinks == "by_others" if told_apart else definition.composes

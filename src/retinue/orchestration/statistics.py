@@ -5,7 +5,7 @@ is. Where the facts come from is the business of `engine`, how they look of whoe
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
@@ -32,8 +32,9 @@ class Tally:
         canceled: Calls that somebody stopped; they count neither as success nor as failure.
         durations_ns: Of each call that was timed.
         tokens: In and out together, of the calls that counted them; None when none did.
-        usd: US dollars, of the calls whose price is known; None when none is.
-        priced: How many attempts have a price.
+        usd: US dollars, of whatever has a known price; None when nothing has.
+        priced: How many attempts have a price, of all that they spent.
+        unpriced: How many have none, or only of a part: because of them `usd` is the least that it can have been.
         good: Calls in runs that somebody rated good.
     """
 
@@ -47,6 +48,7 @@ class Tally:
     tokens: int | None = None
     usd: float | None = None
     priced: int = 0
+    unpriced: int = 0
     good: int = 0
     bad: int = 0
 
@@ -76,13 +78,14 @@ class Tally:
             "tokens": self.tokens,
             "cost_usd": self.usd,
             "priced": self.priced or None,
+            "unpriced": self.unpriced or None,
             "rated_good": self.good or None,
             "rated_bad": self.bad or None,
         }
         return {name: value for name, value in facts.items() if value is not None}
 
-    def add(self, outcome: Outcome | None, duration_ns: int | None, used: Iterable[UsageFacts]) -> None:
-        """Count one more call."""
+    def add(self, outcome: Outcome | None, duration_ns: int | None, used: Iterable[Sequence[UsageFacts]]) -> None:
+        """Count one more call, with what each of its attempts spent, in parts."""
         self.calls += 1
         self.success += outcome == "success"
         self.partial += outcome == "partial"
@@ -92,12 +95,16 @@ class Tally:
         for each in used:
             self.spend(each)
 
-    def spend(self, used: UsageFacts) -> None:
+    def spend(self, parts: Sequence[UsageFacts]) -> None:
         """Add what an attempt spent."""
-        if used.tokens is not None:
-            self.tokens = (self.tokens or 0) + used.tokens
-        if used.usd is not None:
-            self.usd = (self.usd or 0.0) + used.usd
+        for part in parts:
+            if part.tokens is not None:
+                self.tokens = (self.tokens or 0) + part.tokens
+            if part.usd is not None:
+                self.usd = (self.usd or 0.0) + part.usd
+        if any(part.is_unpriced for part in parts):
+            self.unpriced += 1
+        elif any(part.usd is not None for part in parts):
             self.priced += 1
 
 
@@ -206,13 +213,20 @@ def _whole(name: str, runs: Sequence[RunFacts], calls: Sequence[CallFacts], *, a
     """All runs as one. What they spent is said by their calls when only one agent's count."""
     whole = Tally(name, retries=sum(call.retries for call in calls))
     for run in runs:
-        whole.add(run.outcome, run.duration_ns, [run.used] if run.used and not alone else [])
+        whole.add(run.outcome, run.duration_ns, [run.used.split()] if run.used and not alone else [])
         whole.good += run.rating is not None and run.rating.verdict == "good"
         whole.bad += run.rating is not None and run.rating.verdict == "bad"
     for call in calls if alone else ():
-        for used in call.used:
-            whole.spend(used)
+        for parts in _own(call):
+            whole.spend(parts)
     return whole
+
+
+def _own(call: CallFacts) -> Iterator[list[UsageFacts]]:
+    """What each attempt spent itself. What those whom it asked spent is in their own calls."""
+    for used in call.used:
+        if own := [part for part in used.split() if part.agent is None]:
+            yield own
 
 
 def _tallies(
@@ -221,7 +235,7 @@ def _tallies(
     found: dict[str, Tally] = {}
     for call in calls:
         name = name_of(call)
-        _count(found.setdefault(name, Tally(name)), call, call.used, ratings)
+        _count(found.setdefault(name, Tally(name)), call, _own(call), ratings)
     return _most_called(found)
 
 
@@ -229,16 +243,16 @@ def _by_model(calls: Iterable[CallFacts], ratings: Mapping[str, str]) -> tuple[T
     """A call counts for each model that it used, with what it spent there."""
     found: dict[str, Tally] = {}
     for call in calls:
-        by_name: dict[str, list[UsageFacts]] = defaultdict(list)
-        for used in call.used:
-            if used.model:
-                by_name[used.model].append(used)
+        by_name: dict[str, list[list[UsageFacts]]] = defaultdict(list)
+        for parts in _own(call):
+            for name in dict.fromkeys(part.model for part in parts if part.model):
+                by_name[name].append([part for part in parts if part.model == name])
         for name, used in by_name.items():
             _count(found.setdefault(name, Tally(name)), call, used, ratings)
     return _most_called(found)
 
 
-def _count(tally: Tally, call: CallFacts, used: Iterable[UsageFacts], ratings: Mapping[str, str]) -> None:
+def _count(tally: Tally, call: CallFacts, used: Iterable[Sequence[UsageFacts]], ratings: Mapping[str, str]) -> None:
     tally.add(call.outcome, call.duration_ns, used)
     tally.retries += call.retries
     verdict = ratings.get(_root(call))
@@ -253,17 +267,17 @@ def _most_called(found: Mapping[str, Tally]) -> tuple[Tally, ...]:
 def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[Mix, ...]:
     known: dict[str, Tier | None] = {}
     spent: list[Spent] = []
-    for call in calls:
-        for used in call.used:
-            if used.model:
-                if used.model not in known:
-                    known[used.model] = _tier(used.model, tiers)
-                spent.append(Spent(known[used.model], used.requests or 1, used.tokens, used.usd))
+    for part in (part for call in calls for parts in _own(call) for part in parts):
+        if part.model:
+            if part.model not in known:
+                known[part.model] = _tier(part.model, tiers)
+            requests = 1 if part.requests is None else part.requests
+            spent.append(Spent(known[part.model], requests, part.tokens, part.usd))
     return mixes(spent)
 
 
 def _tier(model: str, tiers: Mapping[Tier, str]) -> Tier | None:
-    """The tier of a model, or of several when they have the same."""
+    """The tier of a model, or of several that an older record tells as one, when they have the same."""
     found: list[Tier | None] = [tier_of(each, tiers) for each in model.split(", ")]
     return found[0] if len(set(found)) == 1 else None
 

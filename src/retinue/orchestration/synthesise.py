@@ -6,6 +6,7 @@ what was stopped and what still has to be asked stands in the answer as well, ne
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, cast
 
 from retinue.agents.boundary.content import render_content
@@ -36,7 +37,7 @@ _TITLE_CHARS: Final = 120
 _FACT_CHARS: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ended:
     """A run whose nodes have all ended.
 
@@ -57,7 +58,7 @@ class Ended:
         """Each node with what it came to; those that never ended are left out."""
         return [(node, self.results[node.id]) for node in self.plan.nodes if node.id in self.results]
 
-    @property
+    @cached_property
     def failures(self) -> list[tuple[Delegation, Result]]:
         """The nodes that brought nothing although they should have."""
         return [
@@ -66,7 +67,7 @@ class Ended:
             if not result.useful and result.lifecycle != "input_required" and node.id not in self.unneeded
         ]
 
-    @property
+    @cached_property
     def questions(self) -> tuple[Question, ...]:
         """What somebody would have to say for the rest."""
         waiting = (result.questions for result in self.results.values() if result.lifecycle == "input_required")

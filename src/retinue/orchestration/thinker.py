@@ -17,7 +17,6 @@ from retinue.engine.outside import REAL
 from retinue.errors import ParseError, RetinueError
 from retinue.llm.effort import EFFORT_OF
 from retinue.orchestration._foreign import one_line
-from retinue.orchestration.ledger import total_of
 
 if TYPE_CHECKING:
     from retinue.llm.converse import Conversation
@@ -106,7 +105,7 @@ class Thinker:
                 return self._none(_why(talk.stopped), used, corrections, objections)
             data, objections = _read(talk.text, takes, judge)
             if data is not None and not objections:
-                return Thought(data, total_of(used), self.model.name, corrections)
+                return Thought(data, Usage.together(used), self.model.name, corrections)
             turns = [*talk.turns, Said(_correction(objections))]
         last = next(iter(objections), "nothing was said of it")
         refused = f"its answer was refused {CORRECTIONS + 1} times, the last time because of this: {last}"
@@ -132,7 +131,7 @@ class Thinker:
         )
 
     def _none(self, why: str, used: list[Usage], corrections: int, objections: tuple[str, ...]) -> Thought:
-        return Thought(None, total_of(used), self.model.name, corrections, objections, why)
+        return Thought(None, Usage.together(used), self.model.name, corrections, objections, why)
 
 
 def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMapping | None, tuple[str, ...]]:

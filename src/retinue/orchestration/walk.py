@@ -77,7 +77,7 @@ class Walk:
         composing = sum(self._requests.composes(node) for node in command.plan.nodes)
         self._children = Children(command, self._ledger, self._check, composing)
         self._unneeded: set[str] = set()
-        self._working = Working(command, surface, self._account, self._requests)
+        self._working = Working(command, surface, self._account, self._requests, mind=mind)
         self._thoughts = Thoughts(mind, command, surface, self._account, self._requests, self._check)
         self._purses = {} if purses is None else purses
 
@@ -108,7 +108,7 @@ class Walk:
     def _take(self, name: str, result: Result) -> None:
         node_id, kind = self._open.pop(name)
         progress = self._progress[node_id]
-        progress.open.discard(name)
+        progress.open = tuple(other for other in progress.open if other != name)
         match kind:
             case "step":
                 self._account.close(name, result.usage)
@@ -188,7 +188,7 @@ class Walk:
             for name in now.stop:
                 self._unneeded.add(name)
                 self._decided("stop", "It is not needed any more.", self._progress[name].node)
-                for started in tuple(self._progress[name].open):
+                for started in self._progress[name].open:
                     self._scope.stop(started)
             for skip in now.skip:
                 if skip.unneeded:
@@ -223,7 +223,7 @@ class Walk:
         node = progress.node
         if (fault := self._ledger.objection()) is not None:
             return self._requests.unanswered(node, outcome="error", fault=fault)
-        progress.tried.append((node.agent, node.skill))
+        progress.tried = (*progress.tried, (node.agent, node.skill))
         if (decision := self._decisions.before(node)) is not None:
             self._scope.emit(decision, node=node.id)
             if decision.move == SKIPPED:
@@ -330,14 +330,14 @@ class Walk:
         progress.last = result
         for question in questions:
             name = self._fresh_name(progress)
-            progress.asked[name] = question
+            progress.asked = {**progress.asked, name: question}
             self._opened(progress, name, "ask")
             self._scope.ask(name, addressed(question, node))
 
     def _hear(self, progress: Progress, name: str, result: Result) -> None:
         """Take an answer; when it was the last one missing, go on."""
         question = progress.asked[name]
-        progress.answers[question.id] = answer_in(question, result)
+        progress.answers = {**progress.answers, question.id: answer_in(question, result)}
         if progress.open:
             return
         asked, progress.asked = tuple(progress.asked.values()), {}
@@ -391,7 +391,7 @@ class Walk:
 
     def _opened(self, progress: Progress, name: str, kind: _Kind) -> None:
         self._open[name] = (progress.node.id, kind)
-        progress.open.add(name)
+        progress.open = (*progress.open, name)
 
     def _decided(self, move: str, reason: str, node: Delegation, **facts: object) -> None:
         self._scope.emit(Decision(move, reason, {"agent": node.agent, "skill": node.skill, **facts}), node=node.id)

@@ -329,3 +329,11 @@ def test_what_is_said_before_a_tool_is_told_before_it_and_apart_from_what_follow
         "look",
         "It is fine.",
     ]
+
+
+@pytest.mark.row("A17")
+def test_who_follows_instructions_says_of_each_skill_that_it_asks_a_model() -> None:
+    both = (skill("one"), skill("two", thinks="can", unavailable="install retinue[data]"))
+    agent = PromptedAgent(definition(skills=both), models=Models.only(scripted("done")))
+    assert [each.thinks for each in agent.definition.skills] == ["must", "must"]
+    assert agent.definition.skills[1].unavailable == "install retinue[data]"

@@ -9,13 +9,15 @@ from retinue.agents.grants import READ_ONLY, Grants, ToolRule
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.python import agent
+from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.contract.budget import Budget
 from retinue.contract.fault import Fault
+from retinue.contract.json import dumps
 from retinue.contract.question import Question
 from retinue.contract.result import Warned
 from retinue.llm.models import Models
 from retinue.llm.port import Request
-from retinue.llm.scripted import ScriptedModel, use
+from retinue.llm.scripted import Line, ScriptedModel, use
 from retinue.tools.workspace import Workspace
 from tests.agents.prompted.cast import Cast, delegated, orchestrated
 from tests.agents.prompted.given import FILES, Made, definition, scripted, skill, told, toolbox
@@ -32,6 +34,16 @@ def test_another_agent_is_asked_and_its_answer_is_marked_data() -> None:
     assert "worker — Helps people" in offer.description
     assert result.usage is not None
     assert result.usage.requests == 3
+
+
+def test_what_the_other_took_is_told_once_as_its_own_also_after_a_question() -> None:
+    cast = Cast(boss=[delegated("worker"), use("write", path="a"), "Done."], worker=["42."])
+    writes = Made("write", effects=("write",))
+    result = orchestrated(cast.agent("boss", toolbox=toolbox(writes)), cast.agent("worker"), answer=True)
+    assert result.outcome == "success", result.fault
+    assert result.usage is not None
+    taken = [(part.agent, part.model, part.requests) for part in result.usage.split()]
+    assert sorted(taken, key=repr) == [("worker", "t:worker", 1), (None, "t:boss", 3)]
 
 
 def test_who_works_for_somebody_has_no_wider_tools(tmp_path: Path) -> None:
@@ -106,9 +118,37 @@ def test_only_some_agents_may_be_named() -> None:
     assert "only `delegate(worker)`" in told(cast.models["boss"].asked[-1])
 
 
+def test_an_agent_that_asks_itself_the_same_is_refused_at_once() -> None:
+    model = ScriptedModel([delegated("boss"), delegated("boss"), "I answer it.", "Done."], name="t:boss")
+    result = orchestrated(Cast(boss=model).agent("boss"), budget=Budget(depth=50, nodes=1_000))
+    assert result.outcome == "success"
+    assert len(model.asked) == 4  # itself, once more with other words, and no third time
+    words = told(model.asked[2])
+    assert "invalid_input: This asks again exactly what is being answered: `boss.boss` → `boss.boss`." in words
+    assert "Ask for less than what was asked, or answer it." in words
+
+
+def test_a_ring_through_others_is_refused_with_its_chain() -> None:
+    boss = ScriptedModel([delegated("worker"), "Done."], name="t:boss")
+    worker = ScriptedModel([delegated("other"), "W."], name="t:worker")
+    other = ScriptedModel([delegated("Worker"), "O."], name="t:other")
+    cast = Cast(boss=boss, worker=worker, other=other)
+    assert orchestrated(cast.agent("boss"), cast.agent("worker"), cast.agent("other")).outcome == "success"
+    assert "`worker.worker` → `other.other` → `worker.worker`" in told(other.asked[-1])
+
+
+def test_the_same_question_twice_one_after_the_other_is_no_ring() -> None:
+    cast = Cast(boss=[delegated("worker"), delegated("worker"), "Done."], worker=["W.", "W."])
+    assert orchestrated(cast.agent("boss"), cast.agent("worker")).outcome == "success"
+    assert len(cast.models["worker"].asked) == 2
+
+
 def test_an_agent_that_delegates_to_itself_for_ever_is_stopped() -> None:
-    model = ScriptedModel(lambda request: "Enough." if "refused" in deepest(request) else delegated("boss"))
-    model.name = "t:boss"
+    def again(request: Request) -> Line:
+        words = f"Look into part {len(model.asked)}"
+        return "Enough." if "refused" in deepest(request) else use("delegate", agent="boss", instruction=words)
+
+    model = ScriptedModel(again, name="t:boss")
     cast = Cast(boss=model)
     result = orchestrated(cast.agent("boss"), budget=Budget(depth=4, nodes=20))
     assert result.outcome == "success"
@@ -162,6 +202,28 @@ def test_inherit_means_the_model_of_the_caller() -> None:
     result = orchestrated(lead, worker)
     assert result.outcome == "success"
     assert len(mine.asked) == 1
+
+
+WHY = "Why does the cart add up all prices?"
+
+
+@pytest.mark.row("A17")
+def test_a_ready_made_agent_that_is_called_asks_the_model_of_its_own_tier(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("The cart adds up all prices, because nothing is free.\n", "utf-8")
+    text = "Because nothing is free, all prices are added up."
+    small = scripted(dumps({"claims": [{"text": text, "cites": ["f1"]}]}), name="t:small")
+    boss = scripted(
+        delegated("researcher_analyst", parameters={"task": WHY, "depth": "quick_scan"}), "Done.", name="t:boss"
+    )
+    models = Models(
+        tiers={"small": small.name, "medium": boss.name, "large": boss.name},
+        ready={small.name: small, boss.name: boss},
+    )
+    lead = PromptedAgent(definition("boss", tier="medium"), models=models)
+    result = orchestrated(lead, ResearcherAnalyst(models=models), workspace=Workspace(tmp_path))
+    assert result.outcome == "success"
+    assert (len(small.asked), len(boss.asked)) == (1, 2)
+    assert text in told(boss.asked[-1])
 
 
 def test_two_agents_are_asked_side_by_side() -> None:

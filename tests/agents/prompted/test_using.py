@@ -135,9 +135,23 @@ def test_a_search_shows_nothing_of_files_that_may_not_be_read(tmp_path: Path) ->
     model = scripted(use("grep", pattern="KEY"), use("grep", pattern="KEY", files="a.txt"), "Found.")
     result = ask(helper(model, toolbox=FILES), run=run)
     assert "secret" not in told(model.asked[-1])
-    assert "it read '.env'" in told(model.asked[-1])
+    assert "such as '.env': it may not be read" in told(model.asked[-1])
     assert "elsewhere" in told(model.asked[-1])
     assert result.files_read == ("a.txt",)
+
+
+def test_a_hidden_file_is_read_once_a_person_approves_and_not_by_the_way(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=secret\n")
+    (tmp_path / "key").write_text("KEY=hidden\n")
+    person = Person()
+    rules = (ToolRule("ask", "read", ".env"), ToolRule("deny", "read", "key"))
+    run = context(tmp_path, grants=Grants(rules=rules), person=person)
+    model = scripted(use("grep", pattern="KEY"), use("read", path=".env"), use("grep", pattern="KEY"), "Found.")
+    ask(helper(model, toolbox=FILES), run=run)
+    assert len(person.asked) == 1
+    assert "secret" not in told(model.asked[1])
+    assert told(model.asked[-1]).count("secret") == 1
+    assert "hidden" not in told(model.asked[-1])
 
 
 def test_ten_megabytes_of_output_are_cut_and_it_is_said() -> None:

@@ -109,7 +109,25 @@ PRICE = Cost(usd=0.0123, price_id="p", price_date="2026-01-01")
         (Usage(tokens_out=30), ["30 out tokens"]),
         (Usage(tokens_total=3200), ["3,200 tokens"]),
         (Usage(tokens_in=5, tokens_out=5, tokens_total=1010), ["1,010 tokens"]),
+        (Usage(requests=1, model="local"), ["no known price"]),
+        (Usage(model="local"), []),
     ],
 )
 def test_what_was_measured_is_said_and_a_sum_as_a_sum(usage: Usage, said: list[str]) -> None:
     assert list(spent(usage)) == said
+
+
+@pytest.mark.row("C18")
+@pytest.mark.parametrize(
+    ("unpriced", "why"),
+    [
+        (["b"], "1 of 2 models has no known price"),
+        (["b", "c"], "2 of 3 models have no known price"),
+        ([None], "not all of it has a known price"),
+        (["a"], "not all of it has a known price"),
+    ],
+)
+def test_a_cost_of_which_only_a_part_is_known_says_so(unpriced: list[str | None], why: str) -> None:
+    usage = Usage.together([Usage(model="a", cost=PRICE), *(Usage(requests=1, model=model) for model in unpriced)])
+    assert usage is not None
+    assert list(spent(usage)) == [f"at least $0.0123 ({why})"]

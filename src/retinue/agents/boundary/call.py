@@ -18,7 +18,6 @@ from retinue.agents.boundary.parameters import Given, give, ignored_text
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepared import Agents, Prepared, prepare
 from retinue.agents.boundary.spending import overspent
-from retinue.agents.boundary.usage import add_usage
 from retinue.agents.port import ABSENT, Agent, RunContext
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.correction import Correction
@@ -204,7 +203,7 @@ class _Call:
         judged = await self._judged(ended, bound, began_ns)
         usage: Usage | None = judged.claims.get("usage")
         if usage is not None:
-            self._usage = add_usage(self._usage, usage)
+            self._usage = Usage.together((self._usage, usage))
             run.emit(UsageNoted(usage))
         self._attempts.append(
             Attempt(

@@ -13,7 +13,7 @@ from retinue.contract import json
 from retinue.contract.finding import Finding
 from retinue.contract.json import MAX_DEPTH, pointer
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.result import Cost, Result, Trace, Usage, Warned
+from retinue.contract.result import Cost, Result, Trace, Usage, UsagePart, Warned
 from retinue.errors import RetinueError
 
 __all__ = ["CLAIMS", "sound"]
@@ -57,7 +57,7 @@ def _quickly(claims: JsonMapping) -> JsonMapping | None:
     return copies
 
 
-_SIMPLE: Final = (Usage, Cost, Trace, Warned)
+_SIMPLE: Final = (Usage, UsagePart, Cost, Trace, Warned)
 
 
 def _copied(value: object, room: list[int]) -> object:

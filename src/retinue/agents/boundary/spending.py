@@ -19,7 +19,7 @@ def overspent(task: Task, budget: Budget, spent: Usage | None) -> BudgetExceeded
     if task.depth > budget.depth:
         return _exceeded("run.budget.depth", f"{budget.depth} delegations above each other", "Delegate less deeply.")
     tokens = (spent.tokens or 0) if spent else 0
-    usd = spent.cost.usd if spent and spent.cost else 0.0
+    usd = (spent.known_usd or 0.0) if spent else 0.0
     for name, limit, used, unit in (
         ("task.limits.tokens", task.limits.tokens, tokens, "tokens"),
         ("run.budget.tokens", budget.tokens, tokens, "tokens"),

@@ -157,7 +157,7 @@ def _options(decorator: ast.expr, source: PythonSource, *, prefix: str) -> dict[
         if known:
             options[name] = tuple(cast("list[object]", value)) if isinstance(value, list | set) else value
             source.note(f"{prefix}/{name}", keyword)
-        elif name not in {"output", "samples"}:
+        elif name not in {"output", "samples", "thinks_within"}:
             source.leave(f"{prefix}/{name}", f"`{name}`", keyword)
     return options
 
@@ -184,7 +184,8 @@ def _skill(
         )
         source.unread.append(f"{path}/output_schema")
     facts["output_schema"] = answer if answer is not None else {}
-    facts.pop("samples", None)  # nouns of ours, which no literal is
+    for name in ("samples", "thinks_within"):
+        facts.pop(name, None)  # nouns of ours, which no literal is
     return facts
 
 

@@ -184,7 +184,7 @@ def _skill(inner: Fields, extension: Fields, *, name: str) -> Skill | None:
             inner.keep(key)
     description = inner.text("description", required=True)
     more = {"name": name, "description": description or "-", "examples": inner.texts("examples")}
-    facts = {**skill_facts(extension, schema_required=False), **more, "unavailable": ELSEWHERE}
+    facts = {**skill_facts(extension, schema_required=False, thinks="never"), **more, "unavailable": ELSEWHERE}
     inner.texts("tags")
     inner.keep(*_KEPT_OF_SKILLS)
     inner.keep_rest()

@@ -110,6 +110,7 @@ def _of_file(definition: Definition, document: Document, *, unavailable: str) ->
         takes = skill.input_schema or {"type": "object"}
         free = skill.instruction_field or instruction_field(takes)
         more = {"input_schema": takes, "instruction_field": free, "unavailable": unavailable}
+        more["thinks"] = "must" if unavailable == NEEDS_MODEL else "never"
         skills.append(Skill.model_validate({**dict(skill), **more}))
     line, column = document.place("")
     source = Source(file=document.file, line=line, column=column)

@@ -8,7 +8,7 @@ from typing import Final
 
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names, schema
-from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill
+from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, ThinkingBounds, Thinks
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
 
@@ -84,7 +84,9 @@ def _definition(
     name, version, aliases = read_name(fields, snake_case=schema_required)
     tier, model = read_model(fields)
     runner = _runner(fields)
-    skills = _skills(fields, name=name, description=description, schema_required=schema_required)
+    # A program answers for itself; whatever else is read from data follows instructions, and that takes a model.
+    thinks: Thinks = "never" if isinstance(fields.peek("command"), list) else "must"
+    skills = _skills(fields, name=name, description=description, schema_required=schema_required, thinks=thinks)
     facts: dict[str, object] = {
         "version": version,
         "aliases": aliases,
@@ -143,18 +145,19 @@ def read_deprecation(fields: Fields) -> Deprecation | None:
 
 
 def _skills(
-    fields: Fields, *, name: str | None, description: str | None, schema_required: bool
+    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, thinks: Thinks
 ) -> tuple[Skill, ...] | None:
     """The skills a file lists, else the one that is the agent itself."""
     if not fields.holds_objects("skills"):
-        skill = _skill(fields, name=name, description=description, schema_required=schema_required)
+        skill = _skill(fields, name=name, description=description, schema_required=schema_required, thinks=thinks)
         return (skill,) if skill else None
     skills: list[Skill | None] = []
     for path, value in fields.objects("skills") or ():
         inner = fields.inside(value, path=path)
         said = inner.text("name", required=True)
         about = inner.text("description", required=True)
-        skills.append(_skill(inner, name=names.fold(said) if said else None, description=about, schema_required=True))
+        folded = names.fold(said) if said else None
+        skills.append(_skill(inner, name=folded, description=about, schema_required=True, thinks=thinks))
         inner.keep_rest()
     return tuple(skill for skill in skills if skill)
 
@@ -177,17 +180,26 @@ def prompted_skill(
         "input_schema": copy.deepcopy(input_schema),
         "instruction_field": free or instruction_field(input_schema),
         "unavailable": NEEDS_MODEL,
+        "thinks": "must",
     }
     return fields.build(Skill, facts)
 
 
-def _skill(fields: Fields, *, name: str | None, description: str | None, schema_required: bool) -> Skill | None:
-    facts = skill_facts(fields, schema_required=schema_required)
+def _skill(
+    fields: Fields, *, name: str | None, description: str | None, schema_required: bool, thinks: Thinks
+) -> Skill | None:
+    facts = skill_facts(fields, schema_required=schema_required, thinks=thinks)
     return fields.build(Skill, {**facts, "name": name or "unnamed", "description": description or "-"})
 
 
-def skill_facts(fields: Fields, *, schema_required: bool) -> dict[str, object]:
-    """What an object says of a skill beside its name and its description."""
+def skill_facts(fields: Fields, *, schema_required: bool, thinks: Thinks) -> dict[str, object]:
+    """What an object says of a skill beside its name and its description.
+
+    Args:
+        fields: The object.
+        schema_required: Whether it must say what the skill takes.
+        thinks: Whether a skill of which that is not said asks a model.
+    """
     takes = _schema(fields, "input_schema", required=schema_required)
     if takes is None and not schema_required:
         takes = copy.deepcopy(TASK_SCHEMA)
@@ -204,7 +216,19 @@ def skill_facts(fields: Fields, *, schema_required: bool) -> dict[str, object]:
         "examples": fields.texts("examples"),
         "samples": _samples(fields),
         "unavailable": fields.text("unavailable") or NEEDS_MODEL,
+        "thinks": fields.text("thinks") or thinks,
+        "thinks_within": _bounds(fields),
     }
+
+
+def _bounds(fields: Fields) -> ThinkingBounds | None:
+    """What one call asks of models at most, where it is said."""
+    if (value := fields.object("thinks_within")) is None:
+        return None
+    inner = fields.inside(value, path=fields.path("thinks_within"))
+    facts = {name: inner.whole(name) for name in ThinkingBounds.model_fields}
+    inner.keep_rest()
+    return inner.build(ThinkingBounds, facts)
 
 
 def _schema(fields: Fields, key: str, *, required: bool = False) -> JsonObject | None:

@@ -20,6 +20,7 @@ from retinue.tools.port import Tool
 from .calling import Call
 from .delegating import PARENT_MODEL
 from .granted import Granted, own_of
+from .loop import OWN, Loop
 from .prompt import instructions
 from .toolbox import EMPTY, Toolbox
 
@@ -39,12 +40,14 @@ class PromptedAgent:
         definition: What it says of itself; how it is to behave stands in its `instructions`.
         models: Where its model comes from.
         toolbox: The tools there are; it gets those that its definition names, within what its caller may use.
+        loop: Drives its model.
     """
 
-    def __init__(self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY) -> None:
+    def __init__(self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = OWN) -> None:
         self._definition = _callable(definition)
         self._models = models
         self._toolbox = toolbox
+        self._loop = loop
         self._own = own_of(definition, toolbox)
         self._granted: tuple[Grants, Granted] | None = None
         self._told: dict[tuple[str, bool, tuple[str, ...]], str] = {}
@@ -76,7 +79,8 @@ class PromptedAgent:
             skill=self._skill(task),
             granted=self._granted_by(run.grants),
             chosen=chosen,
-            model=self._models.get(chosen.name),
+            model=self._loop.model(chosen.name, self._models),
+            loop=self._loop,
             opened=self._opened,
             instructions=self._instructions,
         )
@@ -114,11 +118,12 @@ class PromptedAgent:
 
 
 def _callable(definition: Definition) -> Definition:
-    """`definition` with its skills no longer waiting for a model."""
-    if all(skill.unavailable != NEEDS_MODEL for skill in definition.skills):
+    """`definition` with its skills no longer waiting for a model, and saying that they ask one."""
+    if all(skill.unavailable != NEEDS_MODEL and skill.thinks == "must" for skill in definition.skills):
         return definition
-    skills = tuple(
-        skill.model_copy(update={"unavailable": ""}) if skill.unavailable == NEEDS_MODEL else skill
-        for skill in definition.skills
-    )
-    return definition.model_copy(update={"skills": skills})
+    return definition.model_copy(update={"skills": tuple(map(_asking, definition.skills))})
+
+
+def _asking(skill: Skill) -> Skill:
+    unavailable = "" if skill.unavailable == NEEDS_MODEL else skill.unavailable
+    return skill.model_copy(update={"unavailable": unavailable, "thinks": "must"})

@@ -13,15 +13,15 @@ from retinue.contract.names import fold
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import Canceled, RetinueError
-from retinue.llm.converse import MAX_TURNS, Conversation, converse
+from retinue.llm.converse import MAX_TURNS, Conversation
 from retinue.llm.models import Chosen
 from retinue.llm.port import Answered, AnswerShape, LanguageModel, Request, Said, Turn
 from retinue.llm.purse import Purse
-from retinue.llm.usage import nothing, together
 from retinue.tools.port import Tool
 
 from .delegating import Delegating
 from .granted import Granted
+from .loop import Loop
 from .memo import read_notes, write_notes
 from .naming import DELEGATE, SKILL
 from .prompt import corrected, opening, shape_of
@@ -55,6 +55,7 @@ class Call:
         granted: What it may use.
         chosen: Its model, and why it is this one.
         model: The model itself.
+        loop: Drives it.
         opened: Opens tools, or gives those that were opened before under a name.
         instructions: What the system says.
     """
@@ -69,11 +70,12 @@ class Call:
         granted: Granted,
         chosen: Chosen,
         model: LanguageModel,
+        loop: Loop,
         opened: _Opened,
         instructions: _Instructions,
     ) -> None:
         self._definition, self._task, self._run, self._skill = definition, task, run, skill
-        self._chosen, self._model, self._instructions = chosen, model, instructions
+        self._chosen, self._model, self._loop, self._instructions = chosen, model, loop, instructions
         self._whose = f"{definition.name}.{skill.name}"
         self._shape = shape_of(skill, task, definition)
         self._notes = read_notes(run.memo, whose=self._whose)
@@ -187,7 +189,7 @@ class Call:
         if ends is not None:
             ends -= min(_MARGIN_NS, max(0, ends - run.now()) // 20)
         try:
-            return await converse(
+            return await self._loop.converse(
                 self._model,
                 request,
                 use=using.use,
@@ -205,8 +207,8 @@ class Call:
         """The agent's own bounds within the task's within the run's; what was spent before is taken off."""
         limits, above = self._task.limits, self._run.purse
         if limits.tokens is not None or limits.cost_usd is not None:
-            spent = self._notes.spent or nothing()
-            usd = spent.cost.usd if spent.cost else 0.0
+            spent = self._notes.spent or Usage()
+            usd = spent.known_usd or 0.0
             above = Purse(
                 tokens=None if limits.tokens is None else max(0, limits.tokens - (spent.tokens or 0)),
                 usd=None if limits.cost_usd is None else max(0.0, limits.cost_usd - usd),
@@ -222,9 +224,10 @@ class Call:
         """What this attempt took, those it called and what was spent before a question included."""
         notes = self._notes
         delegated = self._delegating.usage if self._delegating else None
-        own = _sum(conversation.usage if conversation.requests else None, delegated)
-        notes.spent = _sum(notes.spent, own)
-        return _sum(notes.usage, own)
+        said = conversation.usage if conversation.usage != Usage() else None
+        own = Usage.together((said, delegated))
+        notes.spent = Usage.together((notes.spent, own))
+        return Usage.together((notes.usage, own))
 
     def _keep(
         self, using: Using, turns: tuple[Turn, ...] | None = None, *, stored: Literal["here", "outside"] = "here"
@@ -246,9 +249,4 @@ def _broken_off(turns: tuple[Turn, ...], error: RetinueError) -> Conversation | 
     if not answers:
         return None
     text = next((turn.text for turn in reversed(answers) if turn.text), "")
-    return Conversation(text=text, turns=turns, usage=nothing(), requests=0, stopped=error)
-
-
-def _sum(*used: Usage | None) -> Usage | None:
-    known = [usage for usage in used if usage is not None and usage.model_fields_set]
-    return together(known) if known else None
+    return Conversation(text=text, turns=turns, usage=Usage(), requests=0, stopped=error)

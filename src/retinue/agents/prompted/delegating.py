@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from retinue.agents.boundary.usage import add_usage
 from retinue.agents.grants import Grants
 from retinue.agents.port import RunContext
 from retinue.contract.definition import Definition
@@ -96,7 +95,7 @@ class Delegating:
         """
         task = self._task(arguments)
         result = await self._run.delegate(task, grants=self._grants, key=key)
-        self.usage = add_usage(self.usage, result.usage)
+        self.usage = Usage.together((self.usage, result.usage))
         if not result.useful and not result.questions:
             raise _why(result)
         return ToolOutput(

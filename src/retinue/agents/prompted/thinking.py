@@ -41,7 +41,7 @@ def effort_for(task: Task, definition: Definition) -> tuple[Effort | None, str]:
 
 def ignored_by(model: LanguageModel, request: Request) -> tuple[str, ...]:
     """What of `request` the model says that it will not heed, each as the end of a sentence."""
-    if request.effort is None or not isinstance(model, _SaysWhatItIgnores):
+    if not isinstance(model, _SaysWhatItIgnores):
         return ()
     said = {"effort": f"the effort `{request.effort}`"}
     return tuple(f"{said.get(name, f'`{name}`')} by the model `{model.name}`." for name in model.unsupported(request))

@@ -91,7 +91,7 @@ class Using:
     @cached_property
     def _workspace(self) -> "Workspace | None":
         try:
-            return self._run.workspace
+            return self._grants.fenced(self._run.workspace.whole)
         except AccessDenied:
             return None
 
@@ -125,10 +125,10 @@ class Using:
         try:
             self._see_fitting(tool.spec, arguments)
             about = tellings(use.name, arguments, root=self._workspace and self._workspace.root)
-            await self._see_allowed(tool, use, arguments, about)
-            output = await self._in_time(tool, use, arguments)
+            shown = await self._see_allowed(tool, use, arguments, about)
+            output = await self._in_time(tool, use, arguments, shown)
             self.files_written.update(dict.fromkeys(output.files_written))
-            self._see_readable(output, use.name, about)
+            self._see_readable(output, use.name, shown)
         except Canceled:
             raise
         except RetinueError as error:
@@ -162,8 +162,13 @@ class Using:
                 hint="Call it again with arguments that fit.",
             )
 
-    async def _see_allowed(self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]) -> None:
+    async def _see_allowed(
+        self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]
+    ) -> frozenset[str]:
         """See that the call may be made: by the rules, or because a person says so.
+
+        Returns:
+            The files it is about that are read only because that person approved.
 
         Raises:
             AccessDenied: It may not.
@@ -171,9 +176,9 @@ class Using:
         """
         verdict = self._verdict(tool, arguments, about)
         if verdict.word == "allow":
-            return
+            return frozenset()
         if verdict.word == "ask" and await self._approved(use, arguments, about):
-            return
+            return frozenset(path for path in about if (kept := self._hides(path)) and kept.word == "ask")
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
         message = f"`{use.name}` was not used: {why}"
         if verdict.word == "ask":
@@ -222,13 +227,14 @@ class Using:
 
     # The call, and after it
 
-    async def _in_time(self, tool: Tool, use: ToolUse, arguments: JsonMapping) -> ToolOutput:
+    async def _in_time(self, tool: Tool, use: ToolUse, arguments: JsonMapping, shown: frozenset[str]) -> ToolOutput:
         spec = tool.spec
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
         self._began[use.id] = now
         ends_ns = now + int(seconds * _SECOND)
-        grip = Grip(self._workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
+        workspace = self._workspace and self._workspace.showing(shown)
+        grip = Grip(workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
@@ -242,19 +248,22 @@ class Using:
                 f"`{spec.name}` took longer than {max(seconds, 0):.3g} s, and was stopped.", hint="Ask it for less."
             ) from error
 
-    def _see_readable(self, output: ToolOutput, tool: str, about: tuple[str, ...]) -> None:
-        """See that nothing is shown of files that a rule keeps from being read: a search finds more than it names.
+    def _see_readable(self, output: ToolOutput, tool: str, shown: frozenset[str]) -> None:
+        """See that nothing is shown of files that a rule keeps from being read: a tool may have a way of its own.
 
         Raises:
             AccessDenied: A file that was read on the way may not be.
         """
         for path in output.files_read:
-            verdict = None if path in about else self._grants.hides(path)
+            verdict = None if path in shown else self._hides(path)
             if verdict is not None:
                 raise AccessDenied(
                     f"What `{tool}` found is not shown: {verdict.reason}, and it read {path!r}.",
                     hint="Name the files or folders to look at, without that one.",
                 )
+
+    def _hides(self, path: str) -> Verdict | None:
+        return self._grants.hides(path, root=self._workspace and self._workspace.root)
 
     def _text(self, output: ToolOutput, tool: str) -> str:
         text = printable(output.text[: self._limit])

@@ -65,6 +65,8 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
         "examples": as_tuple(options.get("examples")),
         "samples": as_tuple(options.get("samples")),
         "unavailable": options.get("unavailable"),
+        "thinks": options.get("thinks"),
+        "thinks_within": options.get("thinks_within"),
     }
     for field in ("instruction_field", "target_field"):
         if facts[field] is not None and facts[field] not in takes["properties"]:

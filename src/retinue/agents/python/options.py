@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from retinue.contract.definition import Deprecation, Effect, Sample
+from retinue.contract.definition import Deprecation, Effect, Sample, ThinkingBounds, Thinks
 from retinue.contract.model import DialectName, JsonMapping
 
 __all__ = ["AgentOptions", "SkillOptions"]
@@ -24,6 +24,8 @@ class SkillOptions(TypedDict, total=False):
         samples: Requests with their answers, checked by lint.
         output: The type of the answer, where the return annotation does not say it.
         unavailable: Why it cannot be called here, with the way out.
+        thinks: Whether it asks a model; `never` otherwise.
+        thinks_within: What it asks of models at most.
     """
 
     name: str
@@ -37,6 +39,8 @@ class SkillOptions(TypedDict, total=False):
     samples: Sequence[Sample]
     output: object
     unavailable: str
+    thinks: Thinks
+    thinks_within: ThinkingBounds
 
 
 class AgentOptions(SkillOptions, total=False):

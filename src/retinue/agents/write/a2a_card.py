@@ -105,5 +105,5 @@ def _capabilities(definition: Definition, aliases: tuple[str, ...]) -> object:
 
 def _more(skill: Skill) -> JsonObject:
     """What the card has no word for."""
-    keys = skill_keys(skill, schema_required=False)
+    keys = skill_keys(skill, schema_required=False, thinks="never")
     return {key: value for key, value in keys.items() if key not in {"examples", "unavailable"}}

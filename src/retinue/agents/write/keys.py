@@ -9,13 +9,13 @@ from retinue.agents.load.definition import TASK_SCHEMA
 from retinue.agents.load.fields import CODE_KEYS, snake
 from retinue.agents.load.prompted import NEEDS_MODEL
 from retinue.contract import names
-from retinue.contract.definition import Definition, Deprecation, Sample, Skill
+from retinue.contract.definition import Definition, Deprecation, Sample, Skill, ThinkingBounds, Thinks
 from retinue.contract.json import JsonObject, JsonValue
 
 __all__ = ["deprecation_keys", "file_stem", "keys_of", "said_name", "skill_keys", "with_extras"]
 
 _TAKEN: Final = frozenset(
-    {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields}
+    {*Definition.model_fields, *Skill.model_fields, *Sample.model_fields, *ThinkingBounds.model_fields}
     | {"max_turns", "permission_mode", "effort", "memory", "since", "use", "note"} - {"extras", "source"}
 )
 """Keys that mean something to the loader: an extra of the same name would be read as that."""
@@ -63,11 +63,15 @@ def keys_of(definition: Definition, *, schema_required: bool) -> JsonObject:
     keys |= runner
     if listed:
         keys["skills"] = [
-            {"name": skill.name, "description": skill.description, **skill_keys(skill, schema_required=True)}
+            {
+                "name": skill.name,
+                "description": skill.description,
+                **skill_keys(skill, schema_required=True, thinks="must"),
+            }
             for skill in definition.skills
         ]
     else:
-        keys |= skill_keys(definition.skills[0], schema_required=schema_required)
+        keys |= skill_keys(definition.skills[0], schema_required=schema_required, thinks="must")
     said = {key: value for key, value in keys.items() if value is not None}
     return with_extras(cast("JsonObject", said), definition.extras)
 
@@ -78,8 +82,14 @@ def _is_the_agent(definition: Definition) -> bool:
     return not more and (first.name, first.description) == (definition.name, definition.description)
 
 
-def skill_keys(skill: Skill, *, schema_required: bool) -> JsonObject:
-    """What there is to say of a skill beside its name and its description."""
+def skill_keys(skill: Skill, *, schema_required: bool, thinks: Thinks) -> JsonObject:
+    """What there is to say of a skill beside its name and its description.
+
+    Args:
+        skill: What to write.
+        schema_required: Whether the format wants an input schema said that is the usual one.
+        thinks: What a reader takes it for where nothing is said.
+    """
     takes = skill.input_schema
     keys: dict[str, object] = {
         "input_schema": takes if schema_required or takes != TASK_SCHEMA else None,
@@ -94,6 +104,8 @@ def skill_keys(skill: Skill, *, schema_required: bool) -> JsonObject:
         "examples": list(skill.examples) or None,
         "samples": [_sample_keys(sample) for sample in skill.samples] or None,
         "unavailable": skill.unavailable if skill.unavailable != NEEDS_MODEL else None,
+        "thinks": skill.thinks if skill.thinks != thinks else None,
+        "thinks_within": skill.thinks_within and skill.thinks_within.to_json(),
     }
     return cast("JsonObject", copy.deepcopy({key: value for key, value in keys.items() if value is not None}))
 

@@ -93,7 +93,10 @@ def _why(path: str, *, gone: bool, better: Mapping[str, str]) -> str:
     return next((known[each] for each in (path, last, first) if each in known), general)
 
 
-_USUAL: Final = {"unavailable": "whether a skill can be called is not for a file to say"}
+_USUAL: Final = {
+    "unavailable": "whether a skill can be called is not for a file to say",
+    "thinks": "the format cannot say whether a skill asks a model",
+}
 
 
 def _differences(before: Definition, after: Definition) -> Iterator[tuple[str, bool]]:

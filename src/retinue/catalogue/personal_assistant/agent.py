@@ -75,7 +75,8 @@ class PersonalAssistant:
 
         settings = settings_of(task, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings)
-        mind = Mind(self._models, settings, run) if self._models and self._models.configured else None
+        models = self._models if self._models is not None and self._models.configured else None
+        mind = None if models is None else Mind(models, settings, run, task, self.definition)
         call = Call(task, run, settings, extensions, mind)
         if self._store is not None:
             with stored_in(self._store):

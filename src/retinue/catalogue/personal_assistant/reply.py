@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from retinue.agents.boundary.usage import add_usage
 from retinue.agents.port import Reply
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Usage, Warned
@@ -35,7 +34,7 @@ def reply_of(
         outcome=_outcome(results, useful=useful),
         warnings=(*map(_warning, _bad(results)), *map(_note, notes)),
         traces=tuple(trace for result in results for trace in result.traces),
-        usage=_usage(mind.used if mind else ()),
+        usage=Usage.together(mind.used if mind else ()),
         questions=() if useful else tuple(_questions(results)),
         extras={"run_agent": {key: data[key] for key in ("results", "timings", "models")}},
     )
@@ -71,10 +70,3 @@ def _questions(results: Sequence[DomainResult]) -> Iterable[Question]:
     for result in results:
         for name in result.missing if result.status == "asks" else ():
             yield Question(id=f"{result.name}_{name}", text=f"What is `{name}`, for {result.intent!r}?")
-
-
-def _usage(used: Iterable[Usage]) -> Usage | None:
-    whole: Usage | None = None
-    for each in used:
-        whole = add_usage(whole, each)
-    return whole

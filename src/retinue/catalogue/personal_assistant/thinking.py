@@ -1,10 +1,16 @@
-"""How a role asks a model: which one, within what is left to spend, and what it took."""
+"""How a role asks a model: which one, within what is left to spend, and what it took.
+
+The model that is set for one role comes before the one that the whole task was given.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from retinue.agents.port import RunContext
+from retinue.catalogue._choosing import model_for
+from retinue.contract.definition import Definition
 from retinue.contract.result import Usage
+from retinue.contract.task import Task
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import Request, ToolAnswer, ToolUse
@@ -26,6 +32,8 @@ class Mind:
     models: Models
     settings: Settings
     run: RunContext
+    task: Task
+    definition: Definition
     names: dict[Role, str] = field(default_factory=dict[Role, str])
     used: list[Usage] = field(default_factory=list[Usage])
 
@@ -42,7 +50,7 @@ class Mind:
         Raises:
             RetinueError: As `converse`; a conversation that was stopped later is given as it is.
         """
-        chosen = self.models.choose(model=self.settings.model(role), tier="small")
+        chosen = model_for(self.task, self.models, self.definition, must=self.settings.model(role))
         self.names[role] = chosen.name
         conversation = await converse(
             self.models.get(chosen.name),

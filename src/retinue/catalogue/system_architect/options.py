@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.fence import RULE, fenced
+from retinue.catalogue._choosing import model_for
 from retinue.catalogue._prose import Prose, code, one_line, quote
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
@@ -82,7 +83,7 @@ async def _weighed(
     pieces: tuple[Piece, ...], models: Models, *, definition: Definition, task: Task, run: RunContext
 ) -> _Weighed:
     try:
-        chosen = models.choose(model=task.model, own=definition.model, tier=definition.tier)
+        chosen = model_for(task, models, definition)
         model = models.get(chosen.name)
     except RetinueError as error:
         return _Weighed(refused=error.message)

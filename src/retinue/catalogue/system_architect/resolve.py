@@ -12,6 +12,7 @@ from retinue.tools.structure import Import
 __all__ = ["Resolver"]
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
+_TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
 _GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
@@ -83,10 +84,14 @@ class Resolver:
         if not target.startswith("."):
             return
         place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
-        bare = place[: -len(posixpath.splitext(place)[1])] if place.endswith(_SCRIPTS) else place
-        tried = [place, *(f"{one}{end}" for one in (place, bare) for end in _SCRIPTS)]
-        tried += [f"{place}/index{end}" for end in _SCRIPTS]
-        yield from (path for path in tried[: len(tried)] if path in self._paths)
+        # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
+        ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
+        bare = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
+        tried = [place, *(f"{one}{end}" for one in dict.fromkeys((bare, place)) for end in ends)]
+        tried += [f"{place}/index{end}" for end in ends]
+        found = next((path for path in tried if path in self._paths), None)
+        if found is not None:
+            yield found
 
     def _of_go(self, target: str) -> Iterator[str]:
         for module, folder in self._go.items():

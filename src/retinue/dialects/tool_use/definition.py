@@ -240,7 +240,7 @@ _UNSAID: Final = (
 )  # fmt: skip
 _UNSAID_OF_SKILLS: Final = (
     "output_schema", "instruction_field", "target_field", "defaults", "timeout_s", "effects", "method", "path",
-    "examples", "samples", "unavailable",
+    "examples", "samples", "unavailable", "thinks", "thinks_within",
 )  # fmt: skip
 
 

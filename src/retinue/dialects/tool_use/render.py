@@ -241,7 +241,7 @@ def _metadata(result: Result, losses: Losses) -> JsonMapping:
         if usage.tokens != usage.tokens_total:
             losses.add("/usage/tokens_total", _SUM)
         losses.unsaid(usage, "tokens_in", "tokens_out", path="/usage", why=_SUM)
-        losses.unsaid(usage, "tokens_cached", "requests", "cost", "counter", path="/usage")
+        losses.unsaid(usage, "tokens_cached", "requests", "cost", "counter", "agent", "parts", path="/usage")
     if result.artifacts:
         facts["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
     return {key: value for key, value in facts.items() if value is not None}

@@ -114,5 +114,20 @@ def spent(usage: "Usage") -> Iterator[str]:
         yield f"{usage.tokens_total:,} tokens"
     elif known:
         yield f"{', '.join(known)} tokens"
+    if money := _money(usage):
+        yield money
+
+
+def _money(usage: "Usage") -> str:
+    """What it cost; where only some of that is known, that it was at least so much, and why no more is said."""
     if usage.cost is not None:
-        yield f"${usage.cost.usd:.4f}"
+        return f"${usage.cost.usd:.4f}"
+    parts, known = usage.split(), usage.known_usd
+    unpriced = {part.model for part in parts if part.is_unpriced}
+    if known is None:
+        return "no known price" if unpriced - {None} else ""
+    models = {part.model for part in parts}
+    why = f"{len(unpriced)} of {len(models)} models {'has' if len(unpriced) == 1 else 'have'} no known price"
+    if None in unpriced or unpriced & {part.model for part in parts if part.cost is not None}:
+        why = "not all of it has a known price"
+    return f"at least ${known:.4f} ({why})"

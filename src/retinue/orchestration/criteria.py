@@ -1,0 +1,176 @@
+"""The twenty-eight criteria of a research report, and how each can be told (H29).
+
+What can be measured, counted or seen in what its agent did is told without anybody's judgement. The rest takes a
+reader: a model where one is configured, nobody otherwise, and then it is said that it was not judged. Data and pure
+functions; who is asked stands in `judging_reports`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result, Trace
+from retinue.orchestration.report_rules import Counted
+
+__all__ = ["CRITERIA", "Criterion", "Verdict", "Word", "as_data", "seen"]
+
+Word: TypeAlias = Literal["met", "not_met", "not_judged"]
+
+_TOLD: Final = 200
+"""Characters of a summary that may be told beside the report (H23)."""
+
+_REPEATED: Final = 60
+_WRITES: Final = frozenset({"write", "edit"})
+_LOOKS: Final = frozenset({"read", "grep", "glob", "outline", "git", "lsp", "web_fetch", "web_search", "recall"})
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One of them.
+
+    Attributes:
+        area: What it is about.
+        text: What must be so, for a reader.
+        by: How it is told: `measured` of the file, `counted` in its text, `seen` in what its agent did and said, or
+            by a `reader`.
+    """
+
+    id: str
+    area: Literal["file", "content", "quality", "process", "answer"]
+    text: str
+    by: Literal["measured", "counted", "seen", "reader"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found of one criterion.
+
+    Attributes:
+        quotation: The passage of the report that a reader's verdict rests on.
+        reason: Why, in a few words.
+    """
+
+    word: Word
+    reason: str = ""
+    quotation: str = ""
+
+
+CRITERIA: Final = (
+    Criterion("file_there", "file", "The report is a file.", "measured"),
+    Criterion("path_settled", "file", "It stands at the path that was settled beforehand.", "measured"),
+    Criterion("written_as_file", "file", "It was written into the file by a tool, not only told.", "seen"),
+    Criterion("substantial", "file", "It has at least 500 bytes.", "measured"),
+    Criterion("summary_complete", "content", "Its overview says something of its own; nothing is filler.", "reader"),
+    Criterion("summary_short", "content", "Its overview gives the main findings in two or three sentences.", "reader"),
+    Criterion("findings_detailed", "content", "Its findings go into detail and are no commonplaces.", "reader"),
+    Criterion("recommendations_three", "content", "It recommends at least three things.", "counted"),
+    Criterion("files_named", "content", "It names every file that was read for it.", "seen"),
+    Criterion("lines_named", "content", "Every file it refers to comes with a line number.", "counted"),
+    Criterion("metadata", "content", "It gives its date, its topic and what kind of report it is.", "reader"),
+    Criterion("no_placeholder", "content", "No placeholder text stands in it.", "counted"),
+    Criterion("sources_three", "quality", "It rests on at least three sources.", "counted"),
+    Criterion("conclusions_supported", "quality", "Its conclusions are supported by evidence it gives.", "reader"),
+    Criterion("evidence_concrete", "quality", "Its evidence is concrete: code, quotations or figures.", "reader"),
+    Criterion("on_topic", "quality", "Its findings are about the topic that was asked for.", "reader"),
+    Criterion("actionable", "quality", "Its recommendations are steps that somebody could take.", "reader"),
+    Criterion("path_known_first", "process", "Its path was known before the work began.", "measured"),
+    Criterion("created_first", "process", "The file was made before anything was looked up.", "seen"),
+    Criterion("grown", "process", "The file was added to while the work went on.", "seen"),
+    Criterion("looked_at_in_the_end", "process", "The finished file was looked at again.", "seen"),
+    Criterion("progress_told", "process", "Progress was told at each step.", "seen"),
+    Criterion("nothing_skipped", "process", "No checkpoint was left out.", "seen"),
+    Criterion("measured_afterwards", "process", "Size and content of the finished file were checked.", "measured"),
+    Criterion("path_returned", "answer", "The answer names the path of the report.", "seen"),
+    Criterion("path_the_same", "answer", "The path in the answer is the one that was settled.", "seen"),
+    Criterion("no_long_answer", "answer", "The answer beside the report is short.", "seen"),
+    Criterion("nothing_repeated", "answer", "The answer repeats nothing of the report.", "seen"),
+)  # fmt: skip
+"""All of them, by area."""
+
+
+def seen(said: Result, path: str, text: str, counted: Counted) -> Mapping[str, Verdict]:
+    """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
+
+    Args:
+        said: The result of its agent, before anything was added to it.
+        path: Where the report stands, as it was settled.
+        text: What stands in it.
+        counted: What was counted in that.
+    """
+    found = {each.id: Verdict("met") for each in CRITERIA if each.by == "measured"}
+    found |= {
+        "sources_three": _least(counted.sources, 3, "sources"),
+        "recommendations_three": _least(counted.recommendations, 3, "recommendations"),
+        "lines_named": _none(counted.bare, "without a line"),
+        "no_placeholder": _none((counted.placeholder,) if counted.placeholder else (), "a placeholder"),
+        **_of_traces(said.traces, path),
+        **_of_answer(said, path, text),
+    }
+    if said.files_read:
+        found["files_named"] = _none(
+            (file for file in said.files_read if file != path and file not in text), "not named"
+        )
+    return {each.id: found.get(each.id, Verdict("not_judged", _WHY[each.by])) for each in CRITERIA}
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "measured": "",
+    "counted": "",
+    "seen": "its agent shows nothing of it",
+    "reader": "nobody read it",
+}
+
+
+def as_data(verdicts: Mapping[str, Verdict]) -> JsonMapping:
+    """The verdicts as data, for the record."""
+    found: dict[str, JsonMapping] = {}
+    for name, each in verdicts.items():
+        row = {"verdict": each.word, "reason": each.reason, "quotation": each.quotation}
+        found[name] = {key: value for key, value in row.items() if value}
+    return found
+
+
+def _least(count: int, least: int, what: str) -> Verdict:
+    return Verdict("met" if count >= least else "not_met", f"{count} {what}")
+
+
+def _none(wrong: Iterable[str], what: str) -> Verdict:
+    listed = list(wrong)
+    return Verdict("not_met", f"{what}: {', '.join(listed[:3])}"[:300]) if listed else Verdict("met")
+
+
+def _of_traces(traces: tuple[Trace, ...], path: str) -> Mapping[str, Verdict]:
+    """What the tools that were used tell; nothing where the agent shows none that wrote the report."""
+    about = [str((trace.args or {}).get("path", "")).removeprefix("./") == path for trace in traces]
+    writes = [at for at, trace in enumerate(traces) if trace.tool in _WRITES and about[at]]
+    if not writes:
+        return {}
+    looks = [at for at, trace in enumerate(traces) if trace.tool in _LOOKS and not about[at]]
+    after = any(trace.tool in _LOOKS and about[at] for at, trace in enumerate(traces) if at > writes[-1])
+    return {
+        "written_as_file": Verdict("met"),
+        "created_first": Verdict("met" if not looks or writes[0] < looks[0] else "not_met"),
+        "grown": Verdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
+        "looked_at_in_the_end": Verdict("met" if after else "not_met"),
+    }
+
+
+def _of_answer(said: Result, path: str, text: str) -> Mapping[str, Verdict]:
+    named = [artifact.path for artifact in said.artifacts]
+    told = said.content.strip()
+    flat = " ".join(text.split())
+    repeated = [line for line in told.splitlines() if len(line.strip()) >= _REPEATED and " ".join(line.split()) in flat]
+    found = {
+        "no_long_answer": Verdict("met" if len(told) <= _TOLD else "not_met", f"{len(told)} characters"),
+        "nothing_repeated": Verdict("not_met" if repeated else "met"),
+    }
+    if path in said.files_written or path in named:
+        found |= {"written_as_file": Verdict("met")} if path in said.files_written else {}
+        found |= {"path_returned": Verdict("met"), "path_the_same": Verdict("met")}
+    elif named or path not in told:
+        found["path_returned"] = Verdict("met" if named else "not_met", "" if named else "no path is named")
+        found["path_the_same"] = Verdict("not_met", f"it names {', '.join(named[:3])}" if named else "no path is named")
+    else:
+        found |= {"path_returned": Verdict("met"), "path_the_same": Verdict("met")}
+    return found
