@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from retinue.orchestration._background import Kind, path_of, table
-from retinue.orchestration._view import gram_tokens, word_tokens
+from retinue.orchestration.routing._background import Kind, path_of, table
+from retinue.orchestration.routing.words import gram_tokens, word_tokens
 
 __all__ = ["KINDS", "counted", "lines", "main"]
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
-from retinue.orchestration.planner import Planner
-from retinue.orchestration.router import FALLBACK_FLOOR, Router, Routing
+from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.routing.router import FALLBACK_FLOOR, Router, Routing
 
 __all__ = ["measure"]
 

@@ -21,7 +21,7 @@ from retinue.catalogue.data_analyst.wanted import Condition, Wanted
 from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
 from retinue.contract.task import Context, Task
-from retinue.orchestration.router import Router
+from retinue.orchestration.routing.router import Router
 from retinue.tools.data import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask

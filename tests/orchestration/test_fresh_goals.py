@@ -23,8 +23,8 @@ import pytest
 
 from retinue.catalogue import agents
 from retinue.contract.plan import Delegation, Plan
-from retinue.orchestration.planner import Planner
-from retinue.orchestration.reading import Surroundings
+from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.routing.reading import Surroundings
 
 ALL: Final = json.loads((Path(__file__).parent / "data" / "fresh_goals.json").read_text(encoding="utf-8"))
 FLOORS: Final = {"learn": 55, "check": 46, "joined learn": 24, "joined check": 23, "eight": 68}

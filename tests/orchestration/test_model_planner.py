@@ -21,8 +21,8 @@ from retinue.llm.scripted import ScriptedModel, use
 from retinue.orchestration.check import Check
 from retinue.orchestration.model_planner import ModelPlanner
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.planner import Planner
 from retinue.orchestration.planning import Planning, planning_of
+from retinue.orchestration.routing.planner import Planner
 from retinue.orchestration.thinker import Thinker
 from tests.examples import examples
 from tests.orchestration.parts import Square, down, passages, square

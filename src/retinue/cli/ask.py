@@ -277,7 +277,7 @@ def _single(words: "Sequence[str]") -> str:
 
 def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
     """The skill that the instruction speaks of; None when none clearly is."""
-    from retinue.orchestration.router import Router
+    from retinue.orchestration.routing.router import Router
 
     if not instruction.strip():
         return None

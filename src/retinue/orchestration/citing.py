@@ -15,10 +15,10 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.orchestration._foreign import foreign, one_line
-from retinue.orchestration._view import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.condense import full_text
 from retinue.orchestration.present.sources import place_of, sources_in
 from retinue.orchestration.present.tamed import tame
+from retinue.orchestration.routing.words import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.synthesise import RUN_AGENT, Ended
 from retinue.orchestration.thinker import Thinker
 

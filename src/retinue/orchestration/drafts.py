@@ -12,9 +12,9 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped
 from retinue.contract.sanitize import printable
-from retinue.orchestration.bind import bind
 from retinue.orchestration.planning import MOVES
-from retinue.orchestration.reading import Surroundings
+from retinue.orchestration.routing.bind import bind
+from retinue.orchestration.routing.reading import Surroundings
 
 if TYPE_CHECKING:
     from retinue.contract.task import ContextLevel

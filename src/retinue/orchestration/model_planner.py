@@ -20,12 +20,12 @@ from retinue.contract.result import Usage
 from retinue.errors import InvalidInput
 from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.check import Check
-from retinue.orchestration.clauses import sentences
 from retinue.orchestration.drafts import MOST_NODES, Draft, draft_shape, parameters_shape
 from retinue.orchestration.order import RESERVED, Caller
-from retinue.orchestration.planner import Planner, check_goal
 from retinue.orchestration.planning import Planning, with_planning
-from retinue.orchestration.reading import NOWHERE, Surroundings
+from retinue.orchestration.routing.clauses import sentences
+from retinue.orchestration.routing.planner import Planner, check_goal
+from retinue.orchestration.routing.reading import NOWHERE, Surroundings
 from retinue.orchestration.thinker import Thinker, Thought
 
 __all__ = ["ModelPlanner", "Split"]

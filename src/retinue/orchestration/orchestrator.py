@@ -22,16 +22,16 @@ from retinue.engine.outside import REAL
 from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
 from retinue.orchestration.order import RUN_PLAN, Order
 from retinue.orchestration.planning import planning_of
+from retinue.orchestration.routing.whereabouts import exists_in, find_in
 from retinue.orchestration.running import workflows
 from retinue.orchestration.shares import shared
-from retinue.orchestration.whereabouts import exists_in, find_in
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
-    from retinue.orchestration.planner import Planner
-    from retinue.orchestration.reading import Surroundings
+    from retinue.orchestration.routing.planner import Planner
+    from retinue.orchestration.routing.reading import Surroundings
 
 __all__ = ["Orchestrator", "workflows"]
 
@@ -190,7 +190,7 @@ class Orchestrator:
                 id="n1", agent=definition.name, major=definition.major, limits=limits or Limits(), skill=skill
             )
             return Plan(goal=instruction, nodes=(node,))
-        from retinue.orchestration.bind import bind  # noqa: PLC0415 - nor does it need to read words
+        from retinue.orchestration.routing.bind import bind  # noqa: PLC0415 - nor does it need to read words
 
         bound = bind(
             found,
@@ -227,7 +227,7 @@ class Orchestrator:
         )
 
     def _around(self) -> "Surroundings":
-        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - as above
+        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415 - as above
 
         return Surroundings(today=self._day(), exists=exists_in(self.workspace), find=find_in(self.workspace))
 

@@ -26,7 +26,7 @@ from retinue.orchestration.order import Order
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:
-    from retinue.orchestration.reading import Surroundings
+    from retinue.orchestration.routing.reading import Surroundings
 
 __all__ = ["Progress", "Requests", "addressed", "answer_in"]
 
@@ -152,7 +152,7 @@ class Requests:
     @property
     def around(self) -> "Surroundings":
         """What may be known beside the words of a request."""
-        from retinue.orchestration.reading import Surroundings  # noqa: PLC0415 - when words are read anew
+        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415 - when words are read anew
 
         today = date.fromisoformat(self._order.today) if self._order.today else None
         return Surroundings(today=today, exists=self._exists)
@@ -164,7 +164,7 @@ class Requests:
 
     def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
         """`node` as a request to `candidate`; None when something would have to be asked first."""
-        from retinue.orchestration.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
+        from retinue.orchestration.routing.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
 
         skill = self.skill_of(candidate)
         if skill is None:

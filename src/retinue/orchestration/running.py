@@ -24,9 +24,9 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.context import Surface
 from retinue.orchestration.goals import by_name
 from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.routing.whereabouts import exists_in
 from retinue.orchestration.thoughts import Mind
 from retinue.orchestration.walk import Walk
-from retinue.orchestration.whereabouts import exists_in
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Planners:
     def model(self) -> "ModelPlanner":
         """Plans with a model's judgement."""
         from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - most runs ask no model
-        from retinue.orchestration.planner import Planner  # noqa: PLC0415 - as above
+        from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - as above
 
         if self._made is None or self._made[0] != len(self._registry):
             definitions = self._registry.definitions()

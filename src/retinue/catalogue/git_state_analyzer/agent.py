@@ -102,7 +102,7 @@ def _read(
     A planner has done this before; whoever asks directly has not.
     """
     from retinue.catalogue.git_state_analyzer.moments import today  # noqa: PLC0415 - as above
-    from retinue.orchestration.bind import Surroundings, bind  # noqa: PLC0415
+    from retinue.orchestration.routing.bind import Surroundings, bind  # noqa: PLC0415
 
     def is_path(text: str) -> bool:
         # A bare word that is a folder's name too ("the testing docs") is read with the words around it, later.

@@ -21,7 +21,7 @@ from retinue.contract.result import Trace
 from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, RetinueError
 from retinue.llm.port import Request, Said, ToolAnswer, ToolUse
-from retinue.orchestration.planner import Planner
+from retinue.orchestration.routing.planner import Planner
 
 from .sight import DomainSight
 from .slots import Filled, around, as_definition, fill

@@ -12,7 +12,7 @@ from retinue.agents.extensions import Extension
 from retinue.contract.schema import compile as compiled
 from retinue.errors import OutputInvalid, RetinueError
 from retinue.llm.port import AnswerShape, Request, Said
-from retinue.orchestration.planner import Planner
+from retinue.orchestration.routing.planner import Planner
 
 from .sight import RouterSight, Target, talk
 from .slots import around, as_definition

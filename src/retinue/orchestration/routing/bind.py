@@ -1,0 +1,193 @@
+"""A skill's parameters, filled from the words of a clause by schema type.
+
+What is read is read from the clause itself: nothing is guessed, and every value says which words it came from. After
+the clause come the schema's defaults, then the skill's own; what is still missing is asked for by name (C45). The
+binder knows types, never agents, and judges no answer: the boundary validates what is sent all the same.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from retinue.contract.definition import Skill
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Binding
+from retinue.contract.question import Question
+from retinue.contract.schema import compile as compiled
+from retinue.errors import InvalidDefinition
+from retinue.orchestration.routing.reading import (
+    NOWHERE,
+    READERS,
+    Parameter,
+    Reading,
+    Said,
+    Surroundings,
+    parameters_of,
+)
+from retinue.orchestration.routing.reading.denied import denied_spans, leaves_out
+from retinue.orchestration.routing.reading.said import Side
+
+__all__ = ["Bound", "Surroundings", "bind"]
+
+_CLAUSE_CHARS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A skill's parameters, where each came from, and what only a person can say."""
+
+    parameters: JsonMapping = field(default_factory=dict[str, object])
+    bindings: tuple[Binding, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+def bind(
+    skill: Skill,
+    clause: str,
+    *,
+    agent: str | None = None,
+    goal: str = "",
+    target: str | None = None,
+    given: Mapping[str, object] | None = None,
+    before: Iterable[Binding] = (),
+    around: Surroundings = NOWHERE,
+    parameters: Sequence[Parameter] | None = None,
+) -> Bound:
+    """Fill the parameters of `skill` from `clause` (C45).
+
+    Args:
+        skill: Whose parameters they are.
+        clause: What was said.
+        agent: Named in the questions.
+        goal: Stands in for a clause that is too short to be an instruction.
+        target: What the request is about, when the caller said so.
+        given: Parameters that are settled already; they are not read again.
+        before: What an earlier clause said, for parameters about which this one says nothing.
+        around: What may be known beside the clause.
+        parameters: Those of the skill, for whoever binds it often.
+    """
+    text = clause[:_CLAUSE_CHARS]
+    parameters = parameters_of(skill.input_schema) if parameters is None else parameters
+    bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
+    # What is given is read all the same, so that its words are not taken for something else.
+    read: dict[str, Binding] = {}
+    for parameter in parameters:
+        if (binding := _addressed(parameter, skill, text, goal=goal, target=target)) is not None:
+            read[parameter.name] = binding
+    said = Said(text, denied=denied_spans(text))
+    unclear = {
+        parameter.name: _which(parameter, reading, said, skill, agent)
+        for parameter, reading in _read(parameters, said, around, read)
+        if parameter.name not in bound
+    }
+    bound = {**read, **bound}
+    for binding in before:
+        bound.setdefault(binding.parameter, binding)
+    open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
+    bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
+    values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
+    values |= {name: binding.value for name, binding in bound.items() if name not in values}
+    missing = (_question(one, skill, agent) for one in open_still if one.required and one.name not in bound)
+    questions = (*unclear.values(), *missing)
+    return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
+
+
+def _read(
+    parameters: Sequence[Parameter], said: Said, around: Surroundings, read: dict[str, Binding]
+) -> Iterator[tuple[Parameter, Reading]]:
+    """Fill `read` with what was said; give what may mean several things."""
+    unclear: set[str] = set()
+    for reader in READERS:
+        for parameter in parameters:
+            if parameter.name in read or parameter.name in unclear:
+                continue
+            if (reading := reader(parameter, said.on(_side(parameter)), around)) is None:
+                continue
+            if reading.options:
+                unclear.add(parameter.name)
+                said.take(reading)
+                yield parameter, reading
+            elif parameter.accepts(reading.value):
+                said.take(reading)
+                read[parameter.name] = _said(parameter, reading, said)
+
+
+def _side(parameter: Parameter) -> Side:
+    """Which words are read for it; a yes or no is told by the very words that deny it."""
+    if parameter.type == "boolean":
+        return "all"
+    return "denied" if leaves_out(parameter) else "kept"
+
+
+def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
+    """The clause for the instruction, the target for the target."""
+    if parameter.name == skill.instruction_field:
+        if clause.strip() and parameter.accepts(clause):
+            return Binding(parameter=parameter.name, value=clause, how="said", words=clause)
+        if goal.strip() and parameter.accepts(goal):
+            return Binding(parameter=parameter.name, value=goal, how="given")
+    if parameter.name == skill.target_field and target is not None and parameter.accepts(target):
+        return Binding(parameter=parameter.name, value=target, how="given")
+    return None
+
+
+def _said(parameter: Parameter, reading: Reading, said: Said) -> Binding:
+    words = said.text[reading.start : reading.end]
+    return Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
+
+
+def _default(parameter: Parameter, skill: Skill) -> Binding | None:
+    if "default" in parameter.schema and parameter.accepts(parameter.schema["default"]):
+        return Binding(parameter=parameter.name, value=copy.deepcopy(parameter.schema["default"]), how="default")
+    if parameter.name in skill.defaults and parameter.accepts(skill.defaults[parameter.name]):
+        return Binding(parameter=parameter.name, value=copy.deepcopy(skill.defaults[parameter.name]), how="fallback")
+    return None
+
+
+def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question:
+    about = f" ({parameter.description.rstrip('.')})" if parameter.description else ""
+    return Question(
+        id=parameter.name,
+        text=f"What is `{parameter.name}` for `{skill.name}`?{about}",
+        kind="choice" if parameter.choices else "question",
+        options=parameter.choices,
+        agent=agent,
+        skill=skill.name,
+        parameter=parameter.name,
+        answer_schema=parameter.alone,
+    )
+
+
+def _which(parameter: Parameter, reading: Reading, said: Said, skill: Skill, agent: str | None) -> Question:
+    """Which of several things the words mean."""
+    words = said.text[reading.start : reading.end]
+    fitting = parameter.items or parameter
+    options = tuple(option for option in reading.options if fitting.accepts(option))
+    return Question(
+        id=parameter.name,
+        text=f"Which `{words}` is meant for `{skill.name}`? There are {len(options)}.",
+        kind="choice",
+        options=options,
+        agent=agent,
+        skill=skill.name,
+        parameter=parameter.name,
+        answer_schema=parameter.alone,
+    )
+
+
+def _objections(skill: Skill, values: JsonMapping, agent: str | None) -> tuple[Question, ...]:
+    """What the schema as a whole still has against `values`, though each fits by itself."""
+    try:
+        objections = [f"{one.message} {one.fix}" for one in compiled(skill.input_schema).findings(values)]
+    except InvalidDefinition as error:
+        objections = [error.message]
+    return tuple(
+        Question(
+            id=f"input_{number}",
+            text=f"`{skill.name}` cannot be called like this: {objection.strip()}",
+            agent=agent,
+            skill=skill.name,
+        )
+        for number, objection in enumerate(objections, start=1)
+    )

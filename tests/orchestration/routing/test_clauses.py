@@ -1,0 +1,114 @@
+"""Where a goal is cut, and where it may be."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retinue.orchestration.routing.clauses import Clause, joined, pieces, sentences, strip_courtesy
+from retinue.orchestration.routing.references import looks_back
+
+
+def texts(clauses: tuple[Clause, ...]) -> list[str]:
+    return [clause.text for clause in clauses]
+
+
+@pytest.mark.parametrize(
+    ("goal", "wanted"),
+    [
+        ("Find it. Then show it!", ["Find it.", "Then show it!"]),
+        ("What is it? where is it", ["What is it?", "where is it"]),
+        ("find a; list b", ["find a", "list b"]),
+        ("find a and then list b", ["find a", "list b"]),
+        ("find a, then list b", ["find a", "list b"]),
+        ("- find a\n- list b", ["find a", "list b"]),
+        ("1. find a\n2. list b", ["find a", "list b"]),
+        ("find a\n\nlist b", ["find a", "list b"]),
+        ("a line that\nis wrapped", ["a line that\nis wrapped"]),
+        ("e.g. this and i.e. that", ["e.g. this and i.e. that"]),
+        ("the L.A. Lakers vs. others", ["the L.A. Lakers vs. others"]),
+        ("see setup.py. Then go", ["see setup.py.", "Then go"]),
+        ("find 'a. b; c' and `x; y`", ["find 'a. b; c' and `x; y`"]),
+        ('"find one. list two"', ["find one.", "list two"]),
+        ("它是什么\uff1f在哪里", ["它是什么\uff1f", "在哪里"]),
+        ("... !!", []),
+    ],
+)  # fmt: skip
+def test_a_goal_is_cut_where_it_is_surely_cut(goal: str, wanted: list[str]):
+    assert texts(sentences(goal)) == wanted
+
+
+def test_what_only_announces_questions_is_courtesy():
+    assert strip_courtesy("I need three things: the branch") == "the branch"
+    assert strip_courtesy("need three fish: fresh") == "need three fish: fresh"
+
+
+def test_then_makes_a_clause_follow_the_one_before():
+    first, second, third = sentences("find this. Then list that, then show all")
+    assert (first.follows, second.follows, third.follows) == (False, True, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("read and write", ["read", "write"]),
+        ("a, b, and c", ["a", "b", "c"]),
+        ("a as well as b", ["a", "b"]),
+        ("find (a and b) and c", ["find (a and b)", "c"]),
+        ("don't cut sand", ["don't cut sand"]),
+    ],
+)
+def test_a_clause_may_be_cut_at_every_and(text: str, wanted: list[str]):
+    assert texts(pieces(Clause(text))) == wanted
+
+
+def test_pieces_join_again_with_the_words_between_them():
+    whole = Clause("find a, and b as well as c")
+    first, second, third = pieces(whole)
+    assert joined(whole, first, second).text == "find a, and b"
+    assert joined(whole, second, third).text == "b as well as c"
+    assert joined(whole, first, third) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Could you please find it", "find it"),
+        ("I'd like to find it", "find it"),
+        ("then tell me what it is", "what it is"),
+        ("tell me a story", "tell me a story"),
+        ("please ", "please "),
+    ],
+)
+def test_courtesies_are_left_out(text: str, wanted: str):
+    assert strip_courtesy(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("what that commit changed", "that commit"),
+        ("summarise it", "summarise it"),
+        ("based on that", "Based on that"),
+        ("the same file", "the same file"),
+        ("what is in this repository", None),
+        ("how does it work", None),
+        ("the code that changes files", None),
+        ("who wrote the parser", None),
+    ],
+)
+def test_what_speaks_of_another_clause_is_seen(text: str, wanted: str | None):
+    found = looks_back(text)
+    assert (found and found.lower()) == (wanted and wanted.lower())
+
+
+@given(
+    st.one_of(st.text(max_size=400), st.lists(st.sampled_from([*"ab. ,;'\"`()\n?-1", " and ", "then"])).map("".join))
+)
+def test_no_text_makes_it_raise_and_no_word_is_invented(goal: str):
+    tidy = " ".join(goal.split())
+    for clause in sentences(goal):
+        assert " ".join(clause.text.split()) in tidy
+        parts = pieces(clause)
+        for part in parts:
+            assert clause.text[part.start : part.end] == part.text
+        if parts:
+            assert joined(clause, parts[0], parts[-1]).text == clause.text[parts[0].start : parts[-1].end]

@@ -1,0 +1,63 @@
+"""Agents that have nothing to do with a goal change nothing about its plan."""
+
+from typing import Any, Final
+
+import pytest
+
+from retinue.catalogue import agents
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.plan import Plan
+from retinue.orchestration.routing.planner import Planner
+from tests.orchestration.test_fresh_goals import ALL, around, planner
+
+STRANGERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "cook": (
+        "Bakes, fries and boils. Use it for recipes and what goes into a dish. Returns a recipe.",
+        ("bake a cheesecake", "how do I fry an egg", "which spice goes with rice", "how much flour is in it",
+         "what can I cook with leeks", "how long does rice boil", "who invented the croissant", "peel the potatoes"),
+    ),
+    "banker": (
+        "Pays bills and looks after accounts. Use it for money in the bank. Returns a receipt.",
+        ("pay my phone bill", "what is my balance", "freeze my card", "how many points have I on the card",
+         "who cashed the cheque", "when is the rent due", "is my salary in", "block the stolen card"),
+    ),
+    "traveller": (
+        "Books flights, trains and hotels. Use it before a journey. Returns a ticket.",
+        ("book a flight to Rome", "which hotel has a pool", "when does the ferry sail", "where is my luggage",
+         "do I need a visa for Peru", "how far is the airport", "cancel the hotel", "is the ferry late"),
+    ),
+    "gardener": (
+        "Waters, prunes and sows. Use it for plants and lawns. Returns what was sown where.",
+        ("water the lawn", "prune the roses", "which bulbs flower in spring", "why are the leaves yellow",
+         "how often do I mow", "what eats my lettuce"),
+    ),
+    "silent": ("Tunes pianos and violins.", ()),
+}  # fmt: skip
+
+
+def stranger(name: str, description: str, examples: tuple[str, ...]) -> Definition:
+    skill = Skill(name=f"ask_{name}", description=description, input_schema={"type": "object"}, examples=examples)
+    return Definition(name=name, description=description, skills=(skill,))
+
+
+def shape(plan: Plan) -> list[Any]:
+    """What is done, whoever else might have done it."""
+    nodes = [node.model_copy(update={"alternatives": ()}) for node in plan.nodes]
+    return [*nodes, *((one.clause, one.wanted) for one in plan.dropped)]
+
+
+@pytest.mark.slow
+@pytest.mark.row("A24", "G17")
+def test_a_plan_stays_the_same_whoever_else_joins():
+    strangers = [stranger(name, *said) for name, said in STRANGERS.items()]
+    crowd = Planner([*strangers[:2], *(agent.definition for agent in agents()), *strangers[2:]])
+    changed: list[str] = []
+    taken = 0
+    for goal in ALL["goals"]:
+        alone, among = (each.plan(goal["goal"], around=around(goal["repo"])) for each in (planner(), crowd))
+        if any(node.agent in STRANGERS for node in among.nodes):
+            taken += 1
+        elif shape(alone) != shape(among):
+            changed.append(goal["goal"])
+    assert not changed
+    assert taken <= len(ALL["goals"]) // 20, "these strangers have little to do with a repository"
