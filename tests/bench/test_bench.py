@@ -14,7 +14,7 @@ from bench import goal, table
 from bench.__main__ import main
 from bench.tree import Tree, path_names, plant, text_of
 
-_NO_MEASUREMENTS = {"__main__", "behaviour", "peers", "prose", "table", "tokens", "tree"}
+_NO_MEASUREMENTS = {"__main__", "background", "behaviour", "peers", "prose", "table", "tokens", "tree"}
 _MEASUREMENTS = sorted({module.name for module in pkgutil.iter_modules(bench.__path__)} - _NO_MEASUREMENTS)
 _FILES = 60
 

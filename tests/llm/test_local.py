@@ -115,7 +115,9 @@ def test_its_answer_has_the_form_of_a_schema(model: LocalModel, runner: asyncio.
 
 @pytest.mark.slow
 def test_it_stops_where_it_is_told(model: LocalModel, runner: asyncio.Runner) -> None:
-    response = runner.run(in_time(model.respond(Request((Said("Count from one to a hundred."),), max_tokens=5))))
+    response = runner.run(
+        in_time(model.respond(Request((Said("Count from one to a hundred."),), max_tokens=5, temperature=0.0)))
+    )
     assert (response.stop, response.usage.tokens_out) == ("length", 5)
 
 

@@ -292,7 +292,7 @@ def test_a_plan_file_with_an_evil_name_is_told_harmlessly(home: Path, band: Path
     ("agent", "said"),
     [
         ("mirror", "`mirror.mirror` → `mirror.mirror`"),
-        ("there", "asks again exactly what is being answered: `back.back` → `there.there` → `back.back`"),
+        ("there", "asks again exactly what is being answered: `there.there` → `back.back` → `there.there`"),
         ("circler", "`a` needs `b` needs `a`"),
         ("dangler", "`gone`, which is not there"),
         ("inventor", "nobody"),

@@ -15,7 +15,7 @@ from retinue.errors import DeadlineExceeded, OutputInvalid, RetinueError, Unavai
 
 from .framing import frame, read_message
 
-__all__ = ["Connection", "ServerGone"]
+__all__ = ["Connection", "is_gone"]
 
 _METHOD_NOT_FOUND: Final = -32601
 _PASSING: Final = frozenset({-32801, -32802})
@@ -37,10 +37,6 @@ _ANSWERS: Final[Mapping[str, JsonValue]] = MappingProxyType(
     }
 )
 """What a server may ask of its client, and what it is told: we know no settings, and let it edit nothing."""
-
-
-class ServerGone(Unavailable):
-    """The server has ended or can no longer be understood. Never seen outside of this folder."""
 
 
 class Connection:
@@ -68,11 +64,11 @@ class Connection:
         try:
             while (message := await read_message(self._reader)) is not None:
                 self._take(message)
-            self.broken = ServerGone(f"The language server `{self._name}` has ended.")
+            self.broken = _gone(f"The language server `{self._name}` has ended.")
         except OutputInvalid as error:
             self.broken = error
         except OSError as error:
-            self.broken = ServerGone(f"The language server `{self._name}` cannot be heard: {error}.")
+            self.broken = _gone(f"The language server `{self._name}` cannot be heard: {error}.")
         finally:
             self._give_up()
 
@@ -110,7 +106,7 @@ class Connection:
         try:
             await self._writer.drain()
         except OSError as error:
-            raise self.broken or ServerGone(f"The language server `{self._name}` has ended.") from error
+            raise self.broken or _gone(f"The language server `{self._name}` has ended.") from error
 
     async def _asked(self, number: int, method: str, params: JsonValue) -> JsonValue:
         for attempt in range(_ATTEMPTS):
@@ -158,7 +154,7 @@ class Connection:
 
     def _send(self, message: JsonObject) -> None:
         if self.broken is not None or self._writer.is_closing():
-            raise self.broken or ServerGone(f"The language server `{self._name}` has ended.")
+            raise self.broken or _gone(f"The language server `{self._name}` has ended.")
         self._writer.write(frame(message))
 
     def _cancel(self, number: int) -> None:
@@ -166,7 +162,16 @@ class Connection:
             self.notify("$/cancelRequest", {"id": number})
 
     def _give_up(self) -> None:
-        self.broken = self.broken or ServerGone(f"The language server `{self._name}` was stopped.")
+        self.broken = self.broken or _gone(f"The language server `{self._name}` was stopped.")
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(self.broken)
+
+
+def is_gone(error: RetinueError) -> bool:
+    """Whether `error` says that the server has ended, or can no longer be heard."""
+    return error.detail.get("ended") is True
+
+
+def _gone(message: str) -> Unavailable:
+    return Unavailable(message, detail={"ended": True})

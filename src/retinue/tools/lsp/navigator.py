@@ -16,7 +16,7 @@ from retinue.errors import OutputInvalid, RetinueError, Unavailable
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
-from .connection import ServerGone
+from .connection import is_gone
 from .documents import Documents
 from .hierarchy import Hierarchy
 from .places import (
@@ -192,9 +192,9 @@ class Navigator:
             params: JsonObject = {**document, "position": {**position(at, lines, session.server.encoding)}}
             try:
                 answer = await self._timed(session, "textDocument/definition", params)
-            except ServerGone as error:
-                raise gone(error) from error
-            except Unavailable:
+            except Unavailable as error:
+                if is_gone(error):
+                    raise gone(error) from error
                 answer = None
             answers.append(tuple(self._place(session, raw) for raw in read_places(answer)))
         self._note("goToDefinition", f"{len(spots)} places", f"{sum(map(bool, answers))} definitions")
@@ -218,8 +218,10 @@ class Navigator:
         uri = session.documents.uri(self._workspace.relative(at.path))
         try:
             raw = await hierarchy.same(uri, place["line"], place["character"])
-        except ServerGone as error:
-            raise gone(error) from error
+        except Unavailable as error:
+            if is_gone(error):
+                raise gone(error) from error
+            raise
         self._note("typeHierarchy", str(at), f"{len(raw)} definitions")
         return tuple(sorted((self._place(session, each) for each in raw), key=_order))
 
@@ -311,7 +313,9 @@ class Navigator:
                 if not whole:
                     document["position"] = {**position(at, lines, session.server.encoding)}
                 return session, await self._timed(session, method, {**document, **(more or {})})
-            except (ServerGone, OutputInvalid) as error:
+            except (OutputInvalid, Unavailable) as error:
+                if isinstance(error, Unavailable) and not is_gone(error):
+                    raise
                 if is_last:
                     raise gone(error) from error
         raise AssertionError  # pragma: no cover - the second time returns or raises
@@ -326,7 +330,9 @@ class Navigator:
                 server, documents = await self._servers.get(self._workspace, language)
                 documents.tell(await asyncio.to_thread(documents.look))
                 return _Session(server, documents, self._workspace)
-            except (ServerGone, OutputInvalid) as error:
+            except (OutputInvalid, Unavailable) as error:
+                if isinstance(error, Unavailable) and not is_gone(error):
+                    raise
                 if is_last:
                     raise gone(error) from error
         raise AssertionError  # pragma: no cover - as above

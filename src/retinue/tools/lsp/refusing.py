@@ -57,5 +57,5 @@ def gone(error: RetinueError) -> RetinueError:
     return Unavailable(
         f"{error.message} It was started again and ended again.",
         hint="See what it says of itself in `stderr`, or configure another language server.",
-        detail=error.detail,
+        detail={name: said for name, said in error.detail.items() if name != "ended"},
     )
