@@ -35,6 +35,7 @@ RESEARCHER = Definition(
                 "explain the architecture of this project",
                 "what do the docs say about time-outs",
                 "find everything about caching in the code",
+                "how does the scheduler pick a job",
             ),
         ),
     ),

@@ -86,6 +86,51 @@ def test_a_longer_text_needs_a_smaller_share():
     assert floors.of(0, 0.1, asked=False) > floors.of(1, 0.1, asked=False)
 
 
+def floors_of(*left_out: float, once: float = 0.3) -> Floors:
+    """The floors of one skill with so many examples, which reach so much when each is left out."""
+    shares = {f"example {number}": share for number, share in enumerate(left_out)}
+    return Floors([list(shares)], [once], lambda place, example: shares[example], floor=None)
+
+
+def test_a_skill_whose_examples_share_no_topic_is_open_and_a_question_may_know_less_of_it():
+    open_one, closed = floors_of(*[0.11] * 8), floors_of(*[0.4] * 8)
+    assert open_one.is_open(0)
+    assert not closed.is_open(0)
+    assert open_one.of(0, 0.12, asked=True) == 0.11
+    assert open_one.of(0, 0.12, asked=False) == closed.of(0, 0.12, asked=True) > 0.12
+    assert not floors_of(*[0.11] * 5).is_open(0), "five examples do not tell"
+
+
+def test_many_examples_that_are_much_alike_raise_the_floor_and_never_above_what_is_surely_meant():
+    usual = floors_of(*[0.1] * 16).of(0, 0.2, asked=False)
+    few, many, alike = floors_of(*[0.22] * 8), floors_of(*[0.22] * 16), floors_of(*[0.9] * 16)
+    assert few.of(0, 0.2, asked=False) == usual < many.of(0, 0.2, asked=False) == 0.22
+    highest = alike.of(0, 0.2, asked=False)
+    assert 0.22 < highest < 0.3
+    assert alike.of(0, highest, asked=False) <= highest
+    assert floors_of(*[0.9] * 4, once=1.0).of(0, 0.2, asked=False) == highest
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=20), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+@settings(max_examples=examples(80))
+def test_whoever_knows_more_is_never_refused_where_less_is_enough(
+    left_out: list[float], once: float, one: float, other: float
+):
+    less, more = sorted((one, other))
+    floors = floors_of(*left_out, once=once)
+    for asked in (True, False):
+        if less >= floors.of(0, less, asked=asked):
+            assert more >= floors.of(0, more, asked=asked)
+
+
+def test_that_a_question_begins_alike_does_not_make_a_skill_with_a_topic_know_it():
+    topics = ["opening hours", "opening days", "late opening", "early opening", "opening on Sundays", "holiday opening"]
+    asked = tuple(f"what are the {topic} of the shop" for topic in topics)
+    keeper = Router([definition("keeper", "Tells the opening hours of the shop.", *asked)])
+    assert not keeper.route("what are the opening hours").abstained
+    assert keeper.route("what are black holes").abstained
+
+
 def test_a_floor_can_be_given():
     router = Router([RESEARCHER, GIT], floor=0.99)
     assert router.route("where are plugins documented").abstained

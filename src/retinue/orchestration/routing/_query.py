@@ -21,11 +21,12 @@ class Query:
     """A clause as each view reads it: every token once, in order.
 
     Attributes:
+        begun: By skill, how much the way it begins speaks for that.
         meant: By skill, what words mean that it does not know.
         wanted: The stem of what it wants to know, if it says so in front.
     """
 
-    __slots__ = ("asks", "files", "grams", "meant", "said", "spelled", "text", "wanted", "within", "words")
+    __slots__ = ("asks", "begun", "files", "grams", "meant", "said", "spelled", "text", "wanted", "within", "words")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Query:
         self.files = files
         self.asks = bool(opening(text))
         self.wanted = wanted(text)
+        self.begun: dict[int, float] = {}
         self.meant: dict[int, dict[str, str]] = {}
         named = [NAMED] if names_code(text) else []
         self.words = list(dict.fromkeys(word_tokens(text) + named))

@@ -25,7 +25,7 @@ __all__ = ["Cut", "Cutter"]
 
 _MOST_CLAUSES: Final = 50
 _NEAREST: Final = 3
-_WEAKER_HALF: Final = 0.5
+_WEAKER_HALF: Final = 0.7
 _LONG_ENOUGH: Final = 6
 _DETERMINERS: Final = vocabulary("the my our this that")
 _LEADS_ON: Final = vocabulary(

@@ -40,8 +40,9 @@ _GRAMS_USUALLY: Final = 1_400
 """How many words and parts of words a skill with examples says of itself."""
 _OPENING_SCORE: Final = 1.5
 _OPENING_SHARE: Final = 0.2
-"""What an opening with which a skill is always asked adds at most: enough to pass the usual floor, since whoever
-answers "how do I …" can say best that it found nothing."""
+"""What an opening with which a skill is always asked adds at most, if it is asked about anything: enough to pass the
+usual floor, since whoever answers "how do I …" can say best that it found nothing. For all others it decides only who
+is nearest: that both begin with "what is" makes nobody know the topic."""
 _FILE_SCORE: Final = 3.0
 _NO_FILE_SCORE: Final = -4.0
 _UNNAMED_SCORE: Final = -1.5
@@ -150,6 +151,7 @@ class Router:
         """
         query = Query(clause, files, within=within, said=said)
         query.meant = self._respelled(query)
+        query.begun = self._openings.shares(query.text)
         ranked = self._rank(query, limit=limit)
         if only is not None:
             ranked = [one for one in ranked if only(self._skills[one.place][1])]
@@ -187,10 +189,14 @@ class Router:
 
     def _reaches(self, query: Query, found: "_Found", *, asked: bool) -> bool:
         """Whether it is good enough; for what is not `asked`, without the help of how it begins."""
-        share = found.share
-        if not asked:
-            share -= _OPENING_SHARE * self._openings.shares(query.text).get(found.place, 0.0)
+        share = self._share(query, found, asked=asked)
         return share > 0 and share >= self._floors.of(found.place, share, asked=asked)
+
+    def _share(self, query: Query, found: "_Found", *, asked: bool) -> float:
+        """What of `query` the skill knows; whoever is `asked` about anything knows how it begins."""
+        lift = _OPENING_SHARE * query.begun.get(found.place, 0.0)
+        helps = lift > 0 and asked and self._floors.is_open(found.place)
+        return min(1.0, max(0.0, found.share + lift * helps))
 
     def _knows_most(self, query: Query, place: int) -> bool:
         """Whether the skill at `place` knows what `query` is about: most of its telling words, or a file it names."""
@@ -218,8 +224,9 @@ class Router:
 
     def _why_not(self, query: Query, found: "_Found") -> str:
         if not self._reaches(query, found, asked=query.asks):
-            needed = self._floors.of(found.place, found.share, asked=query.asks)
-            return f"fits to {found.share:.2f} where {needed:.2f} is needed"
+            share = self._share(query, found, asked=query.asks)
+            needed = self._floors.of(found.place, share, asked=query.asks)
+            return f"fits to {share:.2f} where {needed:.2f} is needed"
         return f"is not asked for {query.word_of(query.wanted)!r}"
 
     def _rank(self, query: Query, *, limit: int) -> list["_Found"]:
@@ -245,15 +252,12 @@ class Router:
             usual = _USUAL_SCORE * self._usage.weigh(query.read_by(place), place)
             score = word * word_scale + gram * gram_scale + lift + usual
             topic = (word / word_reach + gram / gram_reach) / 2
-            found.append(_Found(place, score, min(1.0, max(0.0, topic + share))))
+            found.append(_Found(place, score, topic + share))
         return sorted(found, key=lambda one: (-one.score, one.place))
 
     def _lifts(self, query: Query) -> dict[int, tuple[float, float]]:
-        """What the opening and the named files add to the score and to the share of some skills."""
-        found = {
-            place: (_OPENING_SCORE * share, _OPENING_SHARE * share)
-            for place, share in self._openings.shares(query.text).items()
-        }
+        """What the opening and the named files add to the score, and the files to the share, of some skills."""
+        found = {place: (_OPENING_SCORE * share, 0.0) for place, share in query.begun.items()}
         for place in self._openings.told if opening(query.text) else ():
             found[place] = (_TOLD_SCORE, _TOLD_SHARE)
         for kind in query.said:
@@ -298,7 +302,7 @@ class Router:
             agent=definition.name,
             skill=skill.name,
             score=round(found.score, 4),
-            share=round(found.share, 4),
+            share=round(self._share(query, found, asked=query.asks), 4),
             reason="; ".join(self._reasons(query, found.place)),
         )
 
@@ -311,7 +315,7 @@ class Router:
         tokens = {spelled[word] for word in shared}
         if (like := self._like(tokens, place)) is not None:
             yield f"is asked like “{like}”"
-        if self._openings.shares(query.text).get(place, 0.0) >= _TELLING_OPENING:
+        if query.begun.get(place, 0.0) >= _TELLING_OPENING:
             yield f"is what “{opening(query.text)} …” asks for"
         if query.files and place in (weighed := self._takers.weigh(query.files)):
             taken = weighed[place]
@@ -348,6 +352,8 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """A skill that was looked at; its share is without the help of how the request begins."""
+
     place: int
     score: float
     share: float
