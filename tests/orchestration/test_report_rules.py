@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.event import Finished
+from retinue.contract.event import Checkpoint, Finished, Progress
 from retinue.contract.plan import Delegation, Expected, Plan
 from retinue.contract.result import Result, Trace
 from retinue.engine.inprocess import InProcessEngine
@@ -100,12 +100,21 @@ TOPIC = "Caching"
 READERS = [each.id for each in CRITERIA if each.by == "reader"]
 
 
-def ran(folder: Path, text: str = GOOD, *, models: Models | None = None, content: str = "") -> Result:
+def ran(
+    folder: Path,
+    text: str = GOOD,
+    *,
+    models: Models | None = None,
+    content: str = "",
+    told: tuple[Progress | Checkpoint, ...] = (),
+) -> Result:
     """A run whose agent leaves `text` in r.md."""
 
     @agent(description="Writes.", effects=("write",))
     async def writes(context: RunContext) -> Reply:
         """Write."""
+        for each in told:
+            context.emit(each)
         context.workspace.write_bytes("r.md", text.encode())
         return Reply(data={}, content=content)
 
@@ -219,18 +228,36 @@ def test_what_the_agent_did_and_said_is_seen():
     said = Result(
         task_id="t", agent="x", outcome="success", traces=tuple(wrote), files_written=("r.md",), content="r.md"
     )
-    found = seen(said, "r.md", GOOD, count(GOOD))
+    found = seen(said, "r.md", GOOD, count(GOOD), phases={})
     process = ("written_as_file", "created_first", "grown", "looked_at_in_the_end", "path_returned", "path_the_same")
     assert {name: found[name].word for name in process} == dict.fromkeys(process, "met")
     late = said.model_copy(
         update={"traces": tuple(wrote[1:3]), "files_written": (), "content": GOOD, "files_read": ("b.py",)}
     )
-    found = seen(late, "r.md", GOOD, count(GOOD))
+    found = seen(late, "r.md", GOOD, count(GOOD), phases={})
     wrong = ("created_first", "grown", "looked_at_in_the_end", "no_long_answer", "nothing_repeated", "files_named")
     assert {name: found[name].word for name in wrong} == dict.fromkeys(wrong, "not_met")
     assert found["path_returned"].word == "not_met"
-    silent = seen(Result(task_id="t", agent="x", outcome="success"), "r.md", GOOD, count(GOOD))
-    assert {silent[name].word for name in ("created_first", "progress_told", "files_named")} == {"not_judged"}
+    silent = seen(Result(task_id="t", agent="x", outcome="success"), "r.md", GOOD, count(GOOD), phases={})
+    assert {silent[name].word for name in ("created_first", "nothing_skipped", "files_named")} == {"not_judged"}
+    assert silent["progress_told"].word == "not_met"
+
+
+@pytest.mark.row("H29")
+@pytest.mark.parametrize(
+    ("told", "progress", "skipped"),
+    [
+        ((Progress("look"), Checkpoint("look"), Progress("write"), Checkpoint("write")), "met", "met"),
+        ((Progress("look"), Checkpoint("look"), Progress("write")), "met", "not_met"),
+        ((Progress("look"), Checkpoint("look"), Checkpoint("write")), "not_met", "met"),
+        ((), "not_met", "not_judged"),
+    ],
+)
+def test_what_its_agent_tells_while_it_works_is_seen(
+    tmp_path: Path, told: tuple[Progress | Checkpoint, ...], progress: str, skipped: str
+):
+    found = verdicts(ran(tmp_path, told=told))
+    assert (found["progress_told"]["verdict"], found["nothing_skipped"]["verdict"]) == (progress, skipped)
 
 
 @settings(max_examples=examples(80))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body, Decision, Delegated, Finished
+from retinue.contract.event import Body, Checkpoint, Decision, Delegated, Finished, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -40,6 +40,7 @@ ASKED_INSIDE = "asked_inside"
 """Marks a question that an agent asked in the middle: it goes on even when nobody answers, and is told so."""
 
 _MOST_ASKED = 100
+_MOST_PHASES = 1_000
 _NOTED = (
     "task_id", "agent", "skill", "versions", "lifecycle", "outcome", "fault", "usage", "duration_ns", "attempts",
     "retries",
@@ -106,11 +107,13 @@ class NodeContext:
     Attributes:
         waits_for: The question because of which the agent was stopped: it runs again when there is an answer.
         asked: The task it works on; a plan it answers with must not ask the same again.
+        phases: The phases that its agent has told of, each with the kinds of events that did.
     """
 
     __slots__ = (
         "_above", "_answers", "_delegated", "_depth", "_inner", "_made", "_open_purse", "_place", "_purse", "_surface",
-        "asked", "attempt", "budget", "correction", "deadline_ns", "grants", "memo", "node", "run", "waits_for",
+        "asked", "attempt", "budget", "correction", "deadline_ns", "grants", "memo", "node", "phases", "run",
+        "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -133,6 +136,7 @@ class NodeContext:
         self.correction: Correction | None = None
         self.waits_for: Question | None = None
         self.asked: Task | None = None
+        self.phases: dict[str, frozenset[str]] = {}
         self._surface = surface
         self._depth = depth
         self._inner = False
@@ -189,6 +193,9 @@ class NodeContext:
         unless it only waits for an answer.
         """
         if not isinstance(body, Finished):
+            if isinstance(body, Progress | Checkpoint) and len(self.phases) < _MOST_PHASES:
+                kind = "checkpoint" if isinstance(body, Checkpoint) else "progress"
+                self.phases[body.phase] = self.phases.get(body.phase, frozenset()) | {kind}
             self._surface.emit(body, self.node, self.attempt)
         elif self._inner and self.waits_for is None:
             facts = {name: getattr(body.result, name) for name in _NOTED}

@@ -5,7 +5,7 @@ reader: a model where one is configured, nobody otherwise, and then it is said t
 functions; who is asked stands in `judging_reports`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -89,7 +89,9 @@ CRITERIA: Final = (
 """All of them, by area."""
 
 
-def seen(said: Result, path: str, text: str, counted: Counted) -> Mapping[str, Verdict]:
+def seen(
+    said: Result, path: str, text: str, counted: Counted, *, phases: Mapping[str, Collection[str]]
+) -> Mapping[str, Verdict]:
     """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`.
 
     Args:
@@ -97,6 +99,7 @@ def seen(said: Result, path: str, text: str, counted: Counted) -> Mapping[str, V
         path: Where the report stands, as it was settled.
         text: What stands in it.
         counted: What was counted in that.
+        phases: The phases its agent told of, each with the kinds of events that did: `progress`, `checkpoint`.
     """
     found = {each.id: Verdict("met") for each in CRITERIA if each.by == "measured"}
     found |= {
@@ -105,6 +108,7 @@ def seen(said: Result, path: str, text: str, counted: Counted) -> Mapping[str, V
         "lines_named": _none(counted.bare, "without a line"),
         "no_placeholder": _none((counted.placeholder,) if counted.placeholder else (), "a placeholder"),
         **_of_traces(said.traces, path),
+        **_of_phases(phases),
         **_of_answer(said, path, text),
     }
     if said.files_read:
@@ -153,6 +157,18 @@ def _of_traces(traces: tuple[Trace, ...], path: str) -> Mapping[str, Verdict]:
         "created_first": Verdict("met" if not looks or writes[0] < looks[0] else "not_met"),
         "grown": Verdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
         "looked_at_in_the_end": Verdict("met" if after else "not_met"),
+    }
+
+
+def _of_phases(phases: Mapping[str, Collection[str]]) -> Mapping[str, Verdict]:
+    """What the agent told while it worked. Who names no phases shows no checkpoint that could be left out."""
+    if not phases:
+        return {"progress_told": Verdict("not_met", "no progress was told")}
+    return {
+        "progress_told": _none((name for name, told in phases.items() if "progress" not in told), "nothing told of"),
+        "nothing_skipped": _none(
+            (name for name, told in phases.items() if "checkpoint" not in told), "never completed"
+        ),
     }
 
 

@@ -4,7 +4,7 @@ A verdict of the model counts only with a quotation that really stands in the re
 judged, and that is said. Nothing passes silently, and nothing a report says can change what is asked of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract.model import JsonMapping
@@ -44,6 +44,8 @@ async def judged(
     expects: Sequence[Expected],
     texts: Mapping[str, str],
     thinker: "Callable[[], Thinker | str] | None",
+    *,
+    phases: Mapping[str, Collection[str]],
 ) -> Result:
     """`result` with what was found of each research report that was expected of it.
 
@@ -53,6 +55,7 @@ async def judged(
         expects: What was expected.
         texts: What `read_reports` read.
         thinker: Gives the model that is asked, or why none is; None when none is configured.
+        phases: The phases its agent told of while it worked, each with the kinds of events that did.
     """
     warnings, used, record = list[Warned](), list[Usage | None](), dict[str, JsonMapping]()
     for expected in expects:
@@ -60,7 +63,7 @@ async def judged(
         if text is None:
             continue
         path = workspace_path(expected.path)
-        verdicts = dict(seen(said, path, text, count(text)))
+        verdicts = dict(seen(said, path, text, count(text), phases=phases))
         model, why = "", "no model is configured"
         if thinker is not None:
             ready = thinker()

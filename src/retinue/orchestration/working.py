@@ -80,4 +80,4 @@ class Working:
         mind = self._mind
         thinker = None if mind is None else partial(mind.ready, context.purse, context.deadline_ns)
         texts = await in_thread(read_reports, reports, context.workspace)
-        return await judged(said, result, reports, texts, thinker)
+        return await judged(said, result, reports, texts, thinker, phases=context.phases)
