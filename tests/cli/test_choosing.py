@@ -233,7 +233,10 @@ def test_a_question_to_the_documents_is_routine_and_its_notice_says_so(
         (("ask", "researcher_analyst", WHY), "It is one small delegation that only reads."),
         (("ask", "code_engineer_executor", "fix_bug", FIX), "Its model is medium, not small."),
         (("ask", "system_architect", "options", "how should it be split"), "Its model is large, not small."),
-        (("ask", "personal_assistant", "what is on my list"), "`personal_assistant` may do more than read."),
+        (
+            ("ask", "personal_assistant", "what is on my list"),
+            "It is one small delegation that could do without a model.",
+        ),
         (("ask", "system_architect", "assess", "is it fit"), "`system_architect` has other agents do the work."),
     ],
 )
@@ -284,6 +287,39 @@ def test_a_plan_in_a_file_is_chosen_for_when_it_is_run(
     said = retinue("run", "--plan", str(file), "--choose", "B")
     assert "option B, the largest models: as asked" in said.err
     assert counts(shop)[2] == 1
+
+
+@pytest.mark.row("A17")
+def test_a_model_that_was_edited_into_a_plan_holds(
+    retinue: Give, shop: dict[str, ScriptedModel], tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    assert retinue("plan", WHY, "--output", str(file)).code == 0
+    plan = json.loads(file.read_text(encoding="utf-8"))
+    plan["nodes"][0]["model"] = "medium"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    said = retinue("run", "--plan", str(file), "--choose", "auto")
+    assert (said.code, counts(shop)) == (0, [0, 1, 0])
+    assert "option B, models by the rules: as asked" in said.err
+
+
+@pytest.mark.row("A17", "A18")
+def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_agents(folder)
+    only = ScriptedModel(lambda _: POEM, name="scripted:only")
+
+    def models_of(settings: object, **named: object) -> Models:
+        del settings, named
+        return Models(default=only.name, ready={only.name: only}, environment={})
+
+    monkeypatch.setattr("retinue.cli.project.models_of", models_of)
+    monkeypatch.setattr("retinue.cli.screen.somebody_is_there", lambda: True)
+    monkeypatch.setenv("RETINUE_RUN_PLANNER", "rules")
+    said = retinue(*TWO)
+    assert (said.code, len(only.asked)) == (0, 2)
+    assert "How shall it be done?" not in said.err
+    assert "option A, the smallest models: there is no other way" in said.err
+    assert option(retinue, *TWO)["by"] == "only"
 
 
 @pytest.mark.slow

@@ -94,6 +94,8 @@ class Choosing:
             return menu.pick(self.word), "flag"
         if menu.routine:
             return menu.recommended, "routine"
+        if len(menu.options) == 1:
+            return menu.recommended, "only"
         if self.silent or not somebody_is_there():
             return menu.recommended, "nobody"
         return await _asked(menu), "person"
@@ -190,7 +192,7 @@ async def _asked(menu: "Menu") -> "Option":
         for line in _shown(option):
             tell(line)
     letters = tuple(option.letter for option in menu.options)
-    text = f"which of them? Nothing takes {menu.recommended.letter}."
+    text = f'which of them? Nothing takes {menu.recommended.letter}; `run.choose = "auto"` in the settings always does.'
     question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
     answer = await Person(nullcontext)(question)
     return menu.pick(str(answer.value)) if answer else menu.recommended
@@ -206,7 +208,11 @@ def _shown(option: "Option") -> Iterator[str]:
 
 
 def _notify(menu: "Menu", option: "Option", by: "By") -> None:
-    why = {"flag": "as asked.", "nobody": f"nobody is there to choose. {menu.why}"}.get(by, f"routine. {menu.why}")
+    why = {
+        "flag": "as asked.",
+        "only": "there is no other way with the models that can be asked.",
+        "nobody": f"nobody is there to choose. {menu.why}",
+    }.get(by, f"routine. {menu.why}")
     figures = "; ".join(_figures(option.estimate))
     tell(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")
 

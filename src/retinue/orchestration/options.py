@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from retinue.contract.definition import Definition, ThinkingBounds, Tier
+from retinue.contract.definition import Definition, Skill, ThinkingBounds, Tier
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
@@ -26,8 +26,8 @@ __all__ = ["AUTO", "ROUTINE", "By", "Menu", "Option", "Surroundings", "Threshold
 AUTO: Final = "auto"
 """Takes the recommended option: "decide for me"."""
 
-By: TypeAlias = Literal["person", "flag", "routine", "nobody"]
-"""Who chose: a person, an option of the command, or nobody, since it is routine or nobody was there."""
+By: TypeAlias = Literal["person", "flag", "routine", "only", "nobody"]
+"""Who chose: a person, an option of the command, or nobody: it is routine, the only way, or nobody was there."""
 
 _DECIDE: Final = frozenset({AUTO, "decide for me", "decide", ""})
 _KEY: Final = "option"
@@ -149,7 +149,7 @@ def menu_of(
     """
     thinking = [node for node in plan.nodes if node.agent in definitions and definitions[node.agent].thinks(node.skill)]
     allotted = allotments_of(plan)
-    by_rules = {name for name, facts in allotted.items() if "score" in facts}
+    by_rules = {node.id for node in thinking if _by_the_rules(node, allotted.get(node.id, {}))}
     asked = {node.id: None if node.id in by_rules else node.model for node in thinking}
     given = {
         node.id: _allocated(node, definitions[node.agent], around, asked=asked[node.id])
@@ -189,7 +189,12 @@ def menu_of(
     if thinking:
         first = thinking[0]
         why_not = _not_routine(plan, definitions[first.agent], given.get(first.id), options[best].estimate, routine)
-    return Menu(options, not why_not, why_not or _why_routine(thinking))
+    return Menu(options, not why_not, why_not or _why_routine(thinking, definitions))
+
+
+def _by_the_rules(node: Delegation, facts: JsonMapping) -> bool:
+    """Whether the rules gave a delegation its model, and nobody has edited the plan since."""
+    return "score" in facts and node.model == facts.get("model", facts.get("tier"))
 
 
 def _has_others_think(node: Delegation, definitions: Mapping[str, Definition]) -> bool:
@@ -288,6 +293,9 @@ def _not_routine(
 ) -> str:
     """Why somebody should be asked, in one sentence; empty when it is routine (A18).
 
+    A skill that does its work without a model too, and would ask a small one, is routine whatever it touches: which
+    model helps it changes nothing of that, and what it may touch is asked by the rules for its tools.
+
     Args:
         plan: What is to be done.
         definition: The first agent of it that asks a model.
@@ -296,25 +304,30 @@ def _not_routine(
         routine: Up to where it is routine.
     """
     tokens, usd = expected.tokens, expected.usd
+    skill = definition.asked(plan.nodes[0].skill)
+    must = skill is None or skill.thinks != "can"
     reasons = (
         (len(plan.nodes) > 1, f"It has {len(plan.nodes)} delegations."),
         (given is None, f"`{definition.name}` has other agents do the work."),
         (given and given.tier != "small", f"Its model is {(given and given.tier) or 'of no known tier'}, not small."),
-        (not _reads_only(definition, plan.nodes[0].skill), f"`{definition.name}` may do more than read."),
-        (tokens is None, "What it takes is not known."),
+        (must and not _reads_only(definition, skill), f"`{definition.name}` may do more than read."),
+        (must and tokens is None, "What it takes is not known."),
         (tokens and tokens.high > routine.tokens, f"It may take more than {routine.tokens:,} tokens."),
         (usd and usd.high > routine.usd, f"It may cost more than ${routine.usd:.2f}."),
     )
     return next((why for holds, why in reasons if holds), "")
 
 
-def _why_routine(thinking: Sequence[Delegation]) -> str:
-    return "It is one small delegation that only reads." if thinking else "No model is asked."
+def _why_routine(thinking: Sequence[Delegation], definitions: Mapping[str, Definition]) -> str:
+    if not thinking:
+        return "No model is asked."
+    definition = definitions[thinking[0].agent]
+    reads = _reads_only(definition, definition.asked(thinking[0].skill))
+    return f"It is one small delegation that {'only reads' if reads else 'could do without a model'}."
 
 
-def _reads_only(definition: Definition, skill: str | None) -> bool:
-    found = definition.asked(skill)
-    if found is None or not set(found.effects) <= {"read"}:
+def _reads_only(definition: Definition, skill: Skill | None) -> bool:
+    if skill is None or not set(skill.effects) <= {"read"}:
         return False
     # Instructions touch what their tools do; what an agent's own code touches, its effects say.
     tools = {tool.partition("(")[0].strip().lower() for tool in definition.tools or ("*",)}
