@@ -1,6 +1,7 @@
 """The code engineer: what it finds without a model, what it writes and when, and how a model's proposal is verified."""
 
 import asyncio
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,21 @@ def test_a_review_finds_what_a_linter_and_the_tree_can_see(call: Call) -> None:
     assert {each["line"] for each in inside["issues"]} == {12}
 
 
+def test_a_review_says_of_which_files_it_knows_little(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "web.ts").write_text("export const late = 1; // TODO: sooner\n")
+    found = data(call("review", "review web.ts"))
+    assert "1 finding in 1 file: " in found["answer"]
+    assert "1 file in other languages than Python: only TODO comments were looked for there." in found["notes"]
+    assert not [note for note in data(call("review", "review b.py"))["notes"] if "other languages" in note]
+
+
+def test_a_name_of_another_language_is_not_said_to_be_nowhere(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "web.ts").write_text("export function compose() { return 1 }\n")
+    fault = call("navigate_only", "who calls `compose`").fault
+    assert fault is not None
+    assert fault.message == "Nothing in the project's code in `python` is called 'compose'."
+
+
 def test_documentation_lists_what_is_missing(call: Call) -> None:
     found = data(call("docs", "which functions have no docstring?"))["documentation"]
     assert found["documented"] == 1
@@ -294,6 +310,7 @@ def test_a_proposal_is_a_diff_with_its_reasoning(call: Call, tmp_path: Path) -> 
         (proposal("x", "y", file="none.py"), "none.py"),
         ({"reasoning": "x", "edits": [], "new_files": []}, "changes nothing"),
         ({"reasoning": "x", "edits": [], "new_files": [{"file": "a.py", "content": ""}]}, "there already"),
+        ({"reasoning": "x", "edits": [], "new_files": [{"file": f, "content": "x = 1\n"} for f in ("n.py", "./n.py")]}, "proposed twice"),
         ({"reasoning": "x", "edits": [], "new_files": [{"file": f"n{i}.py", "content": "x = 1\n"} for i in range(9)]}, "9 files"),
     ],
 )  # fmt: skip
@@ -413,6 +430,20 @@ def test_a_project_too_large_to_copy_keeps_the_proposal(
     assert result.outcome == "partial"
     assert "could not be run: The project holds more than" in result.warnings[0].message
     assert (tmp_path / "a.py").read_text() == A
+
+
+@pytest.mark.slow
+def test_a_change_in_a_folder_that_is_linked_and_not_copied_keeps_the_proposal(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / ".gitignore").write_text("vendor\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    model = ScriptedModel([proposal("", "", new_files=[{"file": "vendor/n.py", "content": "x = 1\n"}], edits=[])])
+    wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
+    result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)
+    assert result.outcome == "partial", result.fault
+    assert "The change is in `vendor`" in result.warnings[0].message
+    assert "+x = 1" in data(result)["diff"]
+    assert not list((tmp_path / "vendor").iterdir())
 
 
 def test_a_model_cannot_write_or_run_whatever_it_read(call: Call, tmp_path: Path) -> None:

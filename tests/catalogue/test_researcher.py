@@ -234,7 +234,7 @@ def test_the_web_is_said_not_to_be_configured(ask: Ask) -> None:
     assert len(only.attempts) <= 1
 
 
-@pytest.mark.row("A5", "C22")
+@pytest.mark.row("A5", "C22", "C31")
 def test_the_same_findings_in_three_forms(ask: Ask) -> None:
     task = "why does the valve open?"
     forms = {
@@ -246,7 +246,7 @@ def test_the_same_findings_in_three_forms(ask: Ask) -> None:
     assert forms["bullet_points"].split("\n")[0] == f"- {first}"
     assert forms["detailed_report"].startswith(f"## Answer\n\n{first}")
     assert "\n\n## Findings\n\n### `Kettle > Safety`\n\n" in forms["detailed_report"]
-    assert "passage, confidence 1.00" in forms["detailed_report"]
+    assert "passage, high confidence (1.00)" in forms["detailed_report"]
     assert "files of docs" in forms["detailed_report"]
 
 

@@ -1,10 +1,13 @@
 """`retinue stats`: past runs, added up, as tables, as data and as a plot."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from retinue.cli import stats
+from retinue.orchestration.statistics import Statistics, Tally
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
 
@@ -134,3 +137,10 @@ def test_one_run_has_its_own_mix(retinue: Give, history: Path) -> None:
     assert shares == [0.0, 1.0]
     assert retinue("stats", "--run", newest[-6:], "--json").data["mix"] == []
     assert retinue("stats", "--run", "zzzz").code == 2
+
+
+def test_what_was_handed_on_with_more_than_in_full_says_so() -> None:
+    found = Statistics(Tally("runs", calls=1), {"success": 1}, tokens_full=20, tokens_handed_on=50)
+    assert "  handed on: 50 of 20 tokens, 150% more than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
+    found = replace(found, tokens_handed_on=5)
+    assert "  handed on: 5 of 20 tokens, 75% less than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it

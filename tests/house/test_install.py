@@ -1,30 +1,15 @@
 """The package as a user gets it: built, installed beside nothing but its locked needs, and started."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.house.tree import PACKAGE, ROOT, child_environment
+from tests.house.running import run
+from tests.house.tree import PACKAGE, ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.slow]
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env=child_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -206,6 +206,13 @@ def test_a_name_that_could_be_one_is_let_pass_without_a_key(name: str) -> None:
     Models(default=name, environment={}, providers=mine, ready=ready).see(name)
 
 
+@pytest.mark.parametrize(("name", "address"), [("openai-compatible:x", ""), ("mine:x", "localhost"), ("openai:x", "x")])
+def test_an_address_that_is_missing_or_none_is_seen_before_anything_is_opened(name: str, address: str) -> None:
+    mine = {name.partition(":")[0]: ProviderSettings(base_url=address)}
+    with pytest.raises(InvalidInput, match="address"):
+        Models(default=name, environment={}, providers=mine).see(name)
+
+
 def test_a_model_is_opened_once_and_asks_nobody() -> None:
     models = Models(environment={"ANTHROPIC_API_KEY": KEY})
     model = models.get("anthropic:claude-haiku-4-5")
@@ -297,7 +304,7 @@ def test_what_a_provider_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(RetinueError) as raised:
         Models(environment={}).get("bedrock:anthropic.claude-haiku-4-5-20251001-v1:0")
-    assert "AWS_DEFAULT_REGION" in raised.value.hint
+    assert "AWS_REGION" in raised.value.hint
 
 
 def test_a_client_that_is_not_installed_names_the_extra() -> None:

@@ -35,6 +35,8 @@ FILES = {
         "def guessed(cart):\n    return cart.add(shop.total()) + cart.total()\n"
     ),
 }
+_DEFINED: Final = {"parse": [(5, 5), (7, 5), (8, 5)], "Tank.level": [(16, 9), (20, 9)]}
+_USED: Final = {"parse": {"app.py:1", "app.py:3", "app.py:4"}, "Tank.level": {"app.py:5", "kit.py:19"}}
 
 
 @pytest.fixture
@@ -103,6 +105,34 @@ def test_all_nine_operations_answer_alike(workspace: Workspace, server: str) -> 
     assert found["incomingCalls"][0].startswith("shop/core.py:7:9: ")
     assert found["incomingCalls"][1] == "  shop/core.py:8:21: return self.grown(price)"
     assert found["outgoingCalls"][0].startswith("shop/core.py:10:9: ")
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+@pytest.mark.parametrize("symbol", ["parse", "Tank.level"])
+def test_overloads_and_a_property_with_its_setter_are_one_symbol(tmp_path: Path, server: str, symbol: str) -> None:
+    text = (
+        "from typing import overload\n\n\n"
+        "@overload\ndef parse(text: str) -> str: ...\n@overload\ndef parse(text: int) -> int: ...\n"
+        "def parse(text: str | int) -> str | int:\n    return text\n\n\n"
+        "class Tank:\n    _level = 1\n\n    @property\n    def level(self) -> int:\n        return self._level\n\n"
+        "    @level.setter\n    def level(self, level: int) -> None:\n        self._level = level\n"
+    )
+    (tmp_path / "kit.py").write_text(text)
+    (tmp_path / "app.py").write_text("from kit import Tank, parse\n\nparse(1)\nparse('a')\nTank().level = 2\n")
+    workspace = Workspace(tmp_path)
+
+    async def ask() -> tuple[Spot, list[set[str]]]:
+        async with Servers(_SERVERS[server]) as servers:
+            navigator = Navigator(servers, workspace)
+            await navigator.document_symbols("kit.py")  # one of the servers looks only into files that are open
+            found = await navigator.find(symbol)
+            places = [Spot("kit.py", line, column) for line, column in _DEFINED[symbol]]
+            uses = [await uses_of(navigator, workspace, at, declaration=False) for at in places]
+            return found, [{f"{each.path}:{each.line}" for each in one.sure} for one in uses]
+
+    found, used = asyncio.run(ask())
+    assert (found.path, found.line, found.column) == ("kit.py", *_DEFINED[symbol][-1])
+    assert used == [_USED[symbol]] * len(used)
 
 
 @pytest.mark.parametrize("server", _SERVERS)

@@ -1,8 +1,8 @@
-"""Outlines of four languages, of broken files, and of files that are far too large."""
+"""Outlines of every language there is, of broken files, and of files that are far too large."""
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -228,6 +228,11 @@ def test_any_text_has_an_outline(text: str, language: Language) -> None:
     for item in outline(text, language).items:
         assert 1 <= item.first_line <= item.line <= lines
         assert item.first_line <= item.last_line <= lines
+
+
+def test_the_tool_says_each_language_that_it_reads() -> None:
+    said = OutlineTool().spec.description.lower()
+    assert [language for language in get_args(Language) if language != "tsx" and language not in said] == []
 
 
 def test_the_tool_shows_lines_and_its_origin(tmp_path: Path) -> None:

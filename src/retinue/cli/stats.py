@@ -166,7 +166,8 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
     if found.tokens_full:
         handed_on = found.tokens_handed_on or 0
         saved = 1 - handed_on / found.tokens_full
-        yield f"  handed on: {handed_on:,} of {found.tokens_full:,} tokens, {saved:.0%} less than in full"
+        less = f"{abs(saved):.0%} {'more' if saved < 0 else 'less'} than in full"
+        yield f"  handed on: {handed_on:,} of {found.tokens_full:,} tokens, {less}"
     if runs.good or runs.bad:
         yield f"  rated: {runs.good:,} good, {runs.bad:,} bad"
 

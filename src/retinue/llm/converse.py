@@ -11,17 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retinue.contract.result import Usage
-from retinue.errors import (
-    BudgetExceeded,
-    DeadlineExceeded,
-    InvalidInput,
-    NetworkError,
-    OutputInvalid,
-    RetinueError,
-    Unauthenticated,
-    Unavailable,
-)
+from retinue.errors import NetworkError, OutputInvalid, RetinueError
 
+from . import endings
 from ._timed import in_time
 from .allowance import Allowance
 from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
@@ -36,10 +28,7 @@ MAX_TURNS: Final = 50
 MAX_TEXT: Final = 1_000_000
 """Characters of one response that are kept."""
 
-_MAX_REPEATS: Final = 5
 _EMPTY: Final = "Your answer was empty. Answer now, or use a tool."
-_UNSPENT: Final = (Unauthenticated, InvalidInput, Unavailable)
-"""A provider that says one of these has not begun to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +97,10 @@ async def converse(
 
 async def _within(talk: "_Talk", seconds: float) -> RetinueError | None:
     if seconds <= 0:
-        raise _over()
+        raise endings.over()
     stopped, timely = await in_time(talk.go(), seconds)
     if not timely:
-        raise _over()
+        raise endings.over()
     return stopped
 
 
@@ -145,13 +134,13 @@ class _Talk:
             await self._do()
         while True:
             if len(self.used) >= self._max_turns:
-                raise _too_many(self._max_turns)
+                raise endings.too_many(self._max_turns)
             response = await self._ask()
             turn = response.turn
             if turn.uses:
                 self._repeats = self._repetition.count(turn.uses)
-                if max(self._repeats) >= _MAX_REPEATS:
-                    return _going_round(turn.uses[self._repeats.index(max(self._repeats))])
+                if max(self._repeats) >= endings.MAX_REPEATS:
+                    return endings.going_round(turn.uses[self._repeats.index(max(self._repeats))].name)
                 await self._do()
             elif turn.text.strip():
                 return self._incomplete(response)
@@ -235,23 +224,11 @@ class _Talk:
                 hint="Ask for a shorter answer.",
             )
         if response.stop == "refused":
-            return OutputInvalid(
-                "The model, or its provider's filter, refused to answer.",
-                hint="Ask in other words, or another model.",
-                detail={"stop": "refused"},
-            )
+            return endings.refused()
         if response.stop != "length":
             return None
         bound = self._allowance.bound if self._allowance else None
-        bound = bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output")
-        way = "Use a model that can write more" if bound == "model.max_output" else f"Raise `{bound}`"
-        hint = f"{way}, or ask for a shorter answer."
-        return BudgetExceeded(
-            f"The model's answer was cut off: it has no more tokens (`{bound}`).",
-            hint=hint,
-            suggestions=(hint,),
-            detail={"bound": bound},
-        )
+        return endings.cut_off(bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output"))
 
 
 def _pending(turns: Sequence[Turn]) -> tuple[tuple[ToolUse, ...], tuple[ToolAnswer, ...]]:
@@ -277,34 +254,10 @@ def _bounded(turn: Answered) -> Answered:
 def _let_go(hold: Hold, error: BaseException) -> None:
     """The request failed: what was set aside is free again if the provider has not begun to answer."""
     unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
-    if unreached or isinstance(error, _UNSPENT):
+    if unreached or isinstance(error, endings.UNSPENT):
         hold.release()
     else:
         hold.settle(Usage())
-
-
-def _over() -> DeadlineExceeded:
-    return DeadlineExceeded(
-        "The time for the conversation with the model is over.",
-        hint="Raise the deadline, or ask for less.",
-        detail={"bound": "deadline"},
-    )
-
-
-def _too_many(max_turns: int) -> BudgetExceeded:
-    return BudgetExceeded(
-        f"The model was asked {max_turns} times and has not come to an answer (`max_turns`).",
-        hint="Raise `max_turns`, ask for less, or use a stronger model.",
-        detail={"bound": "max_turns"},
-    )
-
-
-def _going_round(use: ToolUse) -> BudgetExceeded:
-    return BudgetExceeded(
-        f"The model asked for the same use of {use.name[:80]!r} {_MAX_REPEATS} times in a row.",
-        hint="Ask in other words, or use a stronger model.",
-        detail={"bound": "repeated_uses"},
-    )
 
 
 def _nothing_said() -> OutputInvalid:

@@ -166,7 +166,7 @@ class Models:
 
         Raises:
             UnknownName: There is no such provider, or nobody knows whose model that is.
-            InvalidInput: It names no model.
+            InvalidInput: It names no model, or its provider's address is missing or none.
         """
         full = self.choose(model=name, whose="user").name
         if full in self.ready:

@@ -34,7 +34,7 @@ _HERE: Final[Mapping[str, str]] = {
 }
 """What usually runs on this machine, and where it is when nobody says."""
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "bedrock": ("AWS_DEFAULT_REGION",),
+    "bedrock": ("AWS_REGION",),
     "google-cloud": ("GOOGLE_APPLICATION_CREDENTIALS",),
 }
 _NO_KEY: Final = "not-needed"
@@ -89,14 +89,16 @@ def open_model(
 
 
 def see_provider(name: str, reached: ProviderSettings) -> None:
-    """See that the provider in `name` is one, or has an address.
+    """See that the provider in `name` is one, or has an address, and that the address which is set is one.
 
     Raises:
         UnknownName: It is not; `suggestions` names the nearest.
+        InvalidInput: It needs an address that is not set, or what is set is none.
     """
     provider = name.partition(":")[0]
     if provider not in PROVIDERS and not reached.base_url:
         raise _unknown_provider(name, provider)
+    _see_address(provider, reached.base_url)
 
 
 def _opened(provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None) -> "Model":

@@ -4,7 +4,6 @@ It is 160 MB to fetch and 380 MB on disk, so no lock of ours installs it: it goe
 and the tests of this folder that need it run there.
 """
 
-import subprocess
 import sys
 import sysconfig
 from importlib.util import find_spec
@@ -12,24 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, child_environment
+from tests.house.running import run
+from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.slow]
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env=child_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-4_000:]
-    return done.stdout
 
 
 @pytest.mark.skipif(find_spec("claude_agent_sdk") is not None, reason="it is installed here, and tested")

@@ -217,6 +217,13 @@ def test_subagents_are_not_heard() -> None:
     assert ears.turns == ()
 
 
+def test_what_is_no_number_is_no_cost_and_no_status() -> None:
+    found = hearing()
+    found.take({"type": "result", "subtype": "success", "total_cost_usd": True, "api_error_status": True})
+    assert found.ending is not None
+    assert (found.ending.usd, found.ending.status) == (None, None)
+
+
 def test_an_end_tells_the_object_or_the_words_or_the_errors() -> None:
     for facts, text in (
         ({"structured_output": {"n": 1}, "result": "x"}, '{"n":1}'),

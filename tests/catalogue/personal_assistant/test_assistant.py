@@ -213,6 +213,7 @@ def test_a_routing_that_is_none_is_refused(tmp_path: Path, said: Line, why: str)
     assert result.fault is not None
     assert result.fault.code == "output_invalid"
     assert why in result.fault.message
+    assert ".." not in result.fault.message
     assert result.traces == ()
 
 

@@ -7,7 +7,6 @@ from typing import Final
 from retinue.contract.sanitize import printable
 from retinue.contract.text import cut
 from retinue.errors import (
-    BudgetExceeded,
     DeadlineExceeded,
     InvalidInput,
     NetworkError,
@@ -17,9 +16,10 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
+from retinue.llm import endings
 from retinue.llm.credentials import Cleaner
 
-__all__ = ["cut_off", "failed", "going_round", "gone", "over", "silent", "too_many", "unreadable"]
+__all__ = ["cut_off", "failed", "gone", "silent", "unreadable"]
 
 _LONGEST: Final = 300
 _LATER: Final = "Try again later, or use another model."
@@ -50,7 +50,7 @@ def failed(subtype: str, status: int | None, said: str, *, model: str, max_turns
     words = _clean(said)
     match subtype:
         case "error_max_turns":
-            return too_many(max_turns)
+            return endings.too_many(max_turns)
         case "error_max_structured_output_retries":
             return OutputInvalid(
                 f"`{model}` did not come to an answer that fits its schema: {words}", hint="Ask in other words."
@@ -76,38 +76,13 @@ def _refused(status: int | None, words: str, model: str) -> RetinueError:
 
 def cut_off(stop: str, bound: str) -> RetinueError | None:
     """Why an answer that ended for the reason `stop` is not whole; None when it is."""
-    if stop == "refusal":
-        return OutputInvalid(
-            "The model, or its provider's filter, refused to answer.",
-            hint="Ask in other words, or another model.",
-            detail={"stop": "refused"},
-        )
-    if stop != "max_tokens":
-        return None
-    return _bounded(f"The model's answer was cut off: it has no more tokens (`{bound}`).", bound)
-
-
-def too_many(max_turns: int) -> BudgetExceeded:
-    """The model was asked as often as it may be."""
-    return _bounded(f"The model was asked {max_turns} times and has not come to an answer (`max_turns`).", "max_turns")
-
-
-def going_round(name: str, times: int) -> BudgetExceeded:
-    """The same was asked for again and again."""
-    return BudgetExceeded(
-        f"The model asked for the same use of {name[:80]!r} {times} times in a row.",
-        hint="Ask in other words, or use a stronger model.",
-        detail={"bound": "repeated_uses"},
-    )
-
-
-def over() -> DeadlineExceeded:
-    """Its time is up."""
-    return DeadlineExceeded(
-        "The time for the conversation with the model is over.",
-        hint="Raise the deadline, or ask for less.",
-        detail={"bound": "deadline"},
-    )
+    match stop:
+        case "refusal":
+            return endings.refused()
+        case "max_tokens":
+            return endings.cut_off(bound)
+        case _:
+            return None
 
 
 def silent(seconds: float) -> DeadlineExceeded:
@@ -137,11 +112,6 @@ def unreadable(why: str) -> OutputInvalid:
         f"What Claude Code said cannot be read: {_clean(why)}",
         hint="Install a version of it that fits the installed `claude-agent-sdk`.",
     )
-
-
-def _bounded(message: str, bound: str) -> BudgetExceeded:
-    hint = f"Raise `{bound}`, ask for less, or use a stronger model."
-    return BudgetExceeded(message, hint=hint, suggestions=(hint,), detail={"bound": bound})
 
 
 def _clean(text: str) -> str:

@@ -211,10 +211,10 @@ class Hearing:
             text=_text(message.get("result")) or told if answer is None else _written(answer),
             subtype=_text(message.get("subtype")),
             failed=message.get("is_error") is True or message.get("subtype") != "success",
-            status=status if isinstance(status, int) else None,
+            status=status if isinstance(status, int) and not isinstance(status, bool) else None,
             stop=_text(message.get("stop_reason")),
             usage=self._usage(_counts(usage), requests=len(self.used)) if usage else None,
-            usd=float(usd) if isinstance(usd, int | float) and usd >= 0 else None,
+            usd=float(usd) if isinstance(usd, int | float) and not isinstance(usd, bool) and usd >= 0 else None,
         )
 
     # One response

@@ -14,7 +14,8 @@ from typing import Final
 from retinue.agents.wrapped.lines import LineProgram, in_peace
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
-from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unauthenticated, Unavailable
+from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable
+from retinue.llm import endings
 from retinue.llm.converse import Conversation
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, Hear, LanguageModel, Request, Said, ToolAnswer, ToolAnswers, Turn
@@ -35,10 +36,7 @@ __all__ = ["ClaudeCode"]
 
 _NATIVE: Final = "claude-code"
 _SILENCE_S: Final = 900.0
-_MAX_REPEATS: Final = 5
 _MARGIN_S: Final = 30.0
-_UNSPENT: Final = (Unauthenticated, InvalidInput, Unavailable)
-"""A provider that says one of these has not begun to answer."""
 
 
 class ClaudeCode:
@@ -96,7 +94,7 @@ class ClaudeCode:
         except TimeoutError:
             if not timer.expired():
                 raise
-            stopped = failures.over()
+            stopped = endings.over()
         except RetinueError as error:
             stopped = error
         if stopped is not None and not talk.has_begun:
@@ -189,7 +187,7 @@ class _Talk:
             failed = error
             raise
         finally:
-            self._spending.end(self._usage(), unspent=failed is None or isinstance(failed, _UNSPENT))
+            self._spending.end(self._usage(), unspent=failed is None or isinstance(failed, endings.UNSPENT))
             self._session = home.taken(self._hearing.session, usd=self._usd())
             home.close()
 
@@ -254,15 +252,15 @@ class _Talk:
         (count,) = self._repetition.count((wanted,))
         self._at_work += 1
         try:
-            if count >= _MAX_REPEATS:
-                raise failures.going_round(name, count)
+            if count >= endings.MAX_REPEATS:
+                raise endings.going_round(name)
             (answer,) = await answer_all((wanted,), self._request.tools, self._use, told=_nothing, repeats=(count,))
             self._hearing.answer(answer)
             while self._hearing.is_streaming:
                 self._news.clear()
                 await self._news.wait()
             if len(self._hearing.used) >= self._max_turns:
-                raise failures.too_many(self._max_turns)
+                raise endings.too_many(self._max_turns)
             await self._spending.go_on(self._hearing.turns)
         except RetinueError as error:
             self.ended(error)

@@ -224,6 +224,8 @@ def _changes(work: Work, proposal: dict[str, Any]) -> Changes:
             raise InvalidInput(f"{path!r}: {error.message}", hint=error.hint, detail=error.detail) from error
     for new in proposal["new_files"]:
         path = workspace.relative(new["file"])
+        if any(path == each.path for each in found):
+            raise InvalidInput(f"{path!r} is proposed twice.", hint="Give each file once.")
         try:
             workspace.resolve(path)
         except MissingFile:

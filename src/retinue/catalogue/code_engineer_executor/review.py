@@ -18,6 +18,7 @@ __all__ = ["review"]
 
 _SHOWN: Final = 25
 _MOST: Final = 1_000
+_PYTHON: Final = (".py", ".pyi")
 _ORDER: Final = {"high": 0, "medium": 1, "low": 2}
 _SAME: Final = {
     "F401": "unused-import",
@@ -46,7 +47,7 @@ async def review(work: Work) -> None:
     files = len(report.files)
     report.say(
         "summary",
-        f"{len(issues)} findings in {files} {'file' if files == 1 else 'files'}: {by_severity['high']} high, "
+        f"{_count(len(issues), 'finding')} in {_count(files, 'file')}: {by_severity['high']} high, "
         f"{by_severity['medium']} medium, {by_severity['low']} low.",
         source=work.asked.path or ".",
     )
@@ -58,6 +59,10 @@ async def review(work: Work) -> None:
         "Only what a linter and syntax trees can see was looked for; nobody judged whether the code does what "
         "it should."
     )
+    if others := sum(not path.endswith(_PYTHON) for path in report.files):
+        report.note(
+            f"{_count(others, 'file')} in other languages than Python: only TODO comments were looked for there."
+        )
     report.figures["issues"] = [_data(each) for each in issues[:_MOST]]
     rows = tuple((each.severity, each.rule, f"{each.file}:{each.line}", each.message[:300]) for each in issues[:_MOST])
     columns = (
@@ -78,7 +83,7 @@ async def _found(work: Work) -> list[Issue]:
 
 def _weighed(work: Work, issues: list[Issue], paths: list[str]) -> list[Issue]:
     """What ruff says of Python files, and of our own findings what it does not say too; the worst first."""
-    python = [path for path in paths if path.endswith((".py", ".pyi"))]
+    python = [path for path in paths if path.endswith(_PYTHON)]
     said = _linted(work, python) if python else []
     known = {(each.file, each.line, _SAME.get(each.rule, each.rule)) for each in said}
     kept = [each for each in issues if (each.file, each.line, each.rule) not in known]
@@ -112,6 +117,10 @@ def _in_symbol(work: Work, issues: list[Issue]) -> list[Issue]:
     if not spans:
         return issues
     return [each for each in issues if any(first <= each.line <= last for first, last in spans)]
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _clean(message: str) -> str:

@@ -1,4 +1,7 @@
-"""Runs a project's own tests over proposed changes, in a copy of its work tree: the tree itself is never touched.
+"""Runs a project's own tests over proposed changes, in a copy of its work tree.
+
+The files of the tree stay as they are. Folders of built and installed things are linked and not copied, though: what
+tests write there, as compilers do, they write in the project.
 
 A test suite is a program that can do all that its user can, so it is run only when that was asked for and approved.
 """
@@ -96,7 +99,7 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: Changes, *, tim
     """Run the tests as they are with `changes` made.
 
     Raises:
-        InvalidInput: The project is too large to be copied.
+        InvalidInput: The project is too large to be copied, or the change is where it is not copied.
         NotInstalled: Their program is not here.
     """
     seconds = min(_TIMEOUT_S, timeout_s or _TIMEOUT_S)
@@ -162,6 +165,11 @@ def _copied(workspace: Workspace, changes: Changes, folder: Path) -> tuple[str, 
     for name in _BORROWED:
         theirs = workspace.root / name
         if theirs.is_dir() and not (folder / name).exists():
+            if any(change.path.startswith(f"{name}/") for change in changes.files):
+                raise InvalidInput(
+                    f"The change is in `{name}`, which the copy for the tests takes by a link.",
+                    hint="Run the tests yourself.",
+                )
             (folder / name).symlink_to(theirs)
     Changes(changes.files).apply(Workspace(folder, write=["."]))
     return listing.hidden

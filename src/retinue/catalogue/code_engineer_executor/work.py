@@ -62,7 +62,7 @@ class Work:
         if not asked.symbol:
             raise InvalidInput(
                 "No symbol is named.",
-                hint="Name it in backticks, or give `entry_point` with `file_path` and `symbol_name` or `line`.",
+                hint="Name it in backticks, or give `entry_point` a `symbol_name`, or a `line` and `character`.",
                 path="/entry_point",
             )
         path = asked.path if asked.path and self.is_source(asked.path) else ""

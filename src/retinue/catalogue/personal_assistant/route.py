@@ -143,6 +143,6 @@ def _merged(targets: Iterable[Target]) -> tuple[Target, ...]:
 
 def _refused(why: str) -> OutputInvalid:
     return OutputInvalid(
-        f"The router's answer cannot be used: {why}.",
+        f"The router's answer cannot be used: {why.rstrip('.')}.",
         hint=f"Answer with one object of this schema, and either `targets` or `direct_text`: {json.dumps(_SHAPE)}",
     )

@@ -24,6 +24,7 @@ from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.preference import is_changelog
 from retinue.catalogue.researcher_analyst.question import Asked
 from retinue.catalogue.researcher_analyst.sources import Source
+from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
 from retinue.orchestration.citing import Claim, Summary
@@ -349,7 +350,7 @@ def _report(gathered: Gathered, lines: Sequence[_Line]) -> str:
     if gathered.evidence:
         blocks.append("## Findings")
     for one in gathered.evidence:
-        sure = f", confidence {one.covered:.2f}" if one.measured else ""
+        sure = f", {label_of(one.covered)} confidence ({one.covered:.2f})" if one.measured else ""
         blocks += [
             f"### {code(one.topic).markdown()}",
             sentence(one).markdown(),

@@ -245,9 +245,10 @@ class Navigator:
             known = tuple(each for each in everywhere if not each.place.is_outside)
             fitting = await self._with_containers([each for each in known if each.name == name], symbol)
         if not fitting:
-            raise unknown(symbol, path, [each.name for each in known])
+            raise unknown(symbol, path, [each.name for each in known], language=language)
         tops = [each for each in fitting if not each.container]
-        fitting = tops or fitting
+        # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
+        fitting = list({(each.place.path, each.container): each for each in tops or fitting}.values())
         if len(fitting) > 1 and not path:
             raise ambiguous(symbol, fitting)
         place = fitting[0].place

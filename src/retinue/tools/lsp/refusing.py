@@ -29,14 +29,20 @@ def position(at: Spot, lines: Sequence[str], encoding: str) -> dict[str, int]:
     return {"line": at.line - 1, "character": units_before(line, at.column, encoding)}
 
 
-def unknown(symbol: str, path: str, names: Sequence[str]) -> UnknownName:
-    """Nothing is called `symbol`; `names` is what there is."""
+def unknown(symbol: str, path: str, names: Sequence[str], *, language: str) -> UnknownName:
+    """Nothing that is written in `language` is called `symbol`; `names` is what there is."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
     near = tuple(get_close_matches(symbol.rpartition(".")[2], list(dict.fromkeys(names)), n=5))
-    where = f"in {path!r}" if path else "in the project"
+    where = f"in {path!r}" if path else f"in the project's code in `{language}`"
     known = tuple(dict.fromkeys(names))[:10]
-    hint = f"Did you mean {', '.join(near)}?" if near else f"There is: {', '.join(known)}." if known else "Name a file."
+    hint = (
+        f"Did you mean {', '.join(near)}?"
+        if near
+        else f"There is: {', '.join(known)}."
+        if known
+        else "Name the file that it stands in."
+    )
     return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
 
 

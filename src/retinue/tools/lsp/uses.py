@@ -99,6 +99,10 @@ async def uses_of(navigator: Navigator, workspace: Workspace, at: Spot, *, decla
     defined = await navigator.definition(at)
     held = await asyncio.to_thread(Held.look, workspace, name)
     beyond, unsure = await sort_out(navigator, held, {key_of(place) for place in (*said, *defined)})
+    if not declaration:  # a server that leaves out the definition it was asked about may still give the others
+        meanings = await navigator.definitions([Spot(*key_of(each)) for each in beyond])
+        beyond = tuple(each for each, meant in zip(beyond, meanings, strict=True) if not _is_one_of(each, meant))
+        said = tuple(each for each in said if not _is_one_of(each, defined))
     return Uses(said, beyond, unsure)
 
 
@@ -118,6 +122,10 @@ async def sort_out(
         elif not meant:
             unsure.append(place)
     return tuple(sorted(same, key=key_of)), tuple(sorted(unsure, key=key_of))
+
+
+def _is_one_of(place: Place, others: Collection[Place]) -> bool:
+    return any(key_of(place) == key_of(each) for each in others)
 
 
 def key_of(place: Place) -> Key:

@@ -17,8 +17,8 @@ __all__ = ["OutlineTool", "outline_of"]
 _SPEC: Final = ToolSpec(
     name="outline",
     description=(
-        "Lists what a source file defines (Python, JavaScript, Rust, Go): classes, functions and methods with their "
-        "signature, first line of documentation and line range. Cheaper than reading the file."
+        "Lists what a source file defines (Python, JavaScript, TypeScript, Rust, Go): classes, functions and methods "
+        "with their signature, first line of documentation and line range. Cheaper than reading the file."
     ),
     input_schema={
         "type": "object",
