@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
+_NAMED_FLOOR = 0.05
+"""Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for."""
+
 _TOO_MANY = "There are too many words. Put the instruction into quotes."
 
 
@@ -281,7 +284,7 @@ def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
 
     if not instruction.strip():
         return None
-    routing = Router([agent.definition]).route(instruction)
+    routing = Router([agent.definition], floor=_NAMED_FLOOR).route(instruction)
     return None if routing.abstained else agent.definition.skill(routing.candidates[0].skill)
 
 
