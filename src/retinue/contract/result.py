@@ -117,14 +117,11 @@ class UsagePart(Model):
 
 
 class Usage(UsagePart):
-    """Tokens and money of one result. What nobody measured is absent.
+    """Tokens and money of one result: as of one part of it, and the parts.
 
     Attributes:
-        tokens_total: In and out together, where whoever measured says their sum; it may hold more than the other two.
         cost: What all of it cost. There is none as soon as the price of some of it is not known.
         model: The model; several with commas between them.
-        counter: The token counter that measured, when it was not the provider.
-        agent: Who took it, when that is not whose result it is told in, but somebody who was asked inside that step.
         parts: What it was added up from, when that is more than one: by agent and model, and what has no price apart.
     """
 

@@ -16,9 +16,9 @@ from retinue.errors import NetworkError, OutputInvalid, RetinueError
 from . import endings
 from ._timed import in_time
 from .allowance import Allowance
-from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse, Turn
+from .port import Answered, Hear, LanguageModel, Request, Response, Said, ToolAnswer, ToolAnswers, Turn
 from .purse import Hold, Purse
-from .uses import Repetition, Use, answer_all, named_apart
+from .uses import Repetition, Use, answer_all, named_apart, pending
 
 __all__ = ["MAX_TEXT", "MAX_TURNS", "Conversation", "converse"]
 
@@ -130,7 +130,7 @@ class _Talk:
 
     async def go(self) -> RetinueError | None:
         """Go on until the model has answered; say why it stopped before that."""
-        if _pending(self._turns)[0]:
+        if pending(self._turns)[0]:
             await self._do()
         while True:
             if len(self.used) >= self._max_turns:
@@ -202,7 +202,7 @@ class _Talk:
     async def _do(self) -> None:
         """Have what the last response wants done, and the answers become the next turn."""
         turns, keep = self._turns, self._keep
-        uses, done = _pending(turns)
+        uses, done = pending(turns)
         if done:
             turns.pop()
         place = len(turns)
@@ -229,18 +229,6 @@ class _Talk:
             return None
         bound = self._allowance.bound if self._allowance else None
         return endings.cut_off(bound or ("request.max_tokens" if self._request.max_tokens else "model.max_output"))
-
-
-def _pending(turns: Sequence[Turn]) -> tuple[tuple[ToolUse, ...], tuple[ToolAnswer, ...]]:
-    """The uses at the end of `turns` that nobody has answered yet, and the answers to others of the same response."""
-    last = turns[-1] if turns else None
-    if isinstance(last, Answered):
-        return last.uses, ()
-    before = turns[-2] if len(turns) > 1 else None
-    if isinstance(last, ToolAnswers) and isinstance(before, Answered):
-        answered = {answer.id for answer in last.answers}
-        return tuple(use for use in before.uses if use.id not in answered), last.answers
-    return (), ()
 
 
 def _bounded(turn: Answered) -> Answered:

@@ -15,9 +15,9 @@ from retinue.contract.text import listed
 from retinue.contract.tool import ToolSpec
 from retinue.errors import Canceled, InvalidInput, ParseError, RetinueError
 
-from .port import ToolAnswer, ToolUse
+from .port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn
 
-__all__ = ["MAX_ARGUMENTS", "MAX_USES", "Repetition", "Use", "answer_all", "named_apart"]
+__all__ = ["MAX_ARGUMENTS", "MAX_USES", "Repetition", "Use", "answer_all", "named_apart", "pending"]
 
 Use: TypeAlias = Callable[[ToolUse], Awaitable[ToolAnswer]]
 """Uses a tool. What it raises becomes a failed answer."""
@@ -191,3 +191,15 @@ def _written(use: ToolUse) -> str:
         return dumps(use.arguments)
     except InvalidInput:
         return repr(use.arguments)[:MAX_ARGUMENTS]
+
+
+def pending(turns: Sequence[Turn]) -> tuple[tuple[ToolUse, ...], tuple[ToolAnswer, ...]]:
+    """The uses at the end of `turns` that nobody has answered yet, and the answers to others of the same response."""
+    last = turns[-1] if turns else None
+    if isinstance(last, Answered):
+        return last.uses, ()
+    before = turns[-2] if len(turns) > 1 else None
+    if isinstance(last, ToolAnswers) and isinstance(before, Answered):
+        answered = {answer.id for answer in last.answers}
+        return tuple(use for use in before.uses if use.id not in answered), last.answers
+    return (), ()

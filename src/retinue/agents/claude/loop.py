@@ -20,7 +20,7 @@ from retinue.llm.converse import Conversation
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, Hear, LanguageModel, Request, Said, ToolAnswer, ToolAnswers, Turn
 from retinue.llm.purse import Purse
-from retinue.llm.uses import Repetition, Use, answer_all
+from retinue.llm.uses import Repetition, Use, answer_all, pending
 
 from . import failures
 from .channel import Channel
@@ -279,19 +279,10 @@ class _Talk:
 
     async def _do_what_waits(self) -> None:
         """Have done what a response wanted done when an earlier attempt was stopped; its answers are told."""
-        turns = list(self._turns)
-        last = turns[-1] if turns else None
-        done: tuple[ToolAnswer, ...] = ()
-        if isinstance(last, ToolAnswers) and len(turns) > 1:
-            done, before = last.answers, turns[-2]
-        else:
-            before = last
-        if not isinstance(before, Answered) or not before.uses:
+        uses, done = pending(self._turns)
+        if not uses:
             return
-        answered = {answer.id for answer in done}
-        uses = tuple(use for use in before.uses if use.id not in answered)
-        if done:
-            turns.pop()
+        turns = self._turns[:-1] if done else self._turns
 
         def told(answers: Sequence[ToolAnswer]) -> None:
             self._keep([*turns, ToolAnswers((*done, *answers))])

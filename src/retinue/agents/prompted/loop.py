@@ -52,34 +52,10 @@ Loops: TypeAlias = Callable[[str], Loop]
 class _Own:
     """Our own loop."""
 
+    converse = staticmethod(converse)
+
     def model(self, name: str, models: Models, /) -> LanguageModel:
         return models.get(name)
-
-    async def converse(
-        self,
-        model: LanguageModel,
-        request: Request,
-        /,
-        *,
-        use: Use,
-        purse: Purse,
-        max_turns: int,
-        hear: Hear,
-        keep: Callable[[Sequence[Turn]], None],
-        clock: Callable[[], int],
-        deadline_ns: int | None,
-    ) -> Conversation:
-        return await converse(
-            model,
-            request,
-            use=use,
-            purse=purse,
-            max_turns=max_turns,
-            hear=hear,
-            keep=keep,
-            clock=clock,
-            deadline_ns=deadline_ns,
-        )
 
 
 OWN: Final[Loop] = _Own()
