@@ -1,4 +1,4 @@
-"""Files stay under 400 lines and functions under 60, but for the listed ones, and those may only shrink."""
+"""Files stay under 700 lines and functions under 80, but for the listed ones, and those may only shrink."""
 
 import ast
 import tomllib
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.house.tree import modules
 
-FILE_LINES = 400
-FUNCTION_LINES = 60
+FILE_LINES = 700
+FUNCTION_LINES = 80
 LISTED = tomllib.loads(Path(__file__).with_name("sizes.toml").read_text(encoding="utf-8"))
 
 
