@@ -339,8 +339,10 @@ def test_what_a_failing_agent_found_is_kept_and_marked() -> None:
 
 def test_an_answer_has_something_in_it() -> None:
     free = skill(output_schema=None)
-    assert answered(Reply(), skills=(free,)).outcome == "success"
-    assert findings(answered(Reply(), skills=(free,), level="strict")) == [""]
+    assert findings(answered(Reply(), skills=(free,))) == [""]
+    assert findings(answered(Reply(content=" \n"), skills=(free,))) == [""]
+    assert answered(Reply(outcome="success"), skills=(free,)).outcome == "success"  # it did its work, and says so
+    assert findings(answered(Reply(outcome="success"), skills=(free,), level="strict")) == [""]
     assert findings(answered(Reply(outcome="partial"), skills=(free,))) == [""]
     assert answered(Reply(content="Hello"), skills=(free,), level="strict").content == "Hello"
     assert findings(answered(Reply(content="Hello"))) == ["/data"]

@@ -497,7 +497,7 @@ def test_each_kind_of_answer_becomes_a_reply() -> None:
     answers: list[tuple[Any, Any, Reply]] = [
         (None, "text", Reply(data="text", content="text")),
         (None, {"a": (1, 2)}, Reply(data={"a": [1, 2]})),
-        (None, None, Reply()),
+        (None, None, Reply(outcome="success")),
         (None, plan, Reply(plan=plan)),
         (None, Point(1), Reply(data={"x": 1, "y": 0.0})),
         (Point, Point(1), Reply(data={"x": 1, "y": 0.0})),

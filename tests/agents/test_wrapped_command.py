@@ -89,23 +89,18 @@ def test_a_program_that_is_not_there_says_what_to_do() -> None:
     assert "Install it" in result.fault.hint
 
 
-def test_a_program_that_says_nothing_is_told_of() -> None:
-    result = asked(CommandAgent(python("pass"), name="counter"))
-    assert (result.outcome, result.content) == ("success", "")
-    assert "said nothing" in result.warnings[0].message
-
-
-@pytest.mark.parametrize("dialect", ["markdown_json", "task_signal"])
-def test_silence_is_no_answer_in_a_dialect(dialect: Any) -> None:
+@pytest.mark.parametrize("dialect", [None, "markdown_json", "task_signal"])
+def test_silence_is_no_answer(dialect: Any) -> None:
     result = asked(CommandAgent(python("pass"), name="counter", dialect=dialect))
     assert result.fault is not None
     assert (result.fault.code, result.fault.detail["reason"]) == ("output_invalid", "silence")
-    assert result.fault.message == f"`{Path(sys.executable).name}` ended well and said nothing."
-    assert f"`{dialect}`" in result.fault.hint
+    assert result.fault.message == f"`{Path(sys.executable).name}` exited with status 0 and printed nothing."
+    assert f"`{dialect}`" in result.fault.hint or dialect is None
+    assert result.outcome == "failed"
     source = "import sys; print('{}', file=sys.stderr)"
     result = asked(CommandAgent(python(source), name="counter", dialect=dialect))
     assert result.fault is not None
-    assert "but on stderr, where no answer is looked for" in result.fault.message
+    assert "printed nothing on stdout, only on stderr." in result.fault.message
     assert result.fault.detail["stderr"] == "{}\n"
 
 

@@ -187,10 +187,40 @@ def test_a_variable_that_is_set_and_not_shown_is_named(
     assert retinue("ask", "--command", "./my-agent", "look", "--env", "KEY_OF_REVIEW", "-q").out == "6\n"
 
 
-def test_a_program_that_does_its_work_without_a_word_leaves_stdout_empty(retinue: Give, folder: Path) -> None:
-    said = retinue("ask", "--command", "true", "look")
-    assert (said.code, said.out) == (0, "")
-    assert "`true` ended well and said nothing." in said.err
+@pytest.mark.parametrize(
+    ("dialect", "answer"),
+    [
+        (None, ""),
+        (None, " \n"),
+        (None, "ERROR:"),
+        ("task_signal", "ERROR:"),
+        ("task_signal", "ERROR:\n\nIt broke."),
+        ("task_signal", "STATUS:"),
+        ("task_signal", "TITLE:\nSUMMARY:"),
+        ("task_signal", "CREATED:\nTITLE: Login"),
+        ("task_signal", "CREATED:\nSTATUS: complete"),
+        ("task_signal", "| Topic | Status | Path | Summary |\n|---|---|---|---|"),
+        ("run_agent", '{"content": "", "response_time_secs": 1, "traces": []}'),
+    ],
+)
+def test_an_answer_that_holds_nothing_is_asked_for_again_and_then_a_failure(
+    retinue: Give, folder: Path, dialect: str | None, answer: str
+) -> None:
+    script(folder, f"import sys\nopen('asked', 'a').write('x')\nprint({answer!r})")
+    said = retinue("ask", "--command", "./my-agent", *(["--dialect", dialect] if dialect else []), "look", "--json")
+    assert (said.code, said.data["outcome"], said.data["fault"]["code"]) == (5, "failed", "output_invalid")
+    assert (folder / "asked").read_text(encoding="utf-8") == "xxx"
+
+
+@pytest.mark.parametrize(
+    "answer", ["STATUS: complete", "ERROR:\nSTATUS: complete", "CREATED: none\nSTATUS: complete", "TITLE:\n\nLogin"]
+)
+def test_a_word_for_success_counts_beside_a_signal_that_was_left_blank(
+    retinue: Give, folder: Path, answer: str
+) -> None:
+    script(folder, f"print({answer!r})")
+    said = retinue("ask", "--command", "./my-agent", "--dialect", "task_signal", "look", "--json")
+    assert (said.code, said.data["outcome"]) == (0, "success")
 
 
 @pytest.mark.parametrize("joined", ["|", "&&", ";", "> out.txt", "2>&1"])

@@ -162,6 +162,6 @@ class ModuleAgent:
                 error.message, hint=hint, path=error.path, suggestions=ways, detail=error.detail
             ) from None
         reply = as_reply(read, "run_agent", known)
-        if reply.data is ABSENT:
+        if reply.data is ABSENT and reply.content.strip():
             reply.data = reply.content
         return reply

@@ -231,9 +231,9 @@ class _Judge:
             case "success":
                 if fault is not None:
                     self._find("reply/success", "It says `success` and reports a fault.", "/outcome", _ONE_OF_BOTH)
-                self._check_substance()
+                self._check_substance(owed=said is None)
             case "partial":
-                self._check_substance()
+                self._check_substance(owed=True)
                 self._check_partial()
             case "error" | "failed":
                 if fault is None:
@@ -241,17 +241,24 @@ class _Judge:
             case "canceled" | "rejected":
                 pass
 
-    def _check_substance(self) -> None:
-        """An answer has something in it (K29, K31)."""
+    def _check_substance(self, *, owed: bool) -> None:
+        """An answer has something in it (K29, K31).
+
+        Args:
+            owed: A word for success alone is borne unless strict: asking again would repeat what the agent did.
+                Silence and an empty partial answer are not.
+        """
         judged, prepared = self._judged, self._prepared
         if judged.data is not ABSENT or self._findings:
             return
         if prepared.gives is not None or self._answer is not None:
             self._find("reply/data", "It gave no data, and its skill promises some.", "/data", "Return the data.")
-        elif not any(judged.claims.get(name) for name in ("content", "artifacts", "files_written")) and (
-            judged.outcome == "partial" or prepared.policy.level == "strict"
-        ):
-            self._find("reply/empty", f"It says `{judged.outcome}` and holds nothing.", "", "Return an answer.")
+        elif not (
+            judged.claims.get("content", "").strip()
+            or judged.claims.get("artifacts")
+            or judged.claims.get("files_written")
+        ) and (owed or prepared.policy.level == "strict"):
+            self._find("reply/empty", "The answer is empty.", "", "Return an answer.")
 
     def _check_partial(self) -> None:
         """A partial answer says what is missing (K4, C3)."""

@@ -64,7 +64,7 @@ def can_be_read(text: str, definition: Definition, task: Task) -> bool:
     return True
 
 
-_MARK: Final = re.compile(r'"(?:status|content|state|agent|error)"\s*:|^[A-Z]{4,10}: ', re.MULTILINE)
+_MARK: Final = re.compile(r'"(?:status|content|state|agent|error)"\s*:|^[A-Z]{4,10}:(?:\s|$)', re.MULTILINE)
 
 
 def resembles(text: str) -> bool:
@@ -111,6 +111,8 @@ def as_reply(read: "Parsed[Result]", dialect: DialectName, known: "Known") -> Re
             detail={"lifecycle": result.lifecycle},
         )
     reply = Reply(**{name: getattr(result, name) for name in _SHARED})
+    if dialect == "run_agent" and reply.outcome == "success":
+        reply.outcome = None  # the format has no word for it: only what the answer holds can say so
     if result.data is not None:
         reply.data = result.data
     reply.questions = result.questions

@@ -37,7 +37,7 @@ def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
         case Result():
             return reply_of_result(value)
         case None if dump is None:
-            return Reply()
+            return Reply(outcome="success")  # it promises no data: that it returned is its answer
         case _:
             return Reply(data=_dumped(value, dump))
 

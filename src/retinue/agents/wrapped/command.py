@@ -167,17 +167,17 @@ class CommandAgent:
                 hint="Say less, or put it into a file and name the file.",
                 detail={"reason": "flood", "begins": text[:_BEGINNING], "stderr": stderr},
             )
-        if not said.status and not text.strip() and self._definition.dialect is not None:
+        if not said.status and not text.strip():
             raise silence(name, self._definition.dialect, stderr)
         readable = bool(said.status) and self._readable(text, task)
-        warnings = (*self._warnings(said, text, readable=readable, odd_at=odd_at), *request.warnings)
+        warnings = (*self._warnings(said, readable=readable, odd_at=odd_at), *request.warnings)
         extras = _extras(said.status, stderr)
         if said.status and not readable:
             fault = exit_fault(said.status, name, stderr, unseen=self._unseen(stderr))
             return Reply(outcome="error", fault=fault, content=text, warnings=warnings, extras=extras)
         return Reply(text=text, warnings=warnings, extras=extras)
 
-    def _warnings(self, said: Said, text: str, *, readable: bool, odd_at: int | None) -> Iterator[Warned]:
+    def _warnings(self, said: Said, *, readable: bool, odd_at: int | None) -> Iterator[Warned]:
         name = self._name
         if odd_at is not None:
             yield _warned(
@@ -200,8 +200,6 @@ class CommandAgent:
                 "The answer counts; what came after it did not end well.",
                 "See its stderr in `extras.command`.",
             )
-        if not said.status and not text.strip() and self._definition.dialect is None:
-            yield _warned(f"`{name}` ended well and said nothing.", "There is no answer.", "Let it print its answer.")
 
     def _readable(self, text: str, task: Task) -> bool:
         """Whether there is an answer in what it said, although it did not end well. Plain words are none."""

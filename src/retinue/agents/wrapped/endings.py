@@ -59,11 +59,11 @@ def exit_fault(status: int, name: str, stderr: str, *, unseen: tuple[str, ...]) 
     )
 
 
-def silence(name: str, dialect: DialectName, stderr: str) -> OutputInvalid:
-    """What to say of a program that owes an answer in `dialect` and ended well without a word."""
-    aside = ", but on stderr, where no answer is looked for" if stderr.strip() else ""
+def silence(name: str, dialect: DialectName | None, stderr: str) -> OutputInvalid:
+    """The error for a program that exited with status 0 and printed no answer."""
+    aside = " on stdout, only on stderr" if stderr.strip() else ""
     return OutputInvalid(
-        f"`{name}` ended well and said nothing{aside}.",
-        hint=f"Print the answer on stdout, in `{dialect}`.",
+        f"`{name}` exited with status 0 and printed nothing{aside}.",
+        hint=f"Print the answer on stdout, in `{dialect}`." if dialect else "Print the answer on stdout.",
         detail={"reason": "silence", **({"stderr": stderr} if aside else {})},
     )

@@ -59,6 +59,7 @@ class _Heard:
     whole: JsonMapping = field(default_factory=dict[str, Any])
     once: dict[str, Signal] = field(default_factory=dict[str, Signal])
     others: JsonMapping = field(default_factory=dict[str, Any])
+    empty: list[Signal] = field(default_factory=list[Signal])
 
 
 def from_head(head: Head, known: Known, notes: Notes) -> Result:
@@ -74,6 +75,7 @@ def from_head(head: Head, known: Known, notes: Notes) -> Result:
         note_overlooked(head, notes, ended=not heard.once.keys().isdisjoint({"STATUS", "ERROR"}))
     fault = _fault(heard)
     status = _status(heard, fault)
+    _note_empty(heard, status, has_body=bool(head.answer.body.strip()))
     content, questions = read_body(head.answer.body) if status == "partial" else read_body(head.answer.body, asks=False)
     waits = questions is not None
     return Result(
@@ -101,8 +103,7 @@ def _hear(signal: Signal, heard: _Heard) -> None:
         severity = "error" if "\r" in value else bearable(heard.notes)
         note_at(heard.notes, "control", message, line=signal.line, fix=fix, severity=severity)
     if not value or (name in {"CREATED", "ERROR"} and is_nothing(value)):
-        message, fix = f"`{name}` says nothing.", f"Give `{name}` a value, or leave it out."
-        note_at(heard.notes, "empty", message, line=signal.line, fix=fix, severity=bearable(heard.notes))
+        heard.empty.append(signal)
     elif name == "CREATED":
         heard.artifacts.append({"path": _path(value, signal.line, heard.notes)})
     elif name in _LIMITS:
@@ -115,6 +116,24 @@ def _hear(signal: Signal, heard: _Heard) -> None:
         heard.once[name] = signal
     else:
         _keep(signal, heard)
+
+
+def _note_empty(heard: _Heard, status: Status | None, *, has_body: bool) -> None:
+    """A signal without a value is borne, but never where that would make a success of an answer that reports none."""
+    empty_answer = not (heard.artifacts or heard.whole or heard.once or has_body)
+    for signal in heard.empty:
+        name = signal.name
+        # A template filled in by a model may keep `ERROR:` or `CREATED:` beside a status that speaks for itself. The
+        # word "none" is an answer; no word is not.
+        failure = name == "ERROR" and status is None and not signal.value
+        claim = name == "CREATED" and status in {None, "complete"} and not signal.value
+        message, fix = f"`{name}` has no value.", f"Give `{name}` a value, or leave it out."
+        if failure:
+            fix = "Write `ERROR: CATEGORY - description`, or leave `ERROR` out."
+        elif claim:
+            fix = "Name the file, as in `CREATED: path`, or leave `CREATED` out."
+        severity = "error" if failure or claim or empty_answer else bearable(heard.notes)
+        note_at(heard.notes, "empty", message, line=signal.line, fix=fix, severity=severity)
 
 
 def _path(value: str, line: int, notes: Notes) -> str:
@@ -252,6 +271,9 @@ def from_table(sheet: Sheet, known: Known, notes: Notes) -> Result:
     """The result that a table reports: an artifact a row (H15). A row without a path is about the whole."""
     _note_columns(sheet, notes)
     table = sheet.table
+    if not table.rows:
+        fix = "Write a row for every file, or `STATUS: complete` where there is none."
+        note_at(notes, "rows", "The table has no rows.", line=sheet.line, fix=fix, severity="error")
     artifacts = [_artifact(row, notes) for row in table.rows if bare_path(row.path)]
     fault: Fault | None = None
     warnings: list[Warned] = []

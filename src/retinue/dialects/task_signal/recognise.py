@@ -42,7 +42,9 @@ def _of_lines(text: str) -> tuple[Sign, ...]:
     head = read_answer(text)
     said = [signal.name for signal in head.answer.signals if signal.name in SIGNALS]
     if said:
-        sure: Certainty = "certain" if _UNMISTAKABLE.intersection(said) else "likely"
+        # `STATUS:` alone may be a heading of prose; `ERROR:` is a failure, with or without a reason.
+        valued = {signal.name for signal in head.answer.signals if signal.value or signal.name == "ERROR"}
+        sure: Certainty = "certain" if _UNMISTAKABLE & valued else "likely"
         names = ", ".join(f"`{name}:`" for name in dict.fromkeys(said))
         found.append(_sign("result", "signals", sure, f"it begins with {names}"))
     if head.reports or "PROGRESS:" in text or "CHECKPOINT:" in text:
