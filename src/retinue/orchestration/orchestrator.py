@@ -183,12 +183,13 @@ class Orchestrator:
         limits: Limits | None = None,
     ) -> Plan:
         """The plan that `run_task` walks."""
-        definition = self.registry.get(agent).definition
+        called = self.registry.get(agent)
+        definition = called.definition
+        # The plan names a major only where the plain name would reach another one: the agent is told what is asked.
+        major = None if self.registry.get(definition.name) is called else definition.major
         found = definition.skills[0] if skill is None and len(definition.skills) == 1 else definition.skill(skill or "")
         if found is None:  # the boundary says best what there is
-            node = Delegation(
-                id="n1", agent=definition.name, major=definition.major, limits=limits or Limits(), skill=skill
-            )
+            node = Delegation(id="n1", agent=definition.name, major=major, limits=limits or Limits(), skill=skill)
             return Plan(goal=instruction, nodes=(node,))
         from retinue.orchestration.routing.bind import bind  # noqa: PLC0415 - nor does it need to read words
 
@@ -203,7 +204,7 @@ class Orchestrator:
         node = Delegation(
             id="n1",
             agent=definition.name,
-            major=definition.major,
+            major=major,
             skill=found.name,
             instruction=instruction,
             target=target,

@@ -62,6 +62,8 @@ def _settled(task: Task, skill: Skill, definition: Definition) -> Task:
         context = context.model_copy(update={"what": ""})  # the goal of a run of one task: the same words again
     if is_made(skill) and not context.what and isinstance(parameters.get("context"), str):
         context = context.model_copy(update={"what": parameters.pop("context")})
+    if task.major == 1:  # nobody adds `-v1` to a name: a reader that knows no versions would know no such agent
+        changes["major"] = None
     called = definition.wire_names.get(definition.dialect) if definition.dialect else None
     if called and names.fold(called)[:1].isalpha():
         changes["agent"] = names.fold(called)
