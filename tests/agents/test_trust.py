@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> TrustStore:
     return TrustStore(tmp_path / "state")
 
 
-def names(root: Path, *, tool_root: Path | None = None) -> list[str]:
-    return [path.relative_to(root.resolve()).as_posix() for path in code_files(root, tool_root=tool_root)]
+def names(root: Path) -> list[str]:
+    return [path.relative_to(root.resolve()).as_posix() for path in code_files(root)]
 
 
 # Which files
@@ -47,15 +47,30 @@ def test_the_files_that_name_code_are_known(project: Path) -> None:
     (project / "tools/mail_tool.py").write_text("")
     (project / "tools/mail.py").write_text("")
     assert names(project) == [".retinue/agents/deep/two.py", ".retinue/agents/one.py", "retinue.toml"]
-    assert "tools/mail_tool.py" in names(project, tool_root=Path("tools"))
-    assert "tools/mail.py" not in names(project, tool_root=project / "tools")
+    (project / "tools/.hidden").mkdir()
+    (project / "tools/.hidden/three.py").write_text("")
+    found = [path.relative_to(project).as_posix() for path in code_files(project / "tools", kind="tool_root")]
+    assert found == ["tools/mail.py", "tools/mail_tool.py"]
     (project / "pyproject.toml").write_text('[tool."ret\\u0069nue"]\nx = 1\n')
     assert "pyproject.toml" in names(project)
 
 
-def test_a_tool_root_outside_is_a_folder_of_its_own(project: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="outside"):
-        code_files(project, tool_root=tmp_path)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mark.json", b'\xef\xbb\xbf{"command": ["./evil"]}'),
+        ("broken.json", b'{"command": ["./evil"],}'),
+        ("twice.json", b'{"command": 1, "command": ["./evil"]}'),
+        ("LOUD.JSON", b'{"command": ["./evil"]}'),
+        ("LOUD.PY", b""),
+        ("__pycache__/inner.py", b""),
+    ],
+)
+def test_whatever_may_be_loaded_is_shown_however_it_is_written(project: Path, name: str, content: bytes) -> None:
+    file = project / ".retinue/agents" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    assert f".retinue/agents/{name}" in names(project)
 
 
 def test_a_folder_without_code_has_no_such_files(tmp_path: Path) -> None:
@@ -130,13 +145,22 @@ def test_trust_is_for_one_folder_by_its_real_path(store: TrustStore, project: Pa
 
 
 @pytest.mark.row("B20")
-def test_tools_must_be_trusted_with_the_folder(store: TrustStore, project: Path) -> None:
-    (project / "tools").mkdir()
-    (project / "tools/a_tool.py").write_text("")
+def test_a_tool_root_is_trusted_by_itself(store: TrustStore, project: Path) -> None:
+    tools = project / "tools"
+    tools.mkdir()
+    (tools / "a_tool.py").write_text("")
     store.trust(project)
-    assert not store.is_trusted(project, tool_root=Path("tools"))
-    store.trust(project, tool_root=Path("tools"))
-    assert store.is_trusted(project, tool_root=Path("tools"))
+    store.trust(tools)
+    assert not store.is_trusted(tools, kind="tool_root")
+    with pytest.raises(NotTrusted) as refused:
+        store.check(tools, kind="tool_root")
+    assert f"retinue trust --tool-root {tools}" in refused.value.hint
+    assert store.trust(tools, kind="tool_root") == ("a_tool.py",)
+    assert store.is_trusted(tools, kind="tool_root")
+    assert store.folders(kind="tool_root") == (tools,)
+    (tools / "imported.py").write_text("")
+    assert not store.is_trusted(tools, kind="tool_root")
+    assert store.is_trusted(project)
 
 
 def test_revoking_takes_it_back_even_when_the_folder_is_gone(store: TrustStore, project: Path) -> None:

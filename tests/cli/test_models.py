@@ -153,4 +153,4 @@ def test_why_no_model_is_set_is_told_before_somebody_is_refused_for_it(retinue: 
     (folder / "retinue.toml").write_text('[models]\ndefault = "local:/etc/passwd"\n', encoding="utf-8")
     said = retinue("ask", "poet", "the sea")
     assert said.code == 4
-    assert said.err.index("which names a file of yours") < said.err.index("needs a model")
+    assert said.err.index("not trusted may not set `models.default`") < said.err.index("needs a model")

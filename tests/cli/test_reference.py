@@ -48,12 +48,20 @@ def test_a_section_lists_the_options_of_its_verb_and_no_others(verb: str) -> Non
 
 def test_every_setting_has_its_row_with_its_variable_and_whether_projects_may_set_it() -> None:
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z_.]+)` \| `([A-Z_]+)` \|.*\| (yes|no|it may add) \|$", page, re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| `([A-Z_]+)` \|.*\| (yes|no|it may add|in a .*trusted.* folder) \|$", page, re.MULTILINE
+    )
     assert rows == [
         (
             name,
             f"RETINUE_{name.replace('.', '_').upper()}",
-            "it may add" if key.adds else "yes" if key.for_projects else "no",
+            "it may add"
+            if key.adds
+            else "in a [trusted](../concepts/trust.md) folder"
+            if key.names_model
+            else "yes"
+            if key.for_projects
+            else "no",
         )
         for name, key in KEYS.items()
     ]

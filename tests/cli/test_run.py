@@ -190,11 +190,11 @@ def test_a_folder_that_is_not_there_is_said(retinue: Give, team: Path) -> None:
 
 def test_files_that_gave_no_agent_and_settings_that_do_not_hold_are_said(retinue: Give, team: Path) -> None:
     (team / ".retinue" / "agents" / "broken.json").write_text("{")
-    (team / "retinue.toml").write_text("[run]\ntimeut_s = 3\n")
+    (team / "retinue.toml").write_text("[run]\njournal = false\n")
     said = retinue("run", "where is the quick brown fox?")
-    assert "`run.timeut_s` is no setting" in said.err
+    assert "a project may not set `run.journal`" in said.err
     assert "gave no agent: see `retinue agents`" in said.err
-    assert "timeut" not in retinue("run", "-q", "where is the quick brown fox?").err
+    assert "run.journal" not in retinue("run", "-q", "where is the quick brown fox?").err
 
 
 def test_output_of_an_agent_that_bypasses_python_stays_off_stdout(retinue: Give, team: Path) -> None:

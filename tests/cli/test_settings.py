@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.cli.places import user_config_file
+from retinue.agents.trust import TrustStore
+from retinue.cli.places import state_dir, user_config_file
 from retinue.cli.settings import KEYS, Settings, load
 from tests.cli.conftest import Give
 
@@ -185,14 +186,109 @@ def test_a_project_cannot_point_models_elsewhere_nor_widen_permissions(folder: P
     assert all(setting.origin == "default" for setting in settings.values.values())
 
 
-def test_a_project_may_name_a_model_and_forbid_more(folder: Path) -> None:
+def test_a_trusted_project_may_name_a_model_and_any_may_forbid_more(folder: Path) -> None:
     write(user_config_file(), '[permissions]\ndeny = ["shell(rm *)"]\nallow = ["web_fetch"]\n')
     write(folder / "retinue.toml", '[models]\nsmall = "openai:gpt-5-mini"\n[permissions]\ndeny = ["write"]\n')
-    settings = load(folder, environment={"RETINUE_PERMISSIONS_DENY": "edit, write"})
+    environment = {"RETINUE_PERMISSIONS_DENY": "edit, write"}
+    assert load(folder, environment=environment).get("models.small") == ""
+    TrustStore(state_dir()).trust(folder)
+    settings = load(folder, environment=environment)
     assert settings.findings == ()
     assert settings.get("permissions.deny") == ("shell(rm *)", "write", "edit")
     assert settings.values["permissions.deny"].origin.endswith("$RETINUE_PERMISSIONS_DENY")
     assert settings.get("models.small") == "openai:gpt-5-mini"
+
+
+@pytest.mark.parametrize(
+    ("user", "environment", "project", "is_taken"),
+    [
+        ("", {}, 'default = "openai-chat:gpt-5"', False),
+        ("", {}, 'default = "large"', False),
+        ("", {}, 'small = "ollama:spy"', False),
+        ('default = "anthropic:claude-haiku-4-5"', {}, 'default = "large"', False),
+        ('default = "a:b"\nsmall = "a:c"', {}, 'default = "small"', True),
+        ('default = "a:b"\nsmall = "a:c"', {}, 'large = "a:c"', True),
+        ('allow = ["openai:*"]', {}, 'default = "openai:gpt-5"', True),
+        ("", {"RETINUE_MODELS_ALLOW": "x:y, openai:*"}, 'large = "openai:gpt-5"', True),
+        ("", {"RETINUE_MODELS_SMALL": "a:b"}, 'large = "a:b"', True),
+    ],
+)
+def test_an_untrusted_project_names_only_models_that_its_user_has_set(
+    folder: Path, user: str, environment: dict[str, str], project: str, is_taken: bool
+) -> None:
+    write(user_config_file(), f"[models]\n{user}\n")
+    write(folder / "retinue.toml", f"[models]\n{project}\n")
+    settings = load(folder, environment=environment)
+    key = f"models.{project.partition(' ')[0]}"
+    assert (settings.values[key].origin == str(folder / "retinue.toml")) is is_taken
+    assert rules(settings) == ([] if is_taken else ["settings/not-for-projects"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'[permissions]\ndeny = ["read(a.md)"\n',
+        b'[permissions]\ndeny = "read(a.md)"\n',
+        b'[permissions]\ndney = ["read(a.md)"]\n',
+        b'permissions = ["read(a.md)"]\n',
+        b'[run]\nmax_cost_usd = "0"\n',
+        b"[run]\nmax_cost_usd = 1" + b"0" * 400 + b"\n",
+        b"[run]\nmax_tokens = 1" + b"0" * 5_000 + b"\n",
+        b"x = " + b"[" * 5_000,
+        b"run.timeout_s" + b".a" * 3_000 + b" = 1\n",
+        b"\xff",
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [("run", "what is here?"), ("ask", "pattern_discovery", "what is here?"), ("plan", "x")]
+)
+def test_a_setting_that_cannot_be_used_stops_what_it_might_bind(
+    retinue: Give, folder: Path, data: bytes, words: tuple[str, ...]
+) -> None:
+    file = folder / "retinue.toml"
+    file.write_bytes(data)
+    stopped = retinue(*words, "--json")
+    assert (stopped.code, stopped.out) == (2, "")
+    assert stopped.error["code"] == "invalid_input"
+    assert str(file) in stopped.error["message"]
+    assert stopped.error["hint"]
+    assert retinue("config", "show").code == 0
+    assert retinue("doctor").code == 1
+
+
+def test_a_setting_in_the_environment_that_cannot_be_used_stops_a_run(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RETINUE_RUN_MAX_COST_USD", "nothing")
+    stopped = retinue("run", "what is here?", "--quiet")
+    assert stopped.code == 2
+    assert "$RETINUE_RUN_MAX_COST_USD: `run.max_cost_usd` cannot be 'nothing'" in stopped.err
+
+
+def test_a_byte_order_mark_hides_no_setting(folder: Path) -> None:
+    (folder / "retinue.toml").write_bytes(b'\xef\xbb\xbf[permissions]\ndeny = ["read(a.md)"]\n')
+    settings = load(folder, environment={})
+    assert settings.get("permissions.deny") == ("read(a.md)",)
+    assert settings.findings == ()
+
+
+def test_a_link_to_nowhere_is_no_missing_file(folder: Path) -> None:
+    (folder / "retinue.toml").symlink_to(folder / "nowhere")
+    assert rules(load(folder, environment={})) == ["settings/unreadable"]
+
+
+def test_a_template_of_a_pyproject_that_never_names_us_stops_nothing(folder: Path) -> None:
+    write(folder / "pyproject.toml", "[project]\nname = {{ name }}\n")
+    assert load(folder, environment={}).findings == ()
+    write(folder / "pyproject.toml", "[project]\nname = {{ name }}\n[tool.retinue.run]\nmax_tokens = 5\n")
+    assert rules(load(folder, environment={})) == ["settings/unreadable"]
+
+
+def test_what_a_project_may_not_set_is_told_under_json_too(retinue: Give, folder: Path) -> None:
+    write(folder / "retinue.toml", "[run]\njournal = false\n")
+    said = retinue("plan", "what is here?", "--json")
+    assert said.data
+    assert "a project may not set `run.journal`" in said.err
 
 
 def test_tables_are_read_from_files_and_from_the_environment(folder: Path) -> None:

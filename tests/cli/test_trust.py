@@ -40,7 +40,7 @@ def test_what_is_trusted_is_listed(retinue: Give, code: Path, folder: Path) -> N
     assert "You have trusted no folder." in retinue("trust", "--list").err
     retinue("trust", str(folder), "--yes")
     assert retinue("trust", "--list").out == f"{folder}\n"
-    assert retinue("trust", "--list", "--json").data == [{"folder": str(folder), "trusted": True}]
+    assert retinue("trust", "--list", "--json").data == [{"folder": str(folder), "kind": "project", "trusted": True}]
 
 
 def test_trust_can_be_taken_back_also_of_a_folder_that_is_gone(retinue: Give, code: Path, folder: Path) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.configured import with_commands
 from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded, Prompted
@@ -100,7 +101,7 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
     if not trusted:
         fix = "Look at it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
-    return _load_python(path, file=file)
+    return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
 
 
 def _thinking(
@@ -124,9 +125,9 @@ def _thinking(
     return replace(loaded, agents=tuple(agents), findings=tuple(findings))
 
 
-def _load_python(path: Path, *, file: str) -> Loaded:
+def _load_python(path: Path, *, file: str, trusted: Path) -> Loaded:
     try:
-        module = import_file(path)
+        module = import_file(path, trusted=trusted)
         agents = tuple(_agents_in(vars(module)))
         if not agents and "run_agent" in vars(module):
             from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are

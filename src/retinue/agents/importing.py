@@ -8,11 +8,13 @@ does with the user's rights.
 import contextlib
 import hashlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Generator
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Final
 
 from retinue.agents.load.document import read_bytes
@@ -24,12 +26,14 @@ __all__ = ["import_file"]
 _MAX_BYTES: Final = 8 * 2**20
 
 
-def import_file(path: Path, *, search: Path | None = None) -> ModuleType:
+def import_file(path: Path, *, search: Path | None = None, trusted: Path | None = None) -> ModuleType:
     """Import the file at `path`.
 
     Args:
         path: A Python file.
         search: A folder in which the file may look for its own imports, while it is being imported.
+        trusted: A folder whose Python files its user has seen. From then on, nothing else in it can be imported: no
+            compiled file, no archive, nothing in a hidden folder, and nothing that a link leads to.
 
     Raises:
         InvalidDefinition: It cannot be compiled, or raised, or tried to end the program; `detail["line"]` says where.
@@ -38,6 +42,8 @@ def import_file(path: Path, *, search: Path | None = None) -> ModuleType:
         ParseError: It is too large.
     """
     real = path.resolve()
+    if trusted is not None:
+        _keep_to_sources(str(trusted.resolve()))
     source = read_bytes(real, max_bytes=_MAX_BYTES)
     name = _module_name(real)
     spec = importlib.util.spec_from_file_location(name, real)
@@ -56,6 +62,48 @@ def import_file(path: Path, *, search: Path | None = None) -> ModuleType:
             raise
         raise _failed(real, error) from error
     return module
+
+
+_trusted: set[str] = set()
+"""Folders, by their real paths, of which only sources are imported."""
+
+
+class _SourceLoader(SourceFileLoader):
+    """Compiles the source each time, and leaves no trace: a `__pycache__` that came with a folder may hold anything."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        if not _is_seen(os.path.dirname(path)):  # noqa: PTH120 - a package that is a link to elsewhere
+            raise ImportError(f"{path!r} is not among the files that are trusted.", name=fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _keep_to_sources(folder: str) -> None:
+    if _finder not in sys.path_hooks:
+        sys.path_hooks.insert(0, _finder)
+    if folder not in _trusted:
+        _trusted.add(folder)
+        sys.path_importer_cache.clear()  # finders that were made for it before know other kinds of files
+
+
+def _finder(entry: str) -> FileFinder:
+    """Finds modules in a trusted folder. A path hook: for every other entry of `sys.path` it raises `ImportError`."""
+    if _is_seen(entry):
+        return FileFinder(entry, (_SourceLoader, SOURCE_SUFFIXES))
+    # Links are left as they are here: what is named as a part of the folder, and leads elsewhere, is empty.
+    named, real = os.path.abspath(entry), os.path.realpath(entry)  # noqa: PTH100
+    if any(Path(path).is_relative_to(each) for path in (named, real) for each in _trusted):
+        return FileFinder(entry)
+    raise ImportError
+
+
+def _is_seen(folder: str) -> bool:
+    """Whether the user was shown what is in `folder`: it lies in a trusted one, and no hidden one is between them."""
+    real = Path(os.path.realpath(folder))
+    return any(
+        real.is_relative_to(each) and not any(part.startswith(".") for part in real.relative_to(each).parts)
+        for each in _trusted
+    )
 
 
 def _module_name(path: Path) -> str:

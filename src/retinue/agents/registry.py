@@ -144,7 +144,13 @@ class Registry:
         said = tuple(dict.fromkeys((*owners, *there)))
         more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
         hint = f"There is: {', '.join(said[:_SHOWN])}{more}." if said else "No agent is registered."
-        return UnknownName(f"No agent is called {name[:200]!r}.", hint=hint, suggestions=said[:_SHOWN])
+        message = f"No agent is called {name[:200]!r}."
+        left_out = sorted({each.file or "" for each in self.findings if each.rule == "discovery/not-trusted"})
+        if left_out:
+            shown = ", ".join(map(repr, left_out[:_SHOWN]))
+            message = f"{message} {shown} may define it, but this folder is not trusted to bring code."
+            hint = f"Look at it, then run `retinue trust`. {hint}"
+        return UnknownName(message, hint=hint, suggestions=said[:_SHOWN])
 
     def _see_no_version_in(self, definition: Definition) -> None:
         bare, major = split_versioned_name(definition.name)

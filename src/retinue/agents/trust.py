@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Final, cast
 
-from retinue.agents.code_files import digests, utf8
+from retinue.agents.code_files import Kind, digests, utf8
 from retinue.agents.load.document import read_bytes
 from retinue.contract import json as strict
 from retinue.errors import AccessDenied, MissingFile, NotTrusted, ParseError, RetinueError
@@ -21,14 +21,24 @@ __all__ = ["TrustStore"]
 
 _FORMAT: Final = 1
 _MAX_BYTES: Final = 8 * 2**20
-_HINT: Final = "Look at these files, then run `retinue trust` in the folder."
+_HINTS: Final[Mapping[Kind, str]] = {
+    "project": "Look at these files, then run `retinue trust` in the folder.",
+    "tool_root": "Look at its Python files, then run `retinue trust --tool-root {folder}`.",
+}
+_TOOLS: Final = "tool_root:"
+"""In front of the path of a tool root in the store. A real path never begins like this."""
+
+
+def _key(folder: str, kind: Kind) -> str:
+    return f"{_TOOLS}{folder}" if kind == "tool_root" else folder
 
 
 class TrustStore:
     """The user's own list of trusted folders.
 
-    A folder is known by its real path. Trust holds for the code files as they were: when one changes, comes or goes,
-    the user is asked again. A store that is damaged, or that others may write, trusts nobody.
+    A folder is known by its real path, and is trusted as a project or as a tool root: neither is the other. Trust holds
+    for the code files as they were: when one changes, comes or goes, the user is asked again. A store that is damaged,
+    or that others may write, trusts nobody.
 
     Args:
         state: The user's state directory; made when something is first written.
@@ -46,21 +56,23 @@ class TrustStore:
             return error
         return None
 
-    def folders(self) -> tuple[Path, ...]:
-        """The folders that were trusted; whether they still are, `is_trusted` says."""
+    def folders(self, *, kind: Kind = "project") -> tuple[Path, ...]:
+        """The folders that were trusted as this; whether they still are, `is_trusted` says."""
         with contextlib.suppress(RetinueError):
-            return tuple(Path(name) for name in sorted(self._read()))
+            mark = _key("", kind)
+            names = sorted(self._read())
+            return tuple(Path(name.removeprefix(mark)) for name in names if name.startswith(_TOOLS) == bool(mark))
         return ()
 
-    def is_trusted(self, folder: Path, *, tool_root: Path | None = None) -> bool:
+    def is_trusted(self, folder: Path, *, kind: Kind = "project") -> bool:
         """Whether the user said yes to `folder` and its code files are still what they were."""
         try:
-            self.check(folder, tool_root=tool_root)
+            self.check(folder, kind=kind)
         except RetinueError:
             return False
         return True
 
-    def check(self, folder: Path, *, tool_root: Path | None = None) -> None:
+    def check(self, folder: Path, *, kind: Kind = "project") -> None:
         """See that `folder` is trusted.
 
         Raises:
@@ -70,23 +82,26 @@ class TrustStore:
         """
         root = folder.resolve()
         try:
-            trusted = self._read().get(str(root))
+            trusted = self._read().get(_key(str(root), kind))
         except RetinueError as error:
-            raise NotTrusted(f"Nobody is trusted: {error.message}", hint=error.hint) from error
-        now = digests(root, tool_root=tool_root)
+            raise NotTrusted(f"No folder is trusted: {error.message}", hint=error.hint) from error
+        hint = _HINTS[kind].format(folder=root)
+        if trusted is None and kind == "tool_root":  # nobody asked us yet to walk through it
+            raise NotTrusted(f"The tool root {str(root)!r} is not trusted to run its code.", hint=hint)
+        now = digests(root, kind=kind)
         if trusted is None:
             raise NotTrusted(
-                f"{str(root)!r} is not trusted to run its own code.", hint=_HINT, detail={"files": sorted(now)}
+                f"{str(root)!r} is not trusted to run its own code.", hint=hint, detail={"files": sorted(now)}
             )
         changed = sorted(name for name in trusted.keys() | now.keys() if trusted.get(name) != now.get(name))
         if changed:
             raise NotTrusted(
                 f"{str(root)!r} was trusted, but {len(changed)} of its code files changed since: {_list(changed)}.",
-                hint=_HINT,
+                hint=hint,
                 detail={"files": changed},
             )
 
-    def trust(self, folder: Path, *, tool_root: Path | None = None) -> tuple[str, ...]:
+    def trust(self, folder: Path, *, kind: Kind = "project") -> tuple[str, ...]:
         """Note that the user said yes to `folder` as it is now; gives the files that this covers.
 
         Raises:
@@ -97,15 +112,15 @@ class TrustStore:
         root = folder.resolve()
         if not root.is_dir():
             raise MissingFile(f"There is no folder {str(root)!r}.", hint="Name a folder.")
-        held = digests(root, tool_root=tool_root)
+        held = digests(root, kind=kind)
         with self._locked() as folders:
-            folders[utf8(str(root))] = held
+            folders[_key(utf8(str(root)), kind)] = held
         return tuple(sorted(held))
 
-    def revoke(self, folder: Path) -> bool:
+    def revoke(self, folder: Path, *, kind: Kind = "project") -> bool:
         """Take back the yes to `folder`, which need not exist any more; false when there was none."""
         with self._locked() as folders:
-            return folders.pop(str(folder.resolve()), None) is not None
+            return folders.pop(_key(str(folder.resolve()), kind), None) is not None
 
     def _read(self) -> dict[str, dict[str, str]]:
         """Folders, and the digests of their files.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
     from retinue.agents.port import Agent
@@ -26,6 +26,7 @@ def agents(
     models: "Models | None" = None,
     web: "Web | None" = None,
     language_servers: "Mapping[str, tuple[str, ...]] | None" = None,
+    trusted_tools: "Callable[[Path], bool]" = lambda _: False,
 ) -> "tuple[Agent, ...]":
     """Every ready-made agent, made anew.
 
@@ -36,6 +37,7 @@ def agents(
         models: What agents think with, where they go deeper with a model; without one they do their share by rules.
         web: How the web is searched, when it is asked for; without it that is said.
         language_servers: The argument vectors of language servers, by language, from the user's own settings.
+        trusted_tools: Whether the user trusts the extensions in a folder.
     """
     # Imported when asked for: listing this room must not cost what its agents need.
     from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
@@ -52,7 +54,11 @@ def agents(
         DataAnalyst(),
         GitStateAnalyzer(),
         PatternDiscovery(cache_dir=cache_dir),
-        PersonalAssistant(store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3", models=models),
+        PersonalAssistant(
+            store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3",
+            models=models,
+            trusted=trusted_tools,
+        ),
         ResearcherAnalyst(cache_dir=cache_dir, state_dir=state_dir, models=models, web=web),
         ResearchSupervisor(),
         SystemArchitect(models, cache_dir=cache_dir),

@@ -102,8 +102,7 @@ def command(
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace, model=model, runner=runner)
-    if not (form.quiet or form.machine):
-        tell_notes(project)
+    tell_notes(project, quiet=form.quiet, as_json=form.machine)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)

@@ -104,7 +104,8 @@ def _try(case: "Case", *, limit_s: float) -> _Tried:
     """Ask one prompt in a process of its own, with nothing remembered from before."""
     from retinue.catalogue.personal_assistant.facade import judge
 
-    command_line = [sys.executable, "-m", "retinue", "ask", "personal_assistant", case.prompt, "--json"]
+    # Without -P, a `retinue.py` in the folder where the user stands would be run instead of ours.
+    command_line = [sys.executable, "-P", "-m", "retinue", "ask", "personal_assistant", case.prompt, "--json"]
     with tempfile.TemporaryDirectory(prefix="retinue-facade-") as folder:
         try:
             # S603: our own program, by an argument vector.

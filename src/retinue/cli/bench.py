@@ -61,7 +61,7 @@ def _agents(
     from retinue.cli.drawn import check_plot, write_plot
     from retinue.cli.exits import Exit
     from retinue.cli.output import echo, echo_json, tell
-    from retinue.cli.project import budget_of, open_project
+    from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.trials import Wanted, task_set_in, tried
     from retinue.orchestration.comparing_agents import contenders
     from retinue.orchestration.present.plot.of_comparison import plot_of
@@ -71,6 +71,7 @@ def _agents(
     asked = task_set_in(tasks)
     named = _listed(models)
     project = open_project(workspace, model=named[0] if named else None, named=named)
+    tell_notes(project, as_json=as_json)
     wanted = Wanted(asked, named, _listed(agents), repeat, judge or "")
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     trials, stopped = tried(project, wanted, budget, tell=None if as_json else _tell)

@@ -62,8 +62,7 @@ def command(
     project, _ = with_active(with_planner(open_project(workspace, model=model), planner), quiet=as_json)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
-    if not as_json:
-        tell_notes(project)
+    tell_notes(project, as_json=as_json)
     plan = plan_of(text, project, level=project.settings.get("run.context", context))
     if not as_json:
         tell_planning(plan)

@@ -176,8 +176,10 @@ def open_project(
     """
     root = find_root(folder)
     settings = load(root)
-    trusted = TrustStore(places.state_dir()).is_trusted(root)
+    trust = TrustStore(places.state_dir())
+    trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, named=named)
+    models.trusts_definitions = trusted
     if model:
         models.see(model)
     index = places.index_dir() if settings.get("index.cache") else None
@@ -188,6 +190,7 @@ def open_project(
         models=models,
         web=web,
         language_servers=_language_servers(settings),
+        trusted_tools=partial(trust.is_trusted, kind="tool_root"),
     )
     toolbox = _toolbox(root, settings) if models.configured else None
     loops = loops_of(settings, runner)
@@ -266,9 +269,16 @@ def budget_of(settings: Settings, bounds: Bounds) -> Budget:
     return budget if bounds.nodes is None else budget.model_copy(update={"nodes": bounds.nodes})
 
 
-def tell_notes(project: Project) -> None:
-    """Say what of the folder was passed over: settings that do not hold, files that gave no agent."""
+def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
+    """Say what of the folder was passed over: settings that do not hold and, but for machines, files without an agent.
+
+    Raises:
+        InvalidInput: A setting cannot be used, and might be a bound.
+    """
+    project.settings.check()
+    if quiet:
+        return
     if project.settings.findings:
         tell(findings_text(project.settings.findings))
-    if files := len({each.path for each in project.registry.skipped}):
+    if not as_json and (files := len({each.path for each in project.registry.skipped})):
         tell(f"{counted(files, 'file')} of this project gave no agent: see `retinue agents`.")

@@ -90,8 +90,7 @@ def command(
     project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
-    if not (form.quiet or form.machine):
-        tell_notes(project)
+    tell_notes(project, quiet=form.quiet, as_json=form.machine)
     settled = Settled(
         "run", str(project.root), agents=tuple(chosen), module=module, model=model or "", runner=runner or ""
     )

@@ -134,7 +134,7 @@ def _resume(
     from retinue.cli.active import with_module
     from retinue.cli.answer import present, present_asked
     from retinue.cli.failed import tell_failed
-    from retinue.cli.project import open_project
+    from retinue.cli.project import open_project, tell_notes
     from retinue.cli.session import conduct, resuming
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
@@ -144,6 +144,7 @@ def _resume(
     folder = Path(settled.workspace) if settled and settled.workspace else None
     model, runner = (settled.model or None, settled.runner or None) if settled else (None, None)
     project = open_project(workspace or folder, model=model, runner=runner)
+    tell_notes(project, quiet=form.quiet, as_json=form.machine)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)
     if settled and settled.agents:

@@ -18,7 +18,7 @@ class Key:
         for_projects: A project file may set it at all.
         narrows: It bounds what a run may do; a project file may make the user's own bound tighter, never wider.
         adds: Words of every source are kept together: nobody can take back what somebody else forbade.
-        not_from_projects: Beginnings of values that a project file may not give.
+        names_model: It says which model is paid for; the file of an untrusted project names only what its user has set.
         members: What each text of a table must look like, as a regular expression. What does not may be a secret that
             stands in the wrong place, and is never shown.
         secret: Shown as `***`.
@@ -31,16 +31,13 @@ class Key:
     for_projects: bool = True
     narrows: bool = False
     adds: bool = False
-    not_from_projects: tuple[str, ...] = ()
+    names_model: bool = False
     members: str = ""
     secret: bool = False
 
 
 RUNNERS: Final = ("own", "claude")
 """What can drive the model of an agent that is instructions."""
-
-_OF_THIS_COMPUTER: Final = ("local:", "replay:", "recorded:", "recording:", "file:")
-"""Models that are files here: a project could name any file of its user."""
 
 _NO_TABLE: Final[Mapping[str, str]] = {}
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
@@ -49,7 +46,7 @@ _PRICE: Final = r"[0-9]{1,6}(\.[0-9]{1,6})?/[0-9]{1,6}(\.[0-9]{1,6})? [0-9]{4}-[
 
 
 def _model(about: str) -> Key:
-    return Key("text", "", about, not_from_projects=_OF_THIS_COMPUTER)
+    return Key("text", "", about, names_model=True)
 
 
 def _table(about: str, members: str) -> Key:
@@ -122,6 +119,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "lsp.command": Key("words", (), "the language server to run; `ty server` when empty", for_projects=False),
     "mcp.file": Key("text", "", "a JSON file with the `mcpServers` of your own", for_projects=False),
     "shell.allow": Key("words", (), "programs that an agent may run", for_projects=False),
+    "architecture.layers": Key("words", (), "layers of the code from the top down, for the system architect"),
     "lint.ignore": Key("words", (), "rules that lint passes over, by the beginning of their id"),
     "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
 }

@@ -1,23 +1,27 @@
 """The settings in force, each with where it came from: flag, environment, project file, user file, default.
 
 A project file is data of whoever wrote the project: it may narrow what Retinue does, and never widens it. Keys that
-would grant trust, name code or a command, point models elsewhere, or move the workspace are refused there.
+would grant trust, name code or a command, point models elsewhere, or move the workspace are refused there. Which models
+are paid for, it says only in a folder that its user trusts.
 """
 
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, cast
 
 from retinue.agents.load.document import read_bytes
+from retinue.agents.trust import TrustStore
 from retinue.cli import places
 from retinue.cli.setting_keys import KEYS, Key, Kind
-from retinue.contract.finding import Finding
+from retinue.contract.definition import read_tier
+from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
-from retinue.errors import MissingFile, RetinueError
+from retinue.errors import InvalidInput, MissingFile, RetinueError
 
 __all__ = ["KEYS", "Key", "Kind", "Setting", "Settings", "load"]
 
@@ -32,7 +36,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings in force, and what was wrong with those that are not."""
+    """All settings in force, and what was wrong with those that are not.
+
+    A finding is an error where a file or a value cannot be used, for nobody knows which bound it was meant to set. What
+    a project may not set is a warning: the user's own value holds.
+    """
 
     values: Mapping[str, Setting]
     findings: tuple[Finding, ...] = ()
@@ -41,19 +49,39 @@ class Settings:
         """The value of `key`; a `flag` given on the command line wins."""
         return self.values[key].value if flag is None else flag
 
+    def check(self) -> None:
+        """See that every setting can be used.
+
+        Raises:
+            InvalidInput: One cannot; `detail["findings"]` lists each with its place.
+        """
+        errors = [finding for finding in self.findings if finding.severity == "error"]
+        if errors:
+            first, more = errors[0], f" (and {len(errors) - 1} more)" if errors[1:] else ""
+            stop = "" if first.fix.endswith(("?", ".")) else "."
+            raise InvalidInput(
+                f"{first.file}: {first.message.rstrip('.')}{more}. Nothing was started, for a bound might be missing.",
+                hint=f"{first.fix[:1].upper()}{first.fix[1:]}{stop} `retinue config show` lists every setting.",
+                path=first.file or "",
+                detail={"findings": [finding.to_json() for finding in errors]},
+            )
+
 
 def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings that hold in the folder `project`. What is wrong is a finding, and the default holds."""
     values = {name: Setting(key.default) for name, key in KEYS.items()}
     findings: list[Finding] = []
-    user = places.user_config_file()
-    for file, said in ((user, _read(user, findings)), *_project_files(project, findings)):
-        for name, value in _flat(said):
-            _take(values, findings, name, value, origin=str(file), trusted=file == user)
-    for variable, text in sorted((os.environ if environment is None else environment).items()):
+    user, own = places.user_config_file(), sorted((os.environ if environment is None else environment).items())
+    files = [(user, dict(_flat(_read(user, findings)))), _project_file(project, findings)]
+    yours = {_VARIABLES[variable]: text for variable, text in own if variable in _VARIABLES}
+    may_spend = _MaySpend(project, (files[0][1], yours))
+    for file, table in files:
+        for name, value in table.items():
+            _take(values, findings, name, value, origin=str(file), may_spend=None if file == user else may_spend)
+    for variable, text in own:
         name = _VARIABLES.get(variable)
         if name:
-            _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}", trusted=True)
+            _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
         elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _meant(variable)):
             message, fix = f"`{variable}` is no setting", f"did you mean `{near}`?"
             findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
@@ -70,13 +98,14 @@ def _meant(variable: str) -> str:
     return f"{_PREFIX}{near[0]}" if near else ""
 
 
-def _project_files(project: Path, findings: list[Finding]) -> Iterable[tuple[Path, dict[str, Any]]]:
+def _project_file(project: Path, findings: list[Finding]) -> tuple[Path, dict[str, Any]]:
+    """The file of a project that holds settings, and what it says."""
     own = project / "retinue.toml"
-    if own.is_file():
-        return [(own, _read(own, findings))]
+    if os.path.lexists(own):  # a link to nowhere is no reason to look elsewhere
+        return own, dict(_flat(_read(own, findings)))
     shared = project / "pyproject.toml"
     section = _table(_table(_read(shared, findings).get("tool")).get("retinue"))
-    return [(shared, section)]
+    return shared, dict(_flat(section))
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -85,14 +114,23 @@ def _table(value: object) -> dict[str, Any]:
 
 def _read(file: Path, findings: list[Finding]) -> dict[str, Any]:
     """What a settings file says; nothing when there is none, or when it cannot be read, which is a finding."""
+    data = b""
     try:
-        return tomllib.loads(read_bytes(file).decode("utf-8"))
-    except MissingFile:
-        return {}
+        data = read_bytes(file)
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except MissingFile as error:
+        if not file.is_symlink():
+            return {}
+        problem, fix = error.message, "mend the link or delete it"
     except RetinueError as error:
-        findings.append(_finding("settings/unreadable", error.message, str(file), error.hint))
+        problem, fix = error.message, error.hint
+    except RecursionError:  # thousands of brackets within each other
+        problem, fix = "it is nested too deeply", "mend the file"
     except ValueError as error:
-        findings.append(_finding("settings/unreadable", f"it is no TOML: {error}", str(file), "mend the file"))
+        problem, fix = f"it is no TOML: {error}", "mend the file"
+    # A `pyproject.toml` that other tools fill with templates is none of ours, as long as it never names us.
+    if file.name != "pyproject.toml" or not data or b"retinue" in data:
+        findings.append(_finding("settings/unreadable", problem, str(file), fix))
     return {}
 
 
@@ -104,35 +142,64 @@ def _flat(said: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]
             yield f"{prefix}{name}", value
 
 
+class _MaySpend:
+    """Whether the file of a project may name a model: any if its user trusts the folder, else what the user has set."""
+
+    def __init__(self, project: Path, own: Sequence[Mapping[str, Any]]) -> None:
+        self._project = project
+        self._tiers = {name.removeprefix("models.") for table in own for name in table}
+        self._own: list[str] = []
+        for name, value in (each for table in own for each in table.items()):
+            if name == "models.allow" or (name in KEYS and KEYS[name].names_model):
+                names = cast("list[object]", value) if isinstance(value, list) else str(value).split(",")
+                self._own += [str(each).strip() for each in names]
+
+    def __call__(self, model: str) -> bool:
+        tier = read_tier(model)
+        if tier in self._tiers if tier else any(fnmatchcase(model, pattern) for pattern in self._own):
+            return True
+        return TrustStore(places.state_dir()).is_trusted(self._project)
+
+
 def _take(
-    values: dict[str, Setting], findings: list[Finding], name: str, value: object, *, origin: str, trusted: bool
+    values: dict[str, Setting],
+    findings: list[Finding],
+    name: str,
+    value: object,
+    *,
+    origin: str,
+    may_spend: _MaySpend | None = None,
 ) -> None:
-    key = KEYS.get(name)
+    """Put one value among `values`, or say why not. With `may_spend` it comes from the file of a project."""
+    key, is_project = KEYS.get(name), may_spend is not None
+    elsewhere = f"set it in {places.user_config_file()}"
     if key is None:
         near = nearest(name, KEYS)
         fix = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(KEYS)}"
-        findings.append(_finding("settings/unknown-key", f"`{name}` is no setting", origin, fix))
-    elif not trusted and not key.for_projects:
-        fix = f"set it in {places.user_config_file()}"
-        findings.append(_finding("settings/not-for-projects", f"a project may not set `{name}`", origin, fix))
+        findings.append(_finding("settings/unknown-key", f"`{name[:80]}` is no setting", origin, fix))
+    elif is_project and not key.for_projects:
+        _refuse(findings, f"a project may not set `{name}`", origin, elsewhere)
     elif (read := _checked(key, value)) is None:
         wanted = " or ".join(key.choices) or _WANTED[key.kind]
-        said = "what it is given" if key.kind == "table" else repr(value)
-        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {said}", origin, f"give {wanted}"))
-    elif not trusted and key.narrows and not _within(read, values[name].value):
-        fix = f"keep within {values[name].value!r}, which holds, or set it in {places.user_config_file()}"
-        message = f"a project may narrow `{name}`, not widen it to {value!r}"
-        findings.append(_finding("settings/not-for-projects", message, origin, fix))
-    elif not trusted and isinstance(read, str) and read.startswith(key.not_from_projects):
-        fix = f"set it in {places.user_config_file()}"
-        message = f"a project may not set `{name}` to {read[:80]!r}, which names a file of yours"
-        findings.append(_finding("settings/not-for-projects", message, origin, fix))
+        # A table may hold a key in the wrong place, and may be too deep to be written down.
+        shown = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
+        findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {shown}", origin, f"give {wanted}"))
+    elif is_project and key.narrows and not _within(read, values[name].value):
+        fix = f"keep within {values[name].value!r}, which holds, or {elsewhere}"
+        _refuse(findings, f"a project may narrow `{name}`, not widen it to {read!r}", origin, fix)
+    elif may_spend is not None and key.names_model and not may_spend(str(read)):
+        fix = f"run `retinue trust` in the folder, or {elsewhere}"
+        _refuse(findings, f"a project that is not trusted may not set `{name}` to {str(read)[:80]!r}", origin, fix)
     elif key.adds and values[name].origin != "default":
         earlier = values[name]
         both = (*earlier.value, *cast("tuple[str, ...]", read))
         values[name] = Setting(tuple(dict.fromkeys(both)), f"{earlier.origin}, {origin}")
     else:
         values[name] = Setting(read, origin)
+
+
+def _refuse(findings: list[Finding], message: str, origin: str, fix: str) -> None:
+    findings.append(_finding("settings/not-for-projects", message, origin, fix, severity="warning"))
 
 
 def _within(value: object, bound: object) -> bool:
@@ -164,9 +231,9 @@ def _checked(key: Key, value: Any) -> object:
         case "switch":
             return value if isinstance(value, bool) else None
         case "count":
-            return value if isinstance(value, int) and value >= 0 else None
+            return value if isinstance(value, int) and 0 <= value < 2**63 else None
         case "number" | "seconds":
-            fits = isinstance(value, int | float) and 0 <= value < float("inf") and (value or key.kind == "number")
+            fits = isinstance(value, int | float) and 0 <= value < 2**63 and (value or key.kind == "number")
             return float(value) if fits else None
         case "text":
             return value if isinstance(value, str) and (not key.choices or value in key.choices) else None
@@ -204,5 +271,5 @@ def _from_text(kind: Kind, text: str) -> object:
         return text
 
 
-def _finding(rule: str, message: str, file: str, fix: str) -> Finding:
-    return Finding(rule=rule, severity="warning", message=message, file=file, fix=fix)
+def _finding(rule: str, message: str, file: str, fix: str, *, severity: Severity = "error") -> Finding:
+    return Finding(rule=rule, severity=severity, message=message, file=file, fix=fix)

@@ -94,7 +94,7 @@ def task_set_in(source: str) -> TaskSet:
         try:
             # By way of JSON, so that a date of TOML is a text here as everywhere.
             found = json.loads(json.dumps(tomllib.loads(text), default=str))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Mend it.", path=source) from None
     if not isinstance(found, dict):
         raise InvalidInput("The file holds no table of tasks.", hint="Begin with `[[task]]`.", path=source)

@@ -8,6 +8,7 @@ import click
 from retinue.cli.options import json_option
 
 if TYPE_CHECKING:
+    from retinue.agents.code_files import Kind
     from retinue.agents.trust import TrustStore
 
 __all__ = ["command"]
@@ -18,12 +19,16 @@ __all__ = ["command"]
 @click.option("--yes", "-y", is_flag=True, help="Say yes without being asked.")
 @click.option("--list", "listed", is_flag=True, help="List the folders you have trusted.")
 @click.option("--revoke", is_flag=True, help="Take your yes back.")
+@click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
 @json_option
-def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
+def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, is_tool_root: bool, as_json: bool) -> None:
     """Allow the Python agents of DIR to be used: by default of the repository you stand in.
 
     Shows the files that name code, then asks. When one of them changes, comes or goes, you are asked again. A project
-    can never give itself this permission.
+    can never give itself this permission. Where a project is trusted, its settings may also choose the models.
+
+    With --tool-root, DIR is a folder of extensions for the personal assistant (TOOL_ROOT). All Python files under it
+    are shown, for an extension may import them.
     """
     from retinue.agents.code_files import digests
     from retinue.agents.trust import TrustStore
@@ -32,6 +37,9 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_js
     from retinue.cli.project import find_root
     from retinue.errors import NotTrusted
 
+    if is_tool_root and folder is None and not listed:
+        raise click.UsageError("--tool-root needs a folder: `retinue trust --tool-root DIR`.")
+    kind: Kind = "tool_root" if is_tool_root else "project"
     store = TrustStore(places.state_dir())
     if listed:
         _list(store, as_json=as_json)
@@ -39,16 +47,16 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_js
     # What is revoked need not exist any more.
     root = folder.resolve() if folder is not None and revoke else find_root(folder)
     if revoke:
-        gone = store.revoke(root)
+        gone = store.revoke(root, kind=kind)
         if as_json:
             echo_json({"folder": str(root), "trusted": False, "was_trusted": gone})
         tell(f"{'No longer trusted' if gone else 'Was not trusted'}: {safe(root)}")
         return
-    seen = digests(root, tool_root=None)
-    _ask(store, root, yes=yes)
-    if digests(root, tool_root=None) != seen:
+    seen = digests(root, kind=kind)
+    _ask(store, root, kind=kind, yes=yes)
+    if digests(root, kind=kind) != seen:
         raise NotTrusted("The files changed while you were looking at them.", hint="Run `retinue trust` again.")
-    files = store.trust(root)
+    files = store.trust(root, kind=kind)
     if as_json:
         echo_json({"folder": str(root), "trusted": True, "files": list(files)})
     tell(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({counted(len(files), 'file')})")
@@ -57,19 +65,23 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, as_js
 def _list(store: "TrustStore", *, as_json: bool) -> None:
     from retinue.cli.output import echo, echo_json, safe, tell
 
-    folders = {folder: store.is_trusted(folder) for folder in store.folders()}
+    kinds: tuple[Kind, ...] = ("project", "tool_root")
+    folders = [
+        (folder, kind, store.is_trusted(folder, kind=kind)) for kind in kinds for folder in store.folders(kind=kind)
+    ]
     if as_json:
-        echo_json([{"folder": str(folder), "trusted": still} for folder, still in folders.items()])
+        echo_json([{"folder": str(folder), "kind": kind, "trusted": still} for folder, kind, still in folders])
         return
-    for folder, still in folders.items():
-        echo(f"{safe(folder)}{'' if still else '  (changed since; not trusted any more)'}")
+    for folder, kind, still in folders:
+        what = "  (tool root)" * (kind == "tool_root")
+        echo(f"{safe(folder)}{what}{'' if still else '  (changed since; not trusted any more)'}")
     if store.problem is not None:
         raise store.problem
     if not folders:
         tell("You have trusted no folder.")
 
 
-def _ask(store: "TrustStore", root: Path, *, yes: bool) -> None:
+def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
     """Show what would be trusted, and ask.
 
     Raises:
@@ -80,8 +92,8 @@ def _ask(store: "TrustStore", root: Path, *, yes: bool) -> None:
     from retinue.cli.screen import somebody_is_there
     from retinue.errors import NotTrusted
 
-    files = code_files(root)
-    news = _changed(store, root)
+    files = code_files(root, kind=kind)
+    news = _changed(store, root, kind)
     tell(f"{safe(root)} names code in {counted(len(files), 'file')}{':' if files else '.'}")
     for file in files:
         name = file.relative_to(root).as_posix()
@@ -90,20 +102,21 @@ def _ask(store: "TrustStore", root: Path, *, yes: bool) -> None:
     if yes:
         return
     if not somebody_is_there():
-        hint = "Look at the files, then run `retinue trust --yes`."
+        again = f"--tool-root {safe(root)} " if kind == "tool_root" else ""
+        hint = f"Look at the files, then run `retinue trust {again}--yes`."
         raise NotTrusted("Nobody is there to say yes.", hint=hint)
     if not click.confirm("Have you looked at them, and may they run as you?", err=True):
         raise NotTrusted("You said no.", hint="Nothing was changed; run `retinue trust` again when you are sure.")
 
 
-def _changed(store: "TrustStore", root: Path) -> frozenset[str]:
+def _changed(store: "TrustStore", root: Path, kind: "Kind") -> frozenset[str]:
     """The files that changed since the folder was trusted; none when it never was."""
     from retinue.errors import NotTrusted, RetinueError
 
-    if root not in store.folders():
+    if root not in store.folders(kind=kind):
         return frozenset()
     try:
-        store.check(root)
+        store.check(root, kind=kind)
     except NotTrusted as error:
         return frozenset(map(str, error.detail.get("files", ())))
     except RetinueError:

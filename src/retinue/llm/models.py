@@ -3,7 +3,8 @@
 A name is `provider:model`. A tier is small, medium or large and means whatever is configured; `haiku`, `sonnet` and
 `opus` are read as tiers by `contract.definition.read_tier`. How a provider is opened is the business of `providers`;
 what may be spent that of `purse`. Who may name which model is decided here and nowhere else: its user any, a definition
-none that is a file of this machine, a task only what is configured or allowed.
+none that is a file of this machine, a task only what is configured or allowed, and a definition that comes with an
+untrusted folder no more than a task.
 """
 
 import os
@@ -75,6 +76,7 @@ class Models:
         environment: Where keys are looked up; the process's own when None.
         prices: Prices of one's own, by the model's name; they hold instead of the book's.
         allowed: What tasks may name beside the models that are configured: names, or patterns such as `anthropic:*`.
+        trusts_definitions: Whether agents' definitions may name models that nobody configured, and so spend money.
         record: A folder in which every exchange with a model that is opened here is kept; none when empty.
     """
 
@@ -85,6 +87,7 @@ class Models:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     allowed: tuple[str, ...] = ()
+    trusts_definitions: bool = True
     record: str = ""
     _open: "dict[str, LanguageModel]" = field(default_factory=dict, repr=False)
 
@@ -124,8 +127,8 @@ class Models:
         Raises:
             Unavailable: No model is configured; the hint says how to.
             UnknownName: Nobody knows whose model that is.
-            AccessDenied: The task names a model that is neither configured nor allowed, or the definition a file of
-                this machine that nobody configured; `suggestions` names what there is.
+            AccessDenied: The task, or a definition that is not trusted, names a model that is neither configured nor
+                allowed, or the definition a file of this machine; `suggestions` names what there is.
         """
         # A plan is made from definitions too: what both name is the definition's word, whoever repeats it.
         repeats = whose == "task" and (model or "").strip() == (own or "").strip()
@@ -215,20 +218,20 @@ class Models:
         if by == "user" or name in configured:
             return
         is_file = name.partition(":")[0].strip().casefold() in _FILES
-        if not is_file and (by == "definition" or any(fnmatchcase(name, each) for each in self.allowed)):
+        may = (by == "definition" and self.trusts_definitions) or any(fnmatchcase(name, each) for each in self.allowed)
+        if may and not is_file:
             return
         shown = tuple(sorted(each for each in configured if each.partition(":")[0] not in _FILES))
-        if by == "definition":
+        if by == "definition" and is_file:
             message = f"An agent's definition may not name the file {name[:_LONGEST]!r} as its model."
             hint = "Set it as `models.default` in the user's configuration, or pass it as `--model`."
         else:
-            message = (
-                f"A task may not name {name[:_LONGEST]!r} as its model: it is neither configured nor allowed here."
-            )
+            who = "A task" if by == "task" else "The definition of an agent in a folder that is not trusted"
+            message = f"{who} may not name {name[:_LONGEST]!r} as its model: it is neither configured nor allowed here."
             named = f" or {', '.join(f'`{each}`' for each in shown)}" if shown else ""
             hint = (
                 f"Name a tier (`small`, `medium`, `large`){named}; its user allows others by `models.allow`, or names "
-                "one by `--model`."
+                f"one by `--model`{' or trusts the folder: `retinue trust`' if by == 'definition' else ''}."
             )
         raise AccessDenied(message, hint=hint, path="/model", suggestions=shown)
 

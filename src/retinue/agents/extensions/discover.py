@@ -76,7 +76,7 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
     for path in files[:_MOST_FILES]:
         file = path.relative_to(tool_root).as_posix()
         try:
-            extension = _read(import_file(path, search=path.parent), file, skipped)
+            extension = _read(import_file(path, search=path.parent, trusted=tool_root), file, skipped)
         except RetinueError as error:
             skipped.append(Skipped(file, error.message, error.detail.get("line"), error.hint))
             continue

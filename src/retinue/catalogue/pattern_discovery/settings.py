@@ -54,7 +54,7 @@ def collected_by(workspace: Workspace) -> Collected:
             continue
         try:
             found = _from_ini(text, section) if section else _from_toml(text)
-        except (configparser.Error, tomllib.TOMLDecodeError, AttributeError, RecursionError):
+        except (configparser.Error, ValueError, AttributeError, RecursionError):
             continue  # pytest would say so itself
         if found is not None:
             return Collected(found or DEFAULT)

@@ -60,7 +60,7 @@ def _cases(text: str, name: str) -> tuple[Case, ...]:
     hint = 'Write: [[case]], then prompt = "..." and tool = "..." below it.'
     try:
         listed: Any = tomllib.loads(text).get("case")
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{name!r} is no TOML: {error}.", hint=hint) from None
     if not isinstance(listed, list) or not listed:
         raise InvalidInput(f"{name!r} holds no case.", hint=hint)

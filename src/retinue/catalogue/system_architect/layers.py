@@ -247,7 +247,7 @@ def _table(said: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _toml(workspace: Workspace, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(workspace, file))
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
 
 

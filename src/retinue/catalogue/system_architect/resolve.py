@@ -145,7 +145,7 @@ def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             continue
         try:
             package: Any = tomllib.loads(text).get("package", {})
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         if isinstance(package, dict) and isinstance(name := package.get("name"), str):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - TOML
             yield name.replace("-", "_"), posixpath.join(posixpath.dirname(path), "src")
