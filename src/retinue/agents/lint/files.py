@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from retinue.agents.load.document import MAX_BYTES, read_bytes
 from retinue.agents.load.looks import TAKES, has_front_matter, is_definition, is_entered
 from retinue.contract import json
-from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
 
 __all__ = ["ENDINGS", "MAX_FILES", "File", "Kind", "files_at", "kind_of"]
 
@@ -59,9 +59,11 @@ class File:
 
 
 def files_at(path: Path) -> Iterator[File]:
-    """The file at `path`, or what counts in the folder there, in order. Links to folders are not followed.
+    """The file at `path`, or what counts in the folder there, in order.
 
-    A file that is named by itself is taken at its word: it means to be a definition.
+    Links are followed inside the project: people keep definitions in one place and link them into `.claude`. A link in
+    a folder of definitions that leads nowhere, or out of the project, is a file with a `problem`. A file that is named
+    by itself is taken at its word: it means to be a definition.
 
     Raises:
         MissingFile: There is nothing.
@@ -87,11 +89,33 @@ def files_at(path: Path) -> Iterator[File]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for where, folders, files in os.walk(folder):
-        folders[:] = filter(is_entered, folders)
-        for name in files:
-            if name.lower().endswith(ENDINGS) and not (file := Path(where, name)).is_dir():
-                yield file  # one that is no file, or a link in a circle, is said to be so when it is read
+    """Every file below `folder` that may count, and the links of which `_read` will say that they lead nowhere."""
+    project = _project(folder)
+    linked: set[Path] = set()  # each target once: links that lead to each other would multiply without end
+    pending = [folder]
+    while pending:
+        for where, folders, files in os.walk(pending.pop()):
+            folders[:] = filter(is_entered, folders)
+            for name in list(folders):
+                path = Path(where, name)
+                if path.is_symlink():
+                    folders.remove(name)
+                    target = path.resolve()
+                    if not target.is_relative_to(project):
+                        yield path
+                    elif target not in linked and not path.absolute().is_relative_to(target):
+                        linked.add(target)
+                        pending.append(path)
+            for name in files:
+                path = Path(where, name)
+                if name.lower().endswith(ENDINGS) or (path.is_symlink() and not path.exists()):
+                    yield path
+
+
+def _project(folder: Path) -> Path:
+    """The repository that `folder` lies in, else the folder itself: links may not lead out of it."""
+    real = folder.resolve()
+    return next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), real)
 
 
 # What a file means to be.
@@ -150,6 +174,9 @@ def _looks_like_definition(data: bytes) -> bool:
 
 def _read(path: Path, parts: Sequence[str]) -> File | None:
     """The file, when it counts."""
+    if path.is_symlink() and (path.is_dir() or not path.exists()):
+        home = any(part in _HOMES for part in parts[:-1])
+        return File(path, _shown(path), "agent", b"", _bad_link(path)) if home else None
     try:
         data = read_bytes(path)
     except RetinueError as error:
@@ -157,6 +184,15 @@ def _read(path: Path, parts: Sequence[str]) -> File | None:
         return File(path, _shown(path), kind, b"", error) if kind else None
     kind = kind_of(parts, data)
     return File(path, _shown(path), kind, data) if kind else None
+
+
+def _bad_link(path: Path) -> RetinueError:
+    target = str(path.readlink())
+    if path.is_dir():
+        return AccessDenied(
+            f"The link leads out of the project, to {target!r}.", hint="Copy the folder into the project."
+        )
+    return MissingFile(f"The link leads nowhere: {target!r}.", hint="Mend the link, or check out what it leads to.")
 
 
 def _kind_by_content(ending: str, data: bytes) -> Kind | None:

@@ -15,6 +15,7 @@ from retinue.tools.git.records import (
     Head,
     Status,
     Tag,
+    TreeEntry,
 )
 from retinue.tools.git.repository import Git
 
@@ -30,4 +31,5 @@ __all__ = [
     "Head",
     "Status",
     "Tag",
+    "TreeEntry",
 ]

@@ -6,10 +6,22 @@ Fields are counted, never searched for, so that no message, name or path can pas
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from retinue.errors import InternalError
-from retinue.tools.git.records import BlameLine, Branch, Change, ChangeKind, Commit, FileChange, Head, Status, Tag
+from retinue.tools.git.records import (
+    BlameLine,
+    Branch,
+    Change,
+    ChangeKind,
+    Commit,
+    FileChange,
+    Head,
+    Status,
+    Tag,
+    TreeEntry,
+)
 from retinue.tools.paths import quoted
 
 __all__ = [
@@ -23,6 +35,7 @@ __all__ = [
     "status",
     "tags",
     "tokens",
+    "tree",
 ]
 
 LOG_FORMAT: Final = "%H%x00%P%x00%aN%x00%aE%x00%aI%x00%cN%x00%cI%x00%s%x00%b%x00"
@@ -78,6 +91,17 @@ def commits(pieces: Iterator[bytes], *, prefix: str, shallow: frozenset[str], st
             body=body.strip("\n"),
             changes=tuple(changes(iter(found), prefix=prefix)) if known else None,
         )
+
+
+def tree(output: bytes) -> list[TreeEntry]:
+    """The entries of `git ls-tree -r -z`."""
+    entries: list[TreeEntry] = []
+    for line in output.split(b"\0"):
+        mode, _, rest = line.partition(b" ")
+        if mode in {b"100644", b"100755", b"120000"}:
+            with suppress(UnicodeDecodeError):
+                entries.append(TreeEntry(rest.partition(b"\t")[2].decode(), is_link=mode == b"120000"))
+    return entries
 
 
 def changes(pieces: Iterator[bytes], *, prefix: str) -> list[FileChange]:

@@ -8,7 +8,19 @@ real bytes. Dates are ISO 8601 with their offset, as the author or committer wro
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Author", "BlameLine", "Branch", "Change", "ChangeKind", "Commit", "FileChange", "Head", "Status", "Tag"]
+__all__ = [
+    "Author",
+    "BlameLine",
+    "Branch",
+    "Change",
+    "ChangeKind",
+    "Commit",
+    "FileChange",
+    "Head",
+    "Status",
+    "Tag",
+    "TreeEntry",
+]
 
 ChangeKind: TypeAlias = Literal[
     "added", "copied", "deleted", "modified", "renamed", "type_changed", "unmerged", "unknown"
@@ -153,3 +165,11 @@ class Author:
     commits: int
     first: str
     last: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a commit, from the top of the repository."""
+
+    path: str
+    is_link: bool

@@ -16,7 +16,7 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
 from retinue.tools.git.facts import Facts, look
-from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag
+from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
 from retinue.tools.git.runner import Runner, failure
 
 __all__ = ["Git"]
@@ -225,6 +225,11 @@ class Git:
         if output.code:
             self._raise_for_file(output.stderr, path, revision)
         return output.stdout
+
+    def tree(self, revision: str) -> list[TreeEntry]:
+        """Every file and link of a commit, submodules and names that are no UTF-8 left out."""
+        output = self._runner.run("ls-tree", "-r", "-z", "--full-tree", self.resolve(revision))
+        return parse.tree(output.stdout)
 
     def branches(self) -> list[Branch]:
         """All local and remote-tracking branches, the most recently changed first."""
