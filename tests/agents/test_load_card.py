@@ -170,6 +170,7 @@ def test_what_a_card_must_have_and_can_do_without_is_a_warning() -> None:
         "`defaultInputModes` is missing.",
         "`defaultOutputModes` is missing.",
         "`id` is missing.",
+        "`tags` is missing.",
     ]
 
 

@@ -4,11 +4,18 @@ from typing import Literal, TypeAlias
 
 from retinue.contract.model import Count, Model
 
-__all__ = ["Finding", "Level", "Loss", "Severity"]
+__all__ = ["Finding", "Level", "Loss", "Replacement", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Level: TypeAlias = Literal["strict", "standard", "lenient"]
 """How strictly a consumer reads (C3). Producers are always strict."""
+
+
+class Replacement(Model):
+    """A text that stands at the place of a finding, or in the few lines below it, and what to write instead."""
+
+    old: str
+    new: str
 
 
 class Finding(Model):
@@ -19,6 +26,7 @@ class Finding(Model):
         path: JSON Pointer of the place inside the document.
         file: The document; `line` and `column` count from 1.
         fix: What to do about it.
+        replacement: What a program can do about it.
     """
 
     rule: str
@@ -29,6 +37,7 @@ class Finding(Model):
     line: Count | None = None
     column: Count | None = None
     fix: str = ""
+    replacement: Replacement | None = None
 
 
 class Loss(Model):

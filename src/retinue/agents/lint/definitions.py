@@ -82,7 +82,7 @@ def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Ju
         return _judge_python(file, before)
     loaded = _loaded(file)
     places = _places(file)
-    findings = [_at_start(finding) for finding in loaded.findings]
+    findings = [_at_start(_as_strict(finding)) for finding in loaded.findings]
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
         judged = lint(definition, previous=before.get(definition.name))
@@ -92,6 +92,11 @@ def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Ju
                 findings.append(placed)
     looked = bool(definitions) and file.kind in {"skill", "command"}
     return Judged(file, definitions, _once(findings), places, calls=loaded.calls if looked else None)
+
+
+def _as_strict(finding: Finding) -> Finding:
+    """What the loader tolerates, so that the agent can be used, and other programs refuse."""
+    return finding.model_copy(update={"severity": "error"}) if finding.rule == "load/card-key" else finding
 
 
 def _asked(findings: Iterable[Finding], definition: Definition, kind: Kind) -> Iterator[Finding]:

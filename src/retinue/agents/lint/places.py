@@ -54,6 +54,8 @@ class Places:
     def _canonical(self, path: str) -> str:
         parts = path.split("/")
         first = 2 if self._listed else 1
+        if parts[first : first + 1] == ["capabilities"] and "".join(parts[first + 1 : first + 2]).isdigit():
+            parts[first] = "skills"  # what spec 004 calls them
         last = first + (_SPELT + 1 if parts[first : first + 1] == ["skills"] else 1)
         return "/".join(snake(part) if first <= at < last else part for at, part in enumerate(parts))
 

@@ -82,10 +82,9 @@ def lint_tree(
     judged = [judge(file, previous=previous) for file in files]
     texts = {each.file.name: text for each in judged if (text := Text.of(each))}
     agents = [known for each in judged for known in known_agents(each, texts.get(each.file.name))]
-    # Only where somebody is defined here can somebody else be unknown.
-    known = [*agents, *map(_ready_made, catalogue)] if agents else []
+    ready_made = [_ready_made(definition) for definition in catalogue]
     findings = [finding for each in judged for finding in each.findings]
-    findings += _about_calls(tuple(texts.values()), agents, known, judged)
+    findings += _about_calls(tuple(texts.values()), agents, ready_made, judged)
     findings += judge_contract(tuple(texts.values()))
     findings += [finding for text in texts.values() for finding in judge_samples(text)]
     findings += copies(_behaviours(texts.values()), _callers(texts.values()))
@@ -121,7 +120,7 @@ def _ready_made(definition: Definition) -> KnownAgent:
 
 
 def _about_calls(
-    texts: Sequence[Text], agents: Sequence[KnownAgent], known: Sequence[KnownAgent], judged: Sequence[Judged]
+    texts: Sequence[Text], agents: Sequence[KnownAgent], ready_made: Sequence[KnownAgent], judged: Sequence[Judged]
 ) -> Iterator[Finding]:
     calls: list[CallSite] = []
     listings: list[Listing] = []
@@ -139,8 +138,8 @@ def _about_calls(
     commands = [command_name(each.file.name) for each in judged if each.file.kind == "command"]
     sure = frozenset(call.source for text in texts for call in text.calls if _says_who_uses_it(text, call))
     documents = frozenset(text.name for text in texts if text.file.kind == "text")
-    yield from judge_calls(known, calls, commands=commands, sure=sure, documents=documents)
-    yield from judge_listings(known, listings)
+    yield from judge_calls(agents, calls, commands=commands, sure=sure, documents=documents, ready_made=ready_made)
+    yield from judge_listings(agents, listings, ready_made=ready_made)
     yield from uncalled(agents, calls)
 
 

@@ -149,6 +149,10 @@ def _skills(
     tags = tuple(dict.fromkeys(tag for inner in listed for tag in _tags(inner)))
     found: list[Skill | None] = []
     for position, inner in enumerate(listed):
+        for key in ("id", "name", "tags"):
+            if inner.peek(key) is None:
+                path = inner.path(key)
+                inner.say("load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=f"Add `{key}`.")
         skill_name = _skill_name(inner, position)
         more = told.get(skill_name)
         path = ours.path("skills") + pointer([skill_name])
@@ -175,8 +179,6 @@ def _skill_name(inner: Fields, position: int) -> str:
 
 
 def _skill(inner: Fields, extension: Fields, *, name: str) -> Skill | None:
-    if inner.peek("id") is None:
-        inner.say("load/card-key", "`id` is missing.", path=inner.path("id"), severity="warning", fix="Add `id`.")
     for key, usual in (("name", inner.peek("id")), ("id", name)):
         if inner.peek(key) == usual:
             inner.text(key)

@@ -9,6 +9,7 @@ __all__ = ["TAKES", "has_front_matter", "is_definition", "is_entered"]
 TAKES: Final = frozenset({"input_schema", "inputSchema", "parameters", "skills", "capabilities", "endpoints"})
 """One of these beside `name` and `description` makes a JSON object look like a definition."""
 
+_OF_SCHEMAS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "properties", "type"})
 _OPENED: Final = frozenset({".claude", ".retinue"})
 """Hidden folders in which people keep definitions."""
 _SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -25,11 +26,23 @@ def has_front_matter(data: bytes) -> bool:
 
 
 def is_definition(value: JsonValue) -> bool:
-    """Whether a JSON value looks like a definition, or like a list with one in it."""
+    """Whether a JSON value looks like a definition, or like a list with one in it.
+
+    A manifest or a template has a name, a description and perhaps `skills` or `parameters` too: what these hold tells.
+    """
     return any(
         isinstance(each, dict)
         and isinstance(each.get("name"), str)
         and isinstance(each.get("description"), str)
-        and not TAKES.isdisjoint(each)
+        and any(_is_taken(key, each[key]) for key in TAKES & each.keys())
         for each in (value if isinstance(value, list) else [value])
     )
+
+
+def _is_taken(key: str, value: JsonValue) -> bool:
+    """Whether the value of one of `TAKES` is what a definition has there."""
+    if key == "endpoints":
+        return isinstance(value, list | dict)
+    if key in {"skills", "capabilities"}:
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, dict) and (not value or not _OF_SCHEMAS.isdisjoint(value))

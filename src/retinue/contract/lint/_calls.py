@@ -96,19 +96,22 @@ def judge_calls(
     commands: Iterable[str] = (),
     sure: Collection[Source] = (),
     documents: Collection[str] = (),
+    ready_made: Iterable[KnownAgent] = (),
 ) -> Iterator[Finding]:
     """Every call of an agent, an operation or a command that there is not (K21).
 
     Args:
-        agents: All there are.
+        agents: Those of the files; only where there is one can another be unknown.
         calls: Whatever calls one.
         commands: The slash commands there are, as they are typed.
         sure: Where a word with a stroke is plainly a command. Elsewhere it may be a path or a route, so that only a
             slip of the pen is taken for a call.
         documents: Files that only tell of calls, often of made-up ones: there a stranger is for information.
+        ready_made: Agents that are there without a file. One of the files hides those of its name.
     """
-    known = _by_name(agents)
-    guess = _guesser(sorted({agent.name for agent in known.values()}))
+    known, others = _by_name(agents), _by_name(ready_made)
+    guess = _guesser(known, others)
+    known = {**others, **known} if known else {}
     typed = _Commands(commands)
     for call in calls:
         if call.form == "command":
@@ -122,10 +125,13 @@ def judge_calls(
             yield _unknown(call.agent, call.source, guess(call.agent), document=call.source.file in documents)
 
 
-def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) -> Iterator[Finding]:
+def judge_listings(
+    agents: Iterable[KnownAgent], listings: Iterable[Listing], *, ready_made: Iterable[KnownAgent] = ()
+) -> Iterator[Finding]:
     """Every place that lists an agent's operations otherwise than its own file does."""
-    known = _by_name(agents)
-    guess = _guesser(sorted({agent.name for agent in known.values()}))
+    known, others = _by_name(agents), _by_name(ready_made)
+    guess = _guesser(known, others)
+    known = {**others, **known} if known else {}
     for listing in listings:
         agent = known.get(fold(listing.agent))
         if agent is None and known and listing.registry:
@@ -134,7 +140,8 @@ def judge_listings(agents: Iterable[KnownAgent], listings: Iterable[Listing]) ->
             continue
         strange = [each for each in listing.operations if not agent.has(each.name)]
         for each in strange:
-            yield _at(each.source, "operation/differs", *_no_operation(agent, each.name))
+            message, fix, _ = _no_operation(agent, each.name)
+            yield _at(each.source, "operation/differs", message, fix)
         listed = {fold(each.name) for each in listing.operations}
         missing = [each.name for each in agent.operations if fold(each.name) not in listed]
         if listing.complete and missing and (strange or listed):
@@ -196,21 +203,26 @@ def _bare(command: str) -> str:
 
 def _operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:
     if call.skill and agent.operations and not agent.has(call.skill):
-        yield _at(call.source, "call/operation", *_no_operation(agent, call.skill))
+        message, fix, near = _no_operation(agent, call.skill)
+        replace = (call.skill, near) if near else None
+        yield _at(call.source, "call/operation", message, fix, replace=replace)
 
 
-def _no_operation(agent: KnownAgent, name: str) -> tuple[str, str]:
+def _no_operation(agent: KnownAgent, name: str) -> tuple[str, str, str]:
+    """What is wrong, what to do, and the operation that was meant, if one is near."""
     own = [each.name for each in agent.operations]
-    near = nearest(name, own, limit=1)
-    fix = f"Did you mean `{near[0]}`?" if near else f"It has {_quoted(own)}."
-    return f"`{agent.name}` has no operation {shown(name)}.", fix
+    near = next(iter(nearest(name, own, limit=1)), "")
+    fix = f"Did you mean `{near}`?" if near else f"It has {_quoted(own)}."
+    return f"`{agent.name}` has no operation {shown(name)}.", fix, near
 
 
 def _unknown(name: str, source: Source, near: str, *, document: bool = False) -> Finding:
     # A stranger may live elsewhere, in the user's own folder or in a plugin; a slip of the pen does not.
-    severity: Severity = "error" if near and _is_slip(name, near) else "info" if document else "warning"
+    slip = bool(near) and _is_slip(name, near)
+    severity: Severity = "error" if slip else "info" if document else "warning"
     fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
-    return _at(source, "call/agent", f"There is no agent {shown(name)} here.", fix, severity=severity)
+    message = f"There is no agent {shown(name)} here."
+    return _at(source, "call/agent", message, fix, severity=severity, replace=(name, near) if slip else None)
 
 
 def _is_slip(name: str, near: str) -> bool:
@@ -231,14 +243,16 @@ def _by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:
     return known
 
 
-def _guesser(names: Iterable[str]) -> Callable[[str], str]:
-    """What a name was meant to be; asked too often, it no longer compares."""
-    choices = tuple(names)
+def _guesser(*tables: Mapping[str, KnownAgent]) -> Callable[[str], str]:
+    """What a name was meant to be, by the first table with one like it; asked too often, it no longer compares."""
+    choices = [sorted({agent.name for agent in table.values()}) for table in tables]
     left = iter(range(_MOST_GUESSES))
 
     @cache
     def guess(name: str) -> str:
-        return next(iter(nearest(name, choices, limit=1)), "") if next(left, None) is not None else ""
+        if next(left, None) is None:
+            return ""
+        return next((near[0] for names in choices if (near := nearest(name, names, limit=1))), "")
 
     return guess
 
@@ -247,7 +261,14 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _at(source: Source, rule: str, message: str, fix: str, *, severity: Severity | None = None) -> Finding:
-    return found(
-        rule, "", message, fix, severity=severity, file=source.file, line=source.line or 1, column=source.column or 1
-    )
+def _at(
+    source: Source,
+    rule: str,
+    message: str,
+    fix: str,
+    *,
+    severity: Severity | None = None,
+    replace: tuple[str, str] | None = None,
+) -> Finding:
+    line, column = source.line or 1, source.column or 1
+    return found(rule, "", message, fix, severity=severity, file=source.file, line=line, column=column, replace=replace)

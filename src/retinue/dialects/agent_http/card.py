@@ -6,6 +6,7 @@ An agent's route is `/agents/<category>/<agent>/<skill>`, in kebab-case (P6); th
 import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
@@ -140,11 +141,13 @@ def _usual(card: JsonMapping, name: str) -> JsonMapping:
     return {"tasks": route(_category(card), name, "tasks")}
 
 
-_ENDPOINT: Final = re.compile(r"(?:/|https?://)\S*")
+_ENDPOINT: Final = re.compile(r"(https?://[^\s/?#\\]+)?(/(?!/)[^\s?#\\]*)(?:[?#]\S*)?")
 
 
 def _is_endpoint(path: str) -> bool:
-    return _ENDPOINT.fullmatch(path) is not None
+    """Whether it is a path from the root of a host, or a URL, with no way out of its folder (P6)."""
+    found = _ENDPOINT.fullmatch(path)
+    return found is not None and not any(unquote(part) in {".", ".."} for part in found[2].split("/"))
 
 
 def _name(said: str) -> str:
@@ -190,6 +193,7 @@ def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
         _note(error, path, notes)
         return None
     _advertised(card, path, notes)
+    _paths(card, path, notes)
     name = _name(card.name)
     for said, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
         if not _NAME.fullmatch(_name(said)):
@@ -297,6 +301,22 @@ def _advertised(card: Card, path: str, notes: Notes) -> None:
             what = f"{each.name[:80]!r} is advertised twice."
             notes.add("twice", what, path=where, fix="Give each skill its own name.", severity="error")
         seen.add(name)
+
+
+def _paths(card: Card, path: str, notes: Notes) -> None:
+    """See that each endpoint is a path on the agent's own host (P5, P6)."""
+    endpoints = {f"{path}/endpoints{pointer([name])}": endpoint for name, endpoint in card.endpoints.items()}
+    endpoints |= {f"{path}/capabilities/{at}/endpoint": each.endpoint for at, each in enumerate(card.capabilities)}
+    for where, endpoint in endpoints.items():
+        is_relative = ":" not in endpoint.partition("/")[0] and _is_endpoint(f"/{endpoint}")
+        if not _is_endpoint(endpoint) and not is_relative:
+            fix = "Write the full path: `/agents/<category>/<agent>/<skill>`."
+            notes.add("endpoint", f"{endpoint[:200]!r} is not a path.", path=where, fix=fix, severity="error")
+        elif not endpoint.startswith("/"):
+            severity = notes.severity("standard")
+            fix = "Write the path from `/`; the host is the one that serves the card."
+            message = f"{endpoint[:200]!r} is not a path from the root of the host."
+            notes.add("endpoint", message, path=where, fix=fix, severity=severity)
 
 
 def _skill(said: Capability, path: str, notes: Notes) -> JsonMapping:

@@ -7,7 +7,7 @@ warning; what is a matter of taste is for information.
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.contract.finding import Finding, Severity
+from retinue.contract.finding import Finding, Replacement, Severity
 
 from .across import ACROSS
 from .compatibility import COMPATIBILITY
@@ -41,6 +41,7 @@ def found(
     file: str | None = None,
     line: int | None = None,
     column: int | None = None,
+    replace: tuple[str, str] | None = None,
 ) -> Finding:
     """A finding of a rule in this table, as severe as the table says unless told otherwise."""
     return Finding(
@@ -52,4 +53,5 @@ def found(
         line=line,
         column=column,
         fix=fix,
+        replacement=Replacement(old=replace[0], new=replace[1]) if replace else None,
     )

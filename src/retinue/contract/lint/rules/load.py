@@ -210,9 +210,9 @@ LOAD: Final = (
     ),
     Rule(
         "load/card-key",
-        "warning",
-        "A card says what its format demands.",
-        "Other programs refuse the card.",
+        "error",
+        "A card has every key that A2A requires.",
+        "Other programs refuse the card. Retinue reads it all the same.",
         ("C28",),
         wrong='{"name": "weather", "skills": […]}',
         right='{"name": "weather", "version": "1.0", "skills": […], …}',
