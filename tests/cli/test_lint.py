@@ -123,13 +123,14 @@ def test_what_cannot_be_linted_is_said(retinue: Give, folder: Path, path: str, m
     assert message in said.err
 
 
-def test_nothing_to_lint_is_said(retinue: Give, folder: Path) -> None:
+def test_a_check_of_nothing_is_no_silent_pass(retinue: Give, folder: Path) -> None:
     said = retinue("lint", ".")
     assert said.code == 0
-    assert said.err.splitlines() == [
-        "No definition was found; they end with .json, .md or .py.",
-        "nothing checked: 0 files, 0 errors, 0 warnings",
-    ]
+    assert ".:1:1: warning load/nothing No definition was found in '.'." in said.out
+    assert said.err == "nothing checked: 0 files, 0 errors, 1 warning\n"
+    data = retinue("lint", ".", "--json")
+    assert (data.code, [each["rule"] for each in data.data["findings"]]) == (0, ["load/nothing"])
+    assert retinue("lint", ".", "--strict").code == 6
 
 
 def test_too_many_files_are_refused(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +263,191 @@ def test_against_a_revision_of_no_repository_is_said(retinue: Give, tmp_path: Pa
     assert (said.code, said.out) == (2, "")
     assert "There is no folder 'HEAD', and no git repository" in said.err
     assert "next: Name the folder" in said.err
+
+
+# Links.
+
+
+AGENT = """\
+---
+name: {name}
+description: Keeps notes. Use when something is to be kept. Returns the note.
+{more}---
+You are a keeper of notes.
+"""
+
+
+def commit(folder: Path) -> None:
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=n", "-c", "user.email=n@e.org", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_linked_definitions_are_checked_and_compared(retinue: Give, folder: Path) -> None:
+    put(folder / "shared" / "roles" / "w.json", GOOD)
+    put(
+        folder / "shared" / "go" / "start.md",
+        "---\ndescription: Starts. Use at dawn.\n---\n**Agent:** weather-reporter\n",
+    )
+    (folder / ".claude" / "agents").mkdir(parents=True)
+    (folder / ".claude" / "agents" / "w.json").symlink_to("../../shared/roles/w.json")
+    (folder / ".claude" / "commands").symlink_to("../shared/go")
+    commit(folder)
+    said = retinue("lint", ".claude", "--against", "HEAD")
+    assert (said.code, said.err.partition(",")[0]) == (0, "clean: 2 files")
+    put(folder / "shared" / "roles" / "w.json", {**GOOD, "name": "other"})
+    said = retinue("lint", ".claude", "--against", "HEAD")
+    assert said.code == 6
+    assert ".claude/agents/w.json:1:1: error compatibility/agent-removed" in said.out
+    (folder / ".claude" / "agents" / "w.json").unlink()
+    assert "compatibility/agent-removed" in retinue("lint", ".claude", "--against", "HEAD").out
+
+
+def test_a_linked_folder_that_went_away_took_its_agents_with_it(retinue: Give, folder: Path) -> None:
+    put(folder / "shared" / "w.json", GOOD)
+    put(folder / ".claude" / "agents" / "other.json", {**GOOD, "name": "other"})
+    (folder / ".claude" / "agents" / "linked").symlink_to("../../shared")
+    commit(folder)
+    (folder / ".claude" / "agents" / "linked").unlink()
+    assert ".claude/agents/linked/w.json:1:1: error compat" in retinue("lint", ".claude", "--against", "HEAD").out
+
+
+def test_links_that_lead_out_nowhere_or_in_a_circle_are_findings_and_end(
+    retinue: Give, folder: Path, tmp_path: Path
+) -> None:
+    put(folder / ".claude" / "agents" / "w.json", GOOD)
+    put(tmp_path / "elsewhere" / "agents" / "x.json", GOOD)
+    agents = folder / ".claude" / "agents"
+    (agents / "out").symlink_to(tmp_path / "elsewhere")
+    (agents / "gone").symlink_to("../../vendor/agents")
+    (agents / "me.md").symlink_to("me.md")
+    (agents / "up").symlink_to("..")
+    (folder / "docs").symlink_to("nowhere")
+    said = retinue("lint", ".")
+    assert said.code == 6
+    found = [line for line in said.out.splitlines() if " error " in line]
+    assert [line.partition(":")[0] for line in found] == [f".claude/agents/{name}" for name in ("gone", "me.md", "out")]
+    assert "leads nowhere: '../../vendor/agents'" in found[0]
+    assert "leads out of the project" in found[2]
+
+
+# Slips, what stands there for another purpose, and what a program can mend.
+
+
+@pytest.mark.row("A16")
+def test_slips_in_tools_models_and_operations_are_found_and_fixed(retinue: Give, folder: Path) -> None:
+    keeper = AGENT.format(
+        name="note-keeper", more="tools: Read, Grpe, mcp__notes, TaskGet\nmodel: sonet\nargument-hint: one: two\n"
+    )
+    put(folder / ".claude" / "agents" / "k.md", keeper)
+    put(folder / ".claude" / "agents" / "ticket.json", {**GOOD, "name": "ticket", "skills": None})
+    said = retinue("lint", ".claude")
+    assert "a.md" not in said.out
+    assert (
+        "k.md:4:1 /tools: warning definition/tool There is no tool 'Grpe'.\n    fix: Did you mean `Grep`?" in said.out
+    )
+    assert (
+        "k.md:5:1 /model: warning definition/model There is no model 'sonet'.\n    fix: Did you mean `sonnet`?"
+        in said.out
+    )
+    assert "TaskGet" not in said.out
+    assert "mcp__notes" not in said.out
+    said = retinue("lint", ".claude", "--fix", "--select", "definition", "--select", "load")
+    assert said.err.endswith("3 fixed\n")
+    text = (folder / ".claude" / "agents" / "k.md").read_text(encoding="utf-8")
+    assert text == keeper.replace("Grpe", "Grep").replace("sonet", "sonnet").replace("one: two", '"one: two"')
+    assert retinue("lint", ".claude", "--fix").err.count("fixed") == 0
+
+
+def test_a_project_s_own_agent_is_proposed_before_a_ready_made_one(retinue: Give, folder: Path) -> None:
+    put(folder / ".claude" / "agents" / "a.md", AGENT.format(name="research-analysis", more=""))
+    put(
+        folder / ".claude" / "commands" / "go.md",
+        "---\ndescription: Goes. Use it.\n---\n**Agent:** researcher-analysis\n",
+    )
+    said = retinue("lint", ".claude", "--select", "call")
+    assert "There is no agent 'researcher-analysis' here.\n    fix: Did you mean `research-analysis`?" in said.out
+    retinue("lint", ".claude", "--fix")
+    assert "**Agent:** research-analysis\n" in (folder / ".claude" / "commands" / "go.md").read_text(encoding="utf-8")
+
+
+def test_manifests_and_templates_are_no_definitions(retinue: Give, folder: Path) -> None:
+    put(folder / "good.json", GOOD)
+    manifest = {"name": "tools", "description": "A plugin.", "skills": "./skills/", "capabilities": ["read", "write"]}
+    put(folder / "plugin.json", manifest)
+    put(folder / "template.json", {"name": "stack", "description": "A stack.", "parameters": {"size": {"default": 3}}})
+    assert retinue("lint", ".").err.startswith("clean: 1 file,")
+
+
+@pytest.mark.row("H9", "H11")
+def test_a_prompt_that_is_a_behaviour_is_found(retinue: Give, folder: Path) -> None:
+    prompt = (
+        "Task {\n  prompt: |\n    You are a research specialist.\n    You MUST create files at specified paths.\n"
+        "    Your steps are:\n    1. Analyze topic\n    2. Search codebase\n    3. Create report\n}\n"
+    )
+    good = "Task {\n  prompt: |\n    Read and follow: .claude/agents/a.md\n    1. Login\n    2. Logout\n}\n"
+    head = "---\ndescription: Goes. Use it.\n---\n"
+    put(folder / ".claude" / "commands" / "bad.md", f"{head}```yaml\n{prompt}```\n")
+    put(folder / ".claude" / "commands" / "good.md", f"{head}```yaml\n{good}```\n")
+    put(folder / ".claude" / "commands" / "told.md", f"{head}```yaml\n# WRONG: do not do this\n{prompt}```\n")
+    said = retinue("lint", ".claude", "--select", "behaviour")
+    assert [line.split(" warning ")[0] for line in said.out.splitlines() if "warning" in line] == [
+        ".claude/commands/bad.md:6:1:"
+    ]
+
+
+@pytest.mark.row("P5", "P6", "C28")
+def test_cards_are_judged_by_their_schemas_endpoints_and_required_keys(retinue: Give, folder: Path) -> None:
+    skill = {
+        "name": "sales",
+        "description": "Gives the sales of a year.",
+        "endpoint": "/agents/b/m/sales",
+        "method": "POST",
+    }
+    card = {
+        "name": "metrics",
+        "description": "Gives figures. Use for sales. Returns figures.",
+        "version": "1.0",
+        "endpoints": {"tasks": "/agents/b/m/tasks"},
+        "capabilities": [{**skill, "input_schema": {"type": "objct"}, "output_schema": {"type": 7}}],
+    }
+    put(folder / "agent.json", card)
+    said = retinue("lint", "agent.json", "--json")
+    places = {each["path"]: each["rule"] for each in said.data["findings"] if each["severity"] == "error"}
+    assert places["/capabilities/0/input_schema/type"] == "schema/enum"
+    assert "/capabilities/0/output_schema/type" in places
+    for endpoint in ("//evil.example/x", "/agents/../admin", "javascript:x"):
+        put(folder / "agent.json", {**card, "capabilities": [{**skill, "endpoint": endpoint}]})
+        assert retinue("lint", "agent.json").code == 6
+    put(
+        folder / "agent.json",
+        {**card, "capabilities": [{**skill, "endpoint": "https://evil.example/agents/b/m/sales"}]},
+    )
+    assert "warning agent_http/endpoint" in retinue("lint", "agent.json").out
+    put(
+        folder / "card.json",
+        {"name": "x", "description": "Y.", "skills": [{"name": "z", "description": "Z."}], "supportedInterfaces": []},
+    )
+    said = retinue("lint", "card.json", "--select", "load/card-key")
+    assert said.code == 6
+    assert said.out.count(": error load/card-key") == 6
+
+
+def test_known_findings_wait_in_a_baseline(retinue: Give, folder: Path) -> None:
+    put(folder / "agents" / "bad.json", {**GOOD, "name": "Bad Name!"})
+    assert retinue("lint", "agents", "--update-baseline").code == 2
+    said = retinue("lint", "agents", "--baseline", "known.json", "--update-baseline")
+    assert (said.code, said.out) == (0, "")
+    put(folder / "agents" / "bad.json", "\n\n" + json.dumps({**GOOD, "name": "Bad Name!"}))
+    assert retinue("lint", "agents", "--baseline", "known.json").code == 0
+    put(folder / "agents" / "worse.json", "{")
+    said = retinue("lint", "agents", "--baseline", "known.json")
+    assert said.code == 6
+    assert "bad.json" not in said.out
+    assert "in the baseline" in said.err
+    put(folder / "known.json", "[]")
+    said = retinue("lint", "agents", "--baseline", "known.json")
+    assert (said.code, "not a baseline" in said.err) == (2, True)

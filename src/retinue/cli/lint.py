@@ -33,6 +33,14 @@ _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": 
 @click.option(
     "--against", metavar="REV|FOLDER", help="Say also what would break callers of the definitions as they were there."
 )
+@click.option("--fix", "mends", is_flag=True, help="Replace what can be replaced: slips in names, missing quotes.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Report only findings that are not in this file.",
+)
+@click.option("--update-baseline", is_flag=True, help="Write all present findings into the baseline file.")
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="The form of the report. [default: text]")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report into this file."
@@ -46,6 +54,9 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     against: str | None,
+    mends: bool,
+    baseline: Path | None,
+    update_baseline: bool,
     kind: str | None,
     output: Path | None,
     as_json: bool,
@@ -61,7 +72,8 @@ def command(
       retinue lint .claude --against origin/main --output lint.sarif
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue import catalogue
-    from retinue.agents.lint import gather, lint_tree
+    from retinue.agents.lint import gather, lint_tree, mend
+    from retinue.cli.baseline import new_findings, read_baseline, write_baseline
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import counted
     from retinue.cli.waiting import waiting
@@ -69,23 +81,37 @@ def command(
     form = _form(kind, output, as_json=as_json)
     _see_that_rules_exist(select, "--select")
     _see_that_rules_exist(ignore, "--ignore")
-    if output is not None:
-        check_output(output)
+    if update_baseline and baseline is None:
+        raise click.UsageError("--update-baseline needs the file: --baseline FILE.")
+    for file in (output, baseline if update_baseline else None):
+        if file is not None:
+            check_output(file)
     with waiting("looking for definitions"):
         files = gather(paths)
         earlier = _earlier(paths, against) if against else ()
     ready_made = [agent.definition for agent in catalogue.agents()]
+    ignored = (*ignore, *_ignored_here())
     with waiting(f"checking {counted(len(files), 'file')}"):
         linted = lint_tree(files, earlier=earlier, catalogue=ready_made)
-    ignored = (*ignore, *_ignored_here())
+        mended = mend(each for each in linted.findings if mends and _wanted(each.rule, select, ignored))
+        if mended:
+            linted = lint_tree(gather(paths), earlier=earlier, catalogue=ready_made)
     findings = [each for each in linted.findings if _wanted(each.rule, select, ignored)]
+    if not linted.names:
+        findings.append(_nothing(paths))
+    if baseline is not None and update_baseline:
+        write_baseline(baseline, findings)
+    known = len(findings)
+    if baseline is not None:
+        findings = new_findings(findings, read_baseline(baseline))
+    known -= len(findings)
     failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
     # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
     told = findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
     report = _report(told, linted, form, strict=strict)
     deliver(click.unstyle(report) if output and form == "text" else report, output)
     if form != "json" or output:
-        _sum_up(findings, linted, failed=failed, notes_wait=len(told) < len(findings))
+        _sum_up(findings, linted, failed=failed, notes_wait=len(told) < len(findings), known=known, mended=len(mended))
     return Exit.INVALID if failed else Exit.OK
 
 
@@ -168,14 +194,23 @@ def _report(findings: "Sequence[Finding]", linted: "Linted", form: _Format, *, s
             return findings_text(findings) + "\n" if findings else ""
 
 
-def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, notes_wait: bool) -> None:
-    """Say in a line what it came to."""
+def _nothing(paths: "Sequence[Path]") -> "Finding":
+    """The warning that no file was checked: a check of nothing must not look like a pass."""
     from retinue.agents.lint import ENDINGS
-    from retinue.cli.output import counted, tell
+    from retinue.contract.lint.rules import found
     from retinue.contract.text import listed
 
-    if not linted.names:
-        tell(f"No definition was found; they end with {listed(ENDINGS, last='or')}.")
+    places = listed([repr(str(path)) for path in paths], last="or")
+    fix = f"Name other paths. Definitions end with {listed(ENDINGS, last='or')}."
+    return found("load/nothing", "", f"No definition was found in {places}.", fix, file=str(paths[0]), line=1, column=1)
+
+
+def _sum_up(
+    findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, notes_wait: bool, known: int, mended: int
+) -> None:
+    """Say in a line what it came to."""
+    from retinue.cli.output import counted, tell
+
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
     head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
     number = Counter(finding.severity for finding in findings)
@@ -183,4 +218,6 @@ def _sum_up(findings: "Sequence[Finding]", linted: "Linted", *, failed: bool, no
     counts.append(counted(number["warning"], "warning"))
     if number["info"]:
         counts.append(f"{counted(number['info'], 'note')}{' (--notes lists them)' if notes_wait else ''}")
+    counts += [f"{known} in the baseline"] if known else []
+    counts += [f"{mended} fixed"] if mended else []
     tell(f"{head}: {', '.join(counts)}")

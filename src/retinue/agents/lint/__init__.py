@@ -5,6 +5,7 @@ Gathers and places; the rules themselves are in `contract.lint`. Nothing that is
 
 from .earlier import at_revision, in_folder
 from .files import ENDINGS, File
+from .mend import mend
 from .tree import Linted, gather, lint_tree
 
-__all__ = ["ENDINGS", "File", "Linted", "at_revision", "gather", "in_folder", "lint_tree"]
+__all__ = ["ENDINGS", "File", "Linted", "at_revision", "gather", "in_folder", "lint_tree", "mend"]

@@ -11,12 +11,16 @@ from retinue.agents.load.document import Place, finding_of
 from retinue.agents.load.fields import snake
 from retinue.agents.load.front import read_front
 from retinue.agents.load.loaded import Loaded
+from retinue.agents.prompted.naming import NAMES, OURS, read_word
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.lint import lint
-from retinue.errors import ParseError
+from retinue.contract.lint.rules import found
+from retinue.contract.names import nearest
+from retinue.errors import InvalidInput, ParseError
+from retinue.llm.known import PROVIDERS, nearest_provider
 
 from .files import File, Kind
 from .places import Places
@@ -27,6 +31,7 @@ __all__ = ["Judged", "definitions_in", "judge"]
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _NESTED: Final = re.compile(r"[ \t]+(?:-[ \t]+)*[\w\"'-]+[ \t]*:|\S.*:[ \t]*[{\[]")
+_MODELS: Final = ("haiku", "sonnet", "opus", "small", "medium", "large", "inherit")
 _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
 """What only a definition with schemas of its own can be asked."""
 _RETURNS: Final = "definition/description-returns"
@@ -86,12 +91,34 @@ def judge(file: File, *, previous: Mapping[str, Definition] | None = None) -> Ju
     definitions = tuple(agent.definition for agent in loaded.agents)
     for definition in definitions:
         judged = lint(definition, previous=before.get(definition.name))
-        for finding in _asked(judged, definition, file.kind):
+        for finding in _asked([*judged, *_misspelt(definition)], definition, file.kind):
             placed = places.placed(finding, file=file.name, source=definition.source)
             if not _made_up(finding, placed):
                 findings.append(placed)
     looked = bool(definitions) and file.kind in {"skill", "command"}
     return Judged(file, definitions, _once(findings), places, calls=loaded.calls if looked else None)
+
+
+def _misspelt(definition: Definition) -> Iterator[Finding]:
+    """Tools and models that are a slip of the pen. Whatever is like nothing we know may well exist elsewhere."""
+    for word in definition.tools or ():
+        try:
+            tool = read_word(word)
+        except InvalidInput as error:
+            yield found("definition/tool", "/tools", error.message, error.hint)
+            continue
+        name = word.partition("(")[0].strip()
+        near = () if tool.elsewhere or "*" in name or name.startswith("mcp__") else nearest(name, [*OURS, *NAMES])
+        # Another tool of another program is not one letter away; a mistyped one has about as many letters.
+        if near and tool.tool not in NAMES and abs(len(near[0]) - len(name)) <= 1:
+            message, fix = f"There is no tool {name!r}.", f"Did you mean `{near[0]}`?"
+            yield found("definition/tool", "/tools", message, fix, replace=(name, near[0]))
+    model = definition.model or ""
+    provider, colon, _ = model.partition(":")
+    near = nearest_provider(provider) if colon else nearest(model, _MODELS)
+    if near and provider not in (PROVIDERS if colon else _MODELS):
+        message, fix = f"There is no model {model!r}.", f"Did you mean `{model.replace(provider, near[0], 1)}`?"
+        yield found("definition/model", "/model", message, fix, replace=(provider, near[0]))
 
 
 def _as_strict(finding: Finding) -> Finding:

@@ -95,13 +95,4 @@ class Places:
         if finding.line is not None:
             return finding
         path, (line, column) = self.find(finding.path, source=source)
-        return Finding(
-            rule=finding.rule,
-            message=finding.message,
-            severity=finding.severity,
-            path=path,
-            file=file,
-            line=line,
-            column=column,
-            fix=finding.fix,
-        )
+        return finding.model_copy(update={"path": path, "file": file, "line": line, "column": column})

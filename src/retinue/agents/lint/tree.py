@@ -18,6 +18,7 @@ from retinue.contract.lint import (
     Passage,
     copies,
     evolve,
+    inline_behaviours,
     judge_calls,
     judge_listings,
     uncalled,
@@ -87,7 +88,8 @@ def lint_tree(
     findings += _about_calls(tuple(texts.values()), agents, ready_made, judged)
     findings += judge_contract(tuple(texts.values()))
     findings += [finding for text in texts.values() for finding in judge_samples(text)]
-    findings += copies(_behaviours(texts.values()), _callers(texts.values()))
+    callers = tuple(_callers(texts.values()))
+    findings += [*copies(_behaviours(texts.values()), callers), *inline_behaviours(callers)]
     findings += names_twice(judged)
     findings += _changes(judged, earlier)
     names = tuple(each.file.name for each in judged if each.file.kind != "text")

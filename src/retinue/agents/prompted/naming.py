@@ -12,7 +12,7 @@ from typing import Final
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 
-__all__ = ["DELEGATE", "OURS", "SKILL", "ToolWord", "read_word"]
+__all__ = ["DELEGATE", "NAMES", "OURS", "SKILL", "ToolWord", "read_word"]
 
 DELEGATE: Final = "delegate"
 """The tool that calls another agent."""
@@ -43,16 +43,18 @@ OURS: Final[Mapping[str, str]] = MappingProxyType(
 _ELSEWHERE: Final = frozenset(
     {
         "AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillBash", "KillShell", "NotebookEdit",
-        "NotebookRead", "SlashCommand", "TaskOutput", "TaskStop", "TodoRead", "TodoWrite",
+        "NotebookRead", "SendMessage", "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
+        "TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite",
     }
 )  # fmt: skip
 """Tools that other programs have and we have not."""
 
 _WORD: Final = re.compile(r"(?P<name>\*|[A-Za-z][A-Za-z0-9_*-]{0,127})(?:\s*\((?P<patterns>[^\x00-\x1f]{0,2000})\))?")
 _MCP: Final = re.compile(r"mcp__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
-_NAMES: Final = frozenset(OURS.values()) | {
+NAMES: Final = frozenset(OURS.values()) | {
     "forget", "git", "outline", "recall", "remember",
 }  # fmt: skip
+"""Our own tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def _ours(name: str) -> str:
         whole_server = _MCP.fullmatch(name) is not None
         return f"{name}__*" if whole_server else name
     folded = fold(name)
-    if "*" not in name and folded in _NAMES:
+    if "*" not in name and folded in NAMES:
         return folded
     by_fold = {fold(other): ours for other, ours in OURS.items()}
     return name if "*" in name else by_fold.get(folded, name)

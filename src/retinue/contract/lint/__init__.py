@@ -6,7 +6,7 @@ in one table, `RULES`, by the id that findings carry.
 
 from ._calls import KnownAgent, Listing, Operation, judge_calls, judge_listings, uncalled
 from ._compare import compare
-from ._copies import Passage, copies
+from ._copies import Passage, copies, inline_behaviours
 from ._definition import lint, lint_tool
 from ._evolve import Change, Earlier, evolve
 from .rules import RULES, Rule, rule
@@ -23,6 +23,7 @@ __all__ = [
     "compare",
     "copies",
     "evolve",
+    "inline_behaviours",
     "judge_calls",
     "judge_listings",
     "lint",

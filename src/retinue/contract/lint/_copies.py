@@ -1,4 +1,4 @@
-"""Inline copies of a behaviour: how much of one text stands in another (H11).
+"""Inline copies of a behaviour: how much of one text stands in another, and prompts that are one (H11).
 
 Compares lines, white space and capitals apart. A line counts when it is long enough to say something and stands in few
 of the behaviours, so that what every file of a family begins with is no copy. Linear in the texts; whoever rewrites
@@ -15,7 +15,7 @@ from retinue.contract.finding import Finding
 
 from .rules import found
 
-__all__ = ["Passage", "copies"]
+__all__ = ["Passage", "copies", "inline_behaviours"]
 
 _SHORTEST: Final = 25
 """Characters of a line that says something of its own."""
@@ -28,6 +28,17 @@ _MANY: Final = 40
 which this was tried, callers that copied nothing share at most 13 such lines with a behaviour, and at most 10 %."""
 _JSON: Final = ('"', "{", "}", "[", "]")
 _MARKUP: Final = re.compile(r"[\s*_`>#-]+")
+_PROMPT: Final = re.compile(r"(?P<indent>[ \t]*)[\"']?prompt[\"']?[ \t]*[:=][ \t]*(?P<text>.*)", re.IGNORECASE)
+_ROLE: Final = re.compile(r"\byou (?:are|act as) (?:an?|the)\b", re.IGNORECASE)
+_STEP: Final = re.compile(r"[ \t]*(?:[0-9]{1,2}[.)]|STEP [0-9]{1,2}\b)", re.IGNORECASE)
+_PROCEDURE: Final = re.compile(
+    r"\byou must\b|\byour (?:steps|process|procedure|workflow) (?:are|is)\b|\bSTEP [0-9]", re.IGNORECASE
+)
+_REFERENCE: Final = re.compile(r"\bread\b.{0,40}\bfollow\b|\.claude/agents/", re.IGNORECASE)
+_WRONG: Final = re.compile(r"\b(?:wrong|anti-?pattern|bad|don.?t|never)\b|❌", re.IGNORECASE)
+_FEWEST_STEPS: Final = 2
+"""A prompt that is a behaviour gives a role, a procedure and its steps. A role and a numbered list of what this task
+needs is no behaviour: public collections are full of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +111,37 @@ def _finding(caller: Passage, original: Passage, pairs: list[tuple[int, int]], *
     )
     fix = f"Write “Read and follow: {original.file}” in their place, and only what this call adds."
     return found("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)
+
+
+def inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
+    """Every prompt of a call that says who the agent is and how it works, instead of naming its file (H9, H11).
+
+    Args:
+        callers: Commands and prompts.
+    """
+    for caller in callers:
+        lines = caller.text.split("\n")
+        for at, line in enumerate(lines):
+            start = _PROMPT.fullmatch(line)
+            if start is None or any(_WRONG.search(each) for each in lines[max(at - 3, 0) : at]):
+                continue
+            prompt = [start["text"], *_below(lines[at + 1 :], indent=len(start["indent"]))]
+            text = "\n".join(prompt)
+            steps = sum(_STEP.match(each) is not None for each in prompt)
+            if (
+                _ROLE.search(text)
+                and _PROCEDURE.search(text)
+                and steps >= _FEWEST_STEPS
+                and not _REFERENCE.search(text)
+            ):
+                message = f"The prompt describes the agent itself: its role and {steps} steps."
+                fix = "Move that into `.claude/agents/<agent>.md`, and write “Read and follow:” and its path here."
+                yield found("behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1)
+
+
+def _below(lines: list[str], *, indent: int) -> Iterator[str]:
+    """The lines that belong to a key: those that are indented further than it is."""
+    for line in lines:
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            return
+        yield line

@@ -62,6 +62,15 @@ ACROSS: Final = (
         right="Read and follow: .claude/agents/researcher.md",
     ),
     Rule(
+        "behaviour/inline",
+        "warning",
+        "A call says what this task needs, and not who the agent is and how it works.",
+        "A role and steps in a prompt are a behaviour that no file holds: every caller writes its own, and they drift.",
+        ("H9", "H11"),
+        wrong="prompt: |\n  You are a research specialist.\n  Your steps are:\n  1. Analyze the topic\n  2. …",
+        right="prompt: |\n  Read and follow: .claude/agents/research-specialist.md\n  - Topic: login",
+    ),
+    Rule(
         "call/agent",
         "error",
         "Whoever is called exists.",

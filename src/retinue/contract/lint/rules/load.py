@@ -123,6 +123,14 @@ LOAD: Final = (
         right="several files",
     ),
     Rule(
+        "load/nothing",
+        "warning",
+        "There is something to check.",
+        "A check of no file passes, whatever is wrong: the path may be mistyped, or the files lie elsewhere.",
+        wrong="retinue lint agnets",
+        right="retinue lint agents",
+    ),
+    Rule(
         "load/none",
         "error",
         "A file of definitions holds one.",
