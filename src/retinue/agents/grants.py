@@ -5,21 +5,26 @@ tools are wider than its parent's. The outermost grants are the user's: only the
 is otherwise asked. The guard is here, not in anybody's good will: text that a model read changes nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+# ruff: noqa: SLF001
+# grants ask those above them, which are grants too
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from retinue.agents.patterns import matches, speaks_of
+from retinue.agents.patterns import fits_path, matches, speaks_of
 from retinue.contract.definition import Effect
 from retinue.contract.tool import ToolSpec
+from retinue.tools.paths import folded
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "ToolRule", "Verdict", "VerdictWord"]
+__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "Subject", "ToolRule", "Verdict", "VerdictWord"]
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -32,8 +37,19 @@ MODES: Final[tuple[Mode, ...]] = ("plan", "dont_ask", "default", "accept_edits",
 
 _STRICTER: Final[Mapping[VerdictWord, int]] = {"allow": 0, "ask": 1, "deny": 2}
 _EDITS: Final = frozenset({"write", "edit"})
+_WILD: Final = frozenset("*?[")
 _MOST_KNOWN: Final = 1 << 16
 """Files of which it is remembered whether a rule hides them."""
+
+_GRANT_RIGHTS: Final = (
+    "**/.claude/**", "**/.codex/**", "**/.cursor/**", "**/.gemini/**", "**/.mcp.json", "**/retinue.toml",
+    "**/.circleci/**", "**/.github/actions/**", "**/.github/workflows/**", "**/.gitlab-ci.yml",
+    "**/.devcontainer/**", "**/.devcontainer.json", "**/.idea/**", "**/.vscode/**",
+    "**/.envrc", "**/.gitattributes", "**/.githooks/**", "**/.gitmodules", "**/.husky/**", "**/.npmrc",
+    "**/.pre-commit-config.yaml", "**/.yarnrc.yml",
+)  # fmt: skip
+"""Files that say what others may do, or name programs that start without a question. `.git` and `.retinue` are not
+here: nobody writes those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,43 @@ class Verdict:
 
     word: VerdictWord
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One thing that a call is about: a path, a command line, an address.
+
+    Attributes:
+        real: What it comes to; of a path, where it leads. A rule that allows must fit this.
+        spellings: How else it is written. A rule that asks or denies may fit any of these as well.
+        root: The workspace, of a path; rules about `//absolute` paths need it.
+        incidental: It may be about nothing, so that only rules that ask or deny are held against it.
+    """
+
+    real: str
+    spellings: tuple[str, ...] = ()
+    root: str = ""
+    incidental: bool = False
+
+    def texts(self, pattern: str, *, widely: bool) -> Iterator[str]:
+        """What `pattern` is held against.
+
+        Args:
+            pattern: The pattern of a rule.
+            widely: Whether the rule asks or denies.
+        """
+        for text in (self.real, *self.spellings) if widely else (self.real,):
+            if self.root and pattern.startswith("//") and not text.startswith("/"):
+                yield posixpath.normpath(f"{self.root}/{text}")
+            else:
+                yield text
+
+    @property
+    def grants_rights(self) -> bool:
+        """Whether it is a file that says what others may do."""
+        return bool(self.root) and any(
+            fits_path(each, _folded_path(text)) for text in (self.real, *self.spellings) for each in _GRANT_RIGHTS
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +112,22 @@ class ToolRule:
     tool: str
     pattern: str = ""
 
-    def fits(self, tool: str, telling: str) -> bool:
+    def fits(self, tool: str, subject: Subject) -> bool:
         """Whether the rule speaks of a call of the tool with this name."""
-        if not speaks_of(self.tool, tool, widely=self.verdict != "allow"):
+        widely = self.verdict != "allow"
+        if not speaks_of(self.tool, tool, widely=widely):
             return False
-        return not self.pattern or matches(self.pattern, telling, tool=tool)
+        if not widely and subject.grants_rights and not self._names_rights():
+            return False  # `write(**)` was not meant for the files that say what may be written
+        return not self.pattern or any(
+            matches(self.pattern, text, tool=tool, widely=widely) for text in subject.texts(self.pattern, widely=widely)
+        )
+
+    def _names_rights(self) -> bool:
+        """Whether the pattern says by name, before any wildcard, which file or folder that grants rights is meant."""
+        parts = self.pattern.split("/")
+        plain = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
+        return any(fits_path(each, _folded_path("/".join(parts[:plain]))) for each in _GRANT_RIGHTS)
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
@@ -97,26 +161,26 @@ class Grants:
         key = spec.name, spec.effects
         offered = self._offered.get(key)
         if offered is None:
-            offered = self._offered[key] = all(each._has(spec) for each in self._chain())  # noqa: SLF001 - each is one of us
+            offered = self._offered[key] = all(each._has(spec) for each in self._chain())
         return offered
 
     def covers(self, effects: Collection[Effect]) -> bool:
         """Whether somebody with these effects may be called on this agent's behalf."""
-        return all(each._touches(effects) for each in self._chain())  # noqa: SLF001 - as above
+        return all(each._touches(effects) for each in self._chain())
 
-    def verdict(self, spec: ToolSpec, telling: str = "") -> Verdict:
-        """Whether a call may be made.
+    def verdict(self, spec: ToolSpec, *subjects: Subject | str) -> Verdict:
+        """Whether a call may be made: the strictest that can be said of anything it is about.
 
         Args:
             spec: The tool.
-            telling: The argument that says what the call is about: a path, a command line, a URL.
+            subjects: What the call is about; a text is a subject by itself. A call about nothing has none.
         """
         if not self.offers(spec):
             return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
-        chain = tuple(self._chain())
-        found = [chain[-1]._first(spec, telling), *(each._narrowed(spec, telling) for each in chain)]  # noqa: SLF001 - as above
-        worst = max((each for each in found if each), key=lambda verdict: _STRICTER[verdict.word])
-        if worst.word == "ask" and any(each.mode == "dont_ask" for each in chain):
+        abouts = [each if isinstance(each, Subject) else Subject(each) for each in subjects or ("",)]
+        worst = _strictest(verdict for about in abouts for verdict in self._verdicts(spec, about))
+        worst = worst or Verdict("allow", "no rule is against it")
+        if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
             return Verdict("deny", f"{worst.reason}, and nobody is to be asked")
         return worst
 
@@ -127,14 +191,8 @@ class Grants:
             path: The file, from the root.
             root: The workspace, for rules about paths of the whole machine; without it they are not asked.
         """
-        paths = [path] if root is None else [path, f"{root}/{path}"]
-        found = [
-            verdict
-            for each in self._chain()
-            for at, place in enumerate(paths)
-            if (verdict := each._ruled("read", place, everywhere=at > 0)) and verdict.word != "allow"  # noqa: SLF001 - as above
-        ]
-        return max(found, key=lambda verdict: _STRICTER[verdict.word], default=None)
+        about = Subject(path, root="" if root is None else str(root))
+        return _strictest(each._forbidden("read", about) for each in self._chain())
 
     def fenced(self, workspace: "Workspace") -> "Workspace":
         """`workspace` without the files that a rule `hides`: whoever reads by it reads none of them."""
@@ -193,47 +251,78 @@ class Grants:
     def _touches(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
 
-    def _first(self, spec: ToolSpec, telling: str) -> Verdict:
+    def _verdicts(self, spec: ToolSpec, about: Subject) -> Iterator[Verdict | None]:
+        """What these grants and all above them say of one thing that a call is about."""
+        chain = tuple(self._chain())
+        if about.incidental:
+            yield from (each._forbidden(spec.name, about) for each in chain)
+            return
+        yield chain[-1]._first(spec, about)
+        yield from (each._narrowed(spec, about) for each in chain)
+
+    def _first(self, spec: ToolSpec, about: Subject) -> Verdict:
         """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
-        ruled = self._ruled(spec.name, telling)
+        ruled = self._ruled(spec.name, about)
         if ruled is not None:
             return ruled
         if set(spec.effects) <= {"read"}:
             return Verdict("allow", "it only reads")
+        if about.grants_rights and "write" in spec.effects:
+            return Verdict(
+                "ask", f"{about.real!r} says what others may do or run, and no rule allows that file by name"
+            )
         if self.mode == "bypass_permissions":
             return Verdict("allow", "nothing is asked in the mode `bypass_permissions`")
         if self.mode == "accept_edits" and spec.name in _EDITS:
             return Verdict("allow", "edits are allowed in the mode `accept_edits`")
         return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
 
-    def _narrowed(self, spec: ToolSpec, telling: str) -> Verdict | None:
+    def _narrowed(self, spec: ToolSpec, about: Subject) -> Verdict | None:
         """What these grants have against a call that others may have allowed."""
-        limits = [pattern for name, pattern in self.only if fnmatchcase(spec.name, name)]
-        if limits and not any(matches(pattern, telling, tool=spec.name) for pattern in limits):
-            shown = ", ".join(f"`{spec.name}({pattern})`" for pattern in limits)
+        limits = [ToolRule("allow", name, pattern) for name, pattern in self.only if fnmatchcase(spec.name, name)]
+        if limits and not any(_within(limit, spec.name, about) for limit in limits):
+            shown = ", ".join(f"`{spec.name}({limit.pattern})`" for limit in limits)
             return Verdict("deny", f"this agent has only {shown}")
-        ruled = self._ruled(spec.name, telling)
+        ruled = self._ruled(spec.name, about)
         if ruled is not None and ruled.word != "allow":
             return ruled
         mode_asks = self.above is not None and self.mode in {"plan", "dont_ask", "default"}
-        if mode_asks and ruled is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, telling):
+        if mode_asks and ruled is None and not set(spec.effects) <= {"read"} and not self._user_allows(spec, about):
             return Verdict("ask", f"it may {' and '.join(spec.effects)}, and no rule allows it")
         return None
 
-    def _user_allows(self, spec: ToolSpec, telling: str) -> bool:
+    def _user_allows(self, spec: ToolSpec, about: Subject) -> bool:
         """Whether a rule of the user's, and not only the mode, lets the call pass."""
         user = tuple(self._chain())[-1]
-        ruled = user._ruled(spec.name, telling)  # noqa: SLF001 - as above
+        ruled = user._ruled(spec.name, about)
         return ruled is not None and ruled.word == "allow"
 
-    def _ruled(self, tool: str, telling: str, *, everywhere: bool = False) -> Verdict | None:
-        """What the strictest fitting rule says; `everywhere` asks only those about paths of the whole machine."""
-        rules = [rule for rule in self.rules if rule.pattern.startswith("//")] if everywhere else self.rules
-        fitting = [rule for rule in rules if rule.fits(tool, telling)]
-        if not fitting:
-            return None
-        rule = max(fitting, key=lambda rule: _STRICTER[rule.verdict])
-        return Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
+    def _forbidden(self, tool: str, about: Subject) -> Verdict | None:
+        """What the strictest fitting rule says that asks or denies."""
+        ruled = self._ruled(tool, about)
+        return None if ruled is None or ruled.word == "allow" else ruled
+
+    def _ruled(self, tool: str, about: Subject) -> Verdict | None:
+        """What the strictest fitting rule says."""
+        rule = max(
+            (rule for rule in self.rules if rule.fits(tool, about)),
+            key=lambda rule: _STRICTER[rule.verdict],
+            default=None,
+        )
+        return None if rule is None else Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
+
+
+def _strictest(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    return max(filter(None, verdicts), key=lambda verdict: _STRICTER[verdict.word], default=None)
+
+
+def _within(limit: ToolRule, tool: str, about: Subject) -> bool:
+    return any(matches(limit.pattern, text, tool=tool) for text in about.texts(limit.pattern, widely=False))
+
+
+def _folded_path(path: str) -> str:
+    """`path` as the most forgiving file system would compare it."""
+    return "/".join(map(folded, path.replace("\\", "/").split("/")))
 
 
 def _may_hide(rule: ToolRule) -> bool:

@@ -10,11 +10,16 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["matches", "normal_path", "speaks_of"]
+__all__ = ["TAKES_PATHS", "fits_path", "matches", "normal_path", "speaks_of"]
 
 _READERS: Final = frozenset({"read", "glob", "grep", "outline"})
 _EDITORS: Final = frozenset({"write", "edit"})
-_PATHS: Final = _READERS | _EDITORS
+TAKES_PATHS: Final = _READERS | _EDITORS | {"git", "lsp"}
+"""Our tools whose calls are about paths."""
+
+_NO_PATHS: Final = frozenset({"delegate", "forget", "recall", "remember", "shell", "skill", "web_fetch", "web_search"})
+"""Our tools whose calls never are. What tools of others take is not known."""
+
 _DOMAIN: Final = "domain:"
 _AND_MORE: Final = ":*"
 
@@ -33,24 +38,33 @@ def speaks_of(rule: str, tool: str, *, widely: bool) -> bool:
     return fnmatchcase(tool, rule) or (widely and tool in _FAMILIES.get(rule, ()))
 
 
-def matches(pattern: str, telling: str, *, tool: str) -> bool:
+def matches(pattern: str, telling: str, *, tool: str, widely: bool = False) -> bool:
     """Whether what a call is about fits the pattern of a rule.
 
     For files a pattern is a path of the workspace: `*` stops at a stroke, `**` does not, one without a stroke fits at
     any depth, and whatever lies below what fits, fits. For commands `git log:*` is `git log` with anything after it.
     For web addresses `domain:example.org` is that host and those below it. Everything else is a shell pattern for the
     whole text.
+
+    Args:
+        pattern: The pattern.
+        telling: What the call is about.
+        tool: The tool's name.
+        widely: Whether a text that may be a path is read as one too, as rules that ask or deny do.
     """
     if not telling:
         return False
-    if tool in _PATHS:
-        return _path_fits(pattern, normal_path(telling))
+    if tool in TAKES_PATHS:
+        # `docs\a` is no file of `docs` here, so it counts as one only for rules that ask or deny.
+        return fits_path(pattern, normal_path(telling) if widely else posixpath.normpath(telling))
     if pattern.startswith(_DOMAIN):
         return _host_fits(pattern.removeprefix(_DOMAIN), telling)
     if pattern.endswith(_AND_MORE):
         start = pattern.removesuffix(_AND_MORE)
         return telling == start or telling.startswith(f"{start} ")
-    return fnmatchcase(telling, pattern)
+    if fnmatchcase(telling, pattern):
+        return True
+    return tool not in _NO_PATHS and (widely or pattern.startswith("//")) and fits_path(pattern, normal_path(telling))
 
 
 def normal_path(path: str) -> str:
@@ -58,7 +72,7 @@ def normal_path(path: str) -> str:
     return posixpath.normpath(path.replace("\\", "/")) if path else "."
 
 
-def _path_fits(pattern: str, path: str) -> bool:
+def fits_path(pattern: str, path: str) -> bool:
     """Whether the path, or a folder above it, fits."""
     pattern = pattern.replace("\\", "/")
     anywhere = "/" not in pattern.rstrip("/")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
+from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
 from retinue.contract.question import Question
 from retinue.contract.tool import ToolSpec
@@ -10,19 +11,17 @@ from retinue.errors import AccessDenied
 
 __all__ = ["see_allowed"]
 
-_LONGEST = 1_000
-
 
 async def see_allowed(
-    run: RunContext, spec: ToolSpec, tellings: Sequence[str], what: str, *, agent: str, skill: str | None, key: str
+    run: RunContext, spec: ToolSpec, about: Sequence[Subject], what: str, *, agent: str, skill: str | None, key: str
 ) -> None:
-    """See that a tool may be used on all of `tellings`; a person is asked once for all of them.
+    """See that a tool may be used on all that `about` names; a person is asked once for all of them.
 
     Args:
         run: Knows the rules, and asks.
         spec: The tool.
-        tellings: What it would be used on.
-        what: The same for a person, as in "May `agent` … ?".
+        about: What it would be used on.
+        what: The same for a person, whole, as in "May `agent` … ?".
         agent: Who wants it.
         skill: For which of its skills.
         key: Tells this question from others: an agent that waited for an answer runs anew and asks the same again.
@@ -30,16 +29,15 @@ async def see_allowed(
     Raises:
         AccessDenied: It may not.
     """
-    verdicts = [run.grants.verdict(spec, telling) for telling in tellings]
-    denied = next((each for each in verdicts if each.word == "deny"), None)
-    if denied is not None:
-        raise AccessDenied(f"It may not {what}: {denied.reason}.", hint="Ask for it without, or change the rules.")
-    if all(each.word == "allow" for each in verdicts):
+    verdict = run.grants.verdict(spec, *about)
+    if verdict.word == "deny":
+        raise AccessDenied(f"It may not {what}: {verdict.reason}.", hint="Ask for it without, or change the rules.")
+    if verdict.word == "allow":
         return
-    facts = chr(0).join((agent, key, spec.name, *tellings))
+    facts = chr(0).join((agent, key, spec.name, *(each.real for each in about)))
     question = Question(
         id=f"approve_{sha256(facts.encode(errors='replace')).hexdigest()[:16]}",
-        text=f"May `{agent}` {what}?"[:_LONGEST],
+        text=f"May `{agent}` {what}?",
         kind="approval",
         agent=agent,
         skill=skill,

@@ -71,13 +71,24 @@ def test_what_a_rule_denies_is_not_done_and_the_model_is_told() -> None:
 
 def test_what_must_be_asked_is_done_when_a_person_says_yes() -> None:
     tool, person = Made("write", effects=("write",)), Person()
-    model = scripted(use("write", path="a.txt", content="x" * 2_000), "Written.")
+    model = scripted(use("write", path="a.txt", content="x" * 8_000), "Written.")
     ask(helper(model, toolbox=toolbox(tool)), run=context(person=person))
     assert len(tool.calls) == 1
     (question,) = person.asked
     assert (question.kind, question.agent) == ("approval", "helper")
     assert question.text.startswith("May `helper` use `write` on a.txt? ")
-    assert "more characters" in question.text
+    assert "4,029 characters are left out here" in question.text
+    assert question.text.endswith('x"}')
+
+
+@pytest.mark.parametrize("words", ["", "and more " * 5_000])
+def test_a_command_is_approved_whole_up_to_its_last_word(words: str) -> None:
+    tool, person = Made("shell", effects=("write",)), Person(value=False)
+    command = ["echo", f"{'x' * 3_000}{words}", "&&", "rm", "-rf", "zanzibar"]
+    ask(helper(scripted(use("shell", command=command), "No."), toolbox=toolbox(tool)), run=context(person=person))
+    (question,) = person.asked
+    assert question.text.endswith('"rm","-rf","zanzibar"]}')
+    assert "left out" not in question.text
 
 
 def test_a_person_sees_the_very_characters_of_a_call() -> None:

@@ -1,67 +1,163 @@
-"""What a call of a tool is about, as rules and people see it: a path, a command line, an address.
+"""What a call of a tool is about, as rules and people see it: paths, a command line, an address.
 
-A rule is held against every path of a call, so all of them are found. Pure.
+A rule is held against everything a call is about, so all of it is found. Where a path leads is looked up here, since a
+rule that denies `docs/**` must hold for a link to `docs`, too.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import PurePath
-from typing import Any, Final, cast
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from urllib.parse import unquote, urlsplit
 
-from retinue.agents.patterns import normal_path
+from retinue.agents.grants import Subject
+from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.contract.text import cut
-from retinue.errors import RetinueError
+from retinue.errors import AccessDenied, RetinueError
 
-__all__ = ["shown_call", "tellings"]
+if TYPE_CHECKING:
+    from retinue.tools.workspace import Workspace
 
-_PATH_KEYS: Final = (
-    "path", "paths", "file", "files", "file_path", "folder", "source", "target", "destination", "from", "to",
+__all__ = ["path_subject", "shown_call", "subjects"]
+
+_PATH_KEYS: Final = frozenset(
+    {
+        "path", "paths", "file", "files", "file_path", "folder", "directory", "source", "target", "destination",
+        "from", "to",
+    }
 )  # fmt: skip
-_OTHER_KEYS: Final = ("url", "uri", "query", "agent", "name")
-_PATH_TOOLS: Final = frozenset({"read", "write", "edit", "glob", "grep", "outline", "git", "lsp"})
+_ADDRESS_KEYS: Final = frozenset({"url", "urls", "uri", "uris"})
+_OTHER_KEYS: Final = frozenset({"query", "agent", "name"})
+_TELLING_KEYS: Final[Mapping[str, str]] = {
+    "delegate": "agent",
+    "recall": "query",
+    "skill": "name",
+    "web_fetch": "url",
+    "web_search": "query",
+}
+"""Of our own tools that take no paths, the argument that rules speak of."""
+
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s]*\Z", re.IGNORECASE)
+_FILE: Final = re.compile(r"file:", re.IGNORECASE)
 _SHOWN: Final = 300
+_LONGEST_PATH: Final = 4_096
 
 
-def tellings(tool: str, arguments: JsonMapping, *, root: PurePath | None = None) -> tuple[str, ...]:
+def subjects(tool: str, arguments: JsonMapping, *, workspace: "Workspace | None" = None) -> tuple[Subject, ...]:
     """What a call is about, everything of it that a rule may speak of; never nothing.
+
+    Of a tool that is not ours nobody knows which argument is a path. So every text of the call, at any depth, is held
+    against the rules that ask or deny; whatever may be a path or an address must also fit a rule that allows.
 
     Args:
         tool: The tool's name.
         arguments: Those of the call; they have passed its schema.
-        root: The workspace; a path inside it is given relative to it.
+        workspace: The folder, to find out where a path leads.
     """
     if tool == "shell":
-        return (_command_line(arguments.get("command")),)
+        return (Subject(_command_line(arguments.get("command"))),)
     if tool == "glob":
-        return (_relative(str(arguments.get("pattern", ".")), root),)
-    if tool in _PATH_TOOLS:
-        return tuple(_relative(path, root) for path in _texts(arguments, _PATH_KEYS)) or (".",)
-    first = next(_texts(arguments, _OTHER_KEYS), "")
-    paths = tuple(_relative(path, root) for path in _texts(arguments, _PATH_KEYS))
-    return ((first,) if first else paths) or (_written(arguments),)
+        return (path_subject(str(arguments.get("pattern", ".")), workspace),)
+    if tool in TAKES_PATHS:
+        paths = (text for key, text in _texts(arguments) if key in _PATH_KEYS)
+        return tuple(path_subject(path, workspace) for path in paths) or (path_subject(".", workspace),)
+    if tool in _TELLING_KEYS:
+        return (Subject(str(arguments.get(_TELLING_KEYS[tool], ""))),)
+    return _foreign(arguments, workspace)
 
 
-def shown_call(about: tuple[str, ...], arguments: JsonMapping) -> str:
+def path_subject(path: str, workspace: "Workspace | None") -> Subject:
+    """A path, as it is written and where it leads."""
+    written = normal_path(path)
+    if workspace is None:
+        return Subject(written, root=".")
+    root = str(workspace.root)
+    try:
+        real = workspace.relative(path)
+    except AccessDenied:  # it leads out of the workspace
+        real = os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - `Path` drops what is compared here
+    except RetinueError:  # it is no path at all, and the tool will say so
+        real = written
+    spellings = {written, written.removeprefix(f"{root}/")} - {real}
+    return Subject(real, tuple(sorted(spellings)), root=root)
+
+
+def shown_call(about: Iterable[Subject], arguments: JsonMapping) -> str:
     """A call as one short line for a person.
 
     Args:
-        about: What `tellings` gave.
+        about: What `subjects` gave.
         arguments: Those of the call.
     """
     searched = [str(arguments[key]) for key in ("pattern", "operation") if key in arguments]
-    line = ", ".join(dict.fromkeys((*searched, *(each for each in about if each != "."))))
+    reals = (each.real for each in about if not each.incidental and each.real != ".")
+    line = ", ".join(dict.fromkeys((*searched, *reals)))
     return cut(" ".join(printable(line[: 4 * _SHOWN]).split()), _SHOWN)
 
 
-def _texts(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
-    for key in keys:
-        value: object = arguments.get(key)
-        if isinstance(value, str) and value:
-            yield value
-        elif isinstance(value, list):
-            yield from (each for each in cast("list[object]", value) if isinstance(each, str))
+class _Text(NamedTuple):
+    """A text of a call, and the key it stands under; a key that is a text of its own stands under none."""
+
+    key: str
+    text: str
+
+
+def _texts(arguments: JsonMapping) -> Iterator[_Text]:
+    """Every text in `arguments`, at any depth, the keys of inner objects included."""
+    left: list[tuple[str, object]] = [(key, value) for key, value in arguments.items()]
+    while left:
+        key, value = left.pop(0)
+        match value:
+            case str() if value:
+                yield _Text(key, value)
+            case list():
+                left += [(key, each) for each in cast("list[object]", value)]
+            case dict():
+                inner = cast("Mapping[str, object]", value)
+                yield from (_Text("", name) for name in inner)
+                # What lies in an object under `path` is a path, whatever its own key.
+                left += ((key if key in _PATH_KEYS else name, each) for name, each in inner.items())
+            case _:
+                pass
+
+
+def _foreign(arguments: JsonMapping, workspace: "Workspace | None") -> tuple[Subject, ...]:
+    """What a call of somebody else's tool is about: what it must be allowed for first, then whatever else it holds."""
+    named, other = list[Subject](), list[_Text]()
+    for key, text in dict.fromkeys(_texts(arguments)):
+        if key not in _PATH_KEYS and _ADDRESS.match(text) and not _FILE.match(text):
+            path = _foreign_path(text, workspace)  # for rules that deny: some read `x://../docs` as a path
+            named.append(Subject(text, (path.real, *path.spellings)))
+        elif key in _PATH_KEYS or key in _ADDRESS_KEYS or _may_be_path(text, workspace):
+            named.append(_foreign_path(text, workspace))
+        else:
+            other.append(_Text(key, text))
+    if not named:
+        named = [Subject(text) for key, text in other if key in _OTHER_KEYS] or [Subject(_written(arguments))]
+    return (*named, *(Subject(text, incidental=True) for _, text in other))
+
+
+def _foreign_path(text: str, workspace: "Workspace | None") -> Subject:
+    """A path or the URI of a file, as others may read it: with its escapes undone, too."""
+    path = text
+    if _FILE.match(text):
+        with suppress(ValueError):  # no address after all
+            path = unquote(urlsplit(text).path)
+    subject = path_subject(path, workspace)
+    others = {text, normal_path(unquote(path))} - {subject.real}
+    return Subject(subject.real, tuple(sorted({*subject.spellings, *others})), root=subject.root)
+
+
+def _may_be_path(text: str, workspace: "Workspace | None") -> bool:
+    if len(text) > _LONGEST_PATH or "\n" in text:
+        return False
+    if text.startswith((".", "~")) or not {"/", "\\"}.isdisjoint(unquote(text)):
+        return True
+    return workspace is not None and os.path.lexists(os.path.join(workspace.root, text))  # noqa: PTH118 - as above
 
 
 def _command_line(command: object) -> str:
@@ -72,16 +168,6 @@ def _command_line(command: object) -> str:
         return command_line(argument_vector(cast("Any", command)))
     except (RetinueError, TypeError):
         return ""
-
-
-def _relative(path: str, root: PurePath | None) -> str:
-    normal = normal_path(path)
-    if root is not None and normal.startswith("/"):
-        try:
-            return PurePath(normal).relative_to(root).as_posix()
-        except ValueError:
-            return normal
-    return normal
 
 
 def _written(arguments: JsonMapping) -> str:

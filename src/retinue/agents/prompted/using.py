@@ -5,11 +5,11 @@ not made. What kept a call from being made is told to the model, which may try s
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.grants import Grants, Verdict
+from retinue.agents.grants import Grants, Subject, Verdict
 from retinue.agents.port import RunContext
 from retinue.contract import schema
 from retinue.contract.event import ToolCall
@@ -24,7 +24,7 @@ from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInpu
 from retinue.llm.port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn
 from retinue.tools.port import Grip, Tool, ToolOutput
 
-from .about import shown_call, tellings
+from .about import shown_call, subjects
 from .delegating import Delegating
 from .fence import fenced
 from .naming import DELEGATE
@@ -41,8 +41,7 @@ OUTPUT_LIMIT: Final = 30_000
 _SECOND: Final = 1_000_000_000
 _MOST_FINDINGS: Final = 20
 _LONGEST_ERROR: Final = 4_000
-_SHOWN_ARGUMENTS: Final = 1_000
-_STRICTER: Final = {"allow": 0, "ask": 1, "deny": 2}
+_SHOWN_ARGUMENTS: Final = 4_000
 
 
 class Using:
@@ -121,10 +120,10 @@ class Using:
             Canceled: A person must be asked first, and the run waits for the answer.
         """
         tool, arguments = self._tools[use.name], use.arguments or {}
-        about: tuple[str, ...] = ()
+        about: tuple[Subject, ...] = ()
         try:
             self._see_fitting(tool.spec, arguments)
-            about = tellings(use.name, arguments, root=self._workspace and self._workspace.root)
+            about = subjects(use.name, arguments, workspace=self._workspace)
             shown = await self._see_allowed(tool, use, arguments, about)
             output = await self._in_time(tool, use, arguments, shown)
             self.files_written.update(dict.fromkeys(output.files_written))
@@ -163,7 +162,7 @@ class Using:
             )
 
     async def _see_allowed(
-        self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]
+        self, tool: Tool, use: ToolUse, arguments: JsonMapping, about: tuple[Subject, ...]
     ) -> frozenset[str]:
         """See that the call may be made: by the rules, or because a person says so.
 
@@ -178,14 +177,14 @@ class Using:
         if verdict.word == "allow":
             return frozenset()
         if verdict.word == "ask" and await self._approved(use, arguments, about):
-            return frozenset(path for path in about if (kept := self._hides(path)) and kept.word == "ask")
+            return frozenset(each.real for each in about if (kept := self._hides(each.real)) and kept.word == "ask")
         why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
         message = f"`{use.name}` was not used: {why}"
         if verdict.word == "ask":
             self.unapproved[message] = None
         raise AccessDenied(message, hint="Do without it, and say in your answer what is missing for that.")
 
-    def _verdict(self, tool: Tool, arguments: JsonMapping, about: tuple[str, ...]) -> Verdict:
+    def _verdict(self, tool: Tool, arguments: JsonMapping, about: tuple[Subject, ...]) -> Verdict:
         spec = tool.spec
         if isinstance(tool, Delegating):
             judged, whose = tool.judged(arguments)
@@ -194,17 +193,13 @@ class Using:
             if not self._grants.offers(judged):
                 return Verdict("deny", f"`{spec.name}` is not among the tools of this agent")
             return self._grants.verdict(judged, whose)
-        verdicts = [self._grants.verdict(spec, telling) for telling in about]
-        return max(verdicts, key=lambda verdict: _STRICTER[verdict.word])
+        return self._grants.verdict(spec, *about)
 
-    async def _approved(self, use: ToolUse, arguments: JsonMapping, about: tuple[str, ...]) -> bool:
+    async def _approved(self, use: ToolUse, arguments: JsonMapping, about: tuple[Subject, ...]) -> bool:
         written = dumps(arguments)
-        shown = written if len(written) <= _SHOWN_ARGUMENTS else (
-            f"{written[:_SHOWN_ARGUMENTS]} … and {len(written) - _SHOWN_ARGUMENTS:,} more characters"
-        )  # fmt: skip
         question = Question(
             id=self._question_id(use, written),
-            text=f"May `{self._agent}` use `{use.name}` on {shown_call(about, arguments)}? {_on_one_line(shown)}",
+            text=f"May `{self._agent}` use `{use.name}`{_shown_whole(use.name, about, written)}",
             kind="approval",
             agent=self._agent,
         )
@@ -273,9 +268,18 @@ class Using:
         return text
 
 
-def _on_one_line(text: str) -> str:
-    """`text` for a person, who must see the very characters that count."""
-    return cut(" ".join(printable(text).split()), _SHOWN_ARGUMENTS + 200)
+def _shown_whole(tool: str, about: Iterable[Subject], arguments: str) -> str:
+    """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
+
+    Never only the beginning: what is approved would then stand behind it.
+    """
+    if tool != "shell" and len(arguments) > _SHOWN_ARGUMENTS:
+        half = _SHOWN_ARGUMENTS // 2
+        left_out = f" [… {len(arguments) - 2 * half:,} characters are left out here …] "
+        arguments = arguments[:half] + left_out + arguments[-half:]
+    named = ", ".join(dict.fromkeys(each.real for each in about if not each.incidental and each.real not in {"", "."}))
+    line = " ".join(printable(f"{named}? {arguments}").split())
+    return f" on {line}" if named else line
 
 
 def _answers(turns: Sequence[Turn]) -> tuple[ToolAnswer, ...]:

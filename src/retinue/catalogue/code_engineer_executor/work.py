@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
+from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
+from retinue.agents.prompted.about import path_subject
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.task import Task
@@ -112,7 +114,8 @@ class Work:
             AccessDenied: They may not.
         """
         named = tuple(paths)
-        await self._permitted(_WRITES, named, f"change {', '.join(named)}")
+        about = [path_subject(path, self.workspace) for path in named]
+        await self._permitted(_WRITES, about, f"change {', '.join(named)}")
 
     async def may_run(self, line: str) -> None:
         """See that a program may be run; asked once.
@@ -121,12 +124,12 @@ class Work:
             AccessDenied: It may not.
         """
         if line not in self._allowed:
-            await self._permitted(_RUNS, (line,), f"run `{line}`")
+            await self._permitted(_RUNS, [Subject(line)], f"run `{line}`")
             self._allowed.add(line)
 
-    async def _permitted(self, spec: ToolSpec, tellings: tuple[str, ...], what: str) -> None:
+    async def _permitted(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
         agent, key = "code_engineer_executor", self.asked.task
-        await see_allowed(self.run, spec, tellings, what, agent=agent, skill=self.task.skill, key=key)
+        await see_allowed(self.run, spec, about, what, agent=agent, skill=self.task.skill, key=key)
 
     async def _on_line(self, path: str, line: int, column: int) -> Spot:
         """A place by its line: without a column, the name it defines, else its first name."""

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from retinue.agents.extensions import Extension, ExtensionTool, Used
 from retinue.agents.port import RunContext
+from retinue.agents.prompted.about import subjects
 from retinue.contract.event import ToolCall
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
@@ -108,7 +109,7 @@ class Desk:
 
     def _see_allowed(self, tool: ExtensionTool, arguments: JsonMapping) -> None:
         """Whoever asks an assistant to note something has allowed it; only a rule that says otherwise holds."""
-        verdict = self._run.grants.verdict(spec_of(tool), dumps(arguments))
+        verdict = self._run.grants.verdict(spec_of(tool), *subjects(tool.name, arguments))
         if verdict.word == "deny" or (verdict.word == "ask" and verdict.reason.startswith("the rule ")):
             raise AccessDenied(f"`{tool.name}` is not used: {verdict.reason}.", hint="Do without it.")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, cast
 
+from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
@@ -21,6 +22,7 @@ from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, Canceled, RetinueError, Unavailable
 from retinue.tools.port import Grip, Tool, ToolOutput
+from retinue.tools.web.url import MAX_URL
 
 __all__ = ["browse"]
 
@@ -102,7 +104,7 @@ class _Steps:
         self.found.left_out += [(url, f"{each.reason}.") for url, each in verdicts.items() if each.word == "deny"]
         asked = [url for url, each in verdicts.items() if each.word == "ask"]
         if asked:
-            shown = ", ".join(one_line(url, longest=200) for url in asked)
+            shown = ", ".join(one_line(url, longest=MAX_URL) for url in asked)
             try:
                 await self._see_allowed(tool, asked, f"read up to {most} of these pages: {shown}")
             except AccessDenied:
@@ -133,7 +135,13 @@ class _Steps:
 
     async def _see_allowed(self, tool: Tool, tellings: Sequence[str], what: str) -> None:
         await see_allowed(
-            self.run, tool.spec, tellings, what, agent=self.agent, skill=self.skill, key=_digest(self.query)
+            self.run,
+            tool.spec,
+            [Subject(telling) for telling in tellings],
+            what,
+            agent=self.agent,
+            skill=self.skill,
+            key=_digest(self.query),
         )
 
     async def _use(self, tool: Tool, arguments: JsonMapping, about: str) -> ToolOutput:

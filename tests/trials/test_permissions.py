@@ -1,0 +1,147 @@
+"""What an agent may do, walked from the command to the file: a model that does what it was told not to, and real tools."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.llm.wire.script import Call, Reply
+from tests.llm.wire.server import WireServer
+from tests.llm.wire.test_command import retinue
+
+AGENT = """\
+---
+name: clerk
+description: Keeps files in order. Use when files must be kept. Returns what was done.
+{keys}
+---
+You keep files.
+"""
+
+
+class Office:
+    """A folder with one agent that thinks, the user's own permissions, and a model that follows a script."""
+
+    def __init__(self, top: Path, *, permissions: str = "", keys: str = "") -> None:
+        self.folder = top / "office"
+        place = self.folder / ".claude" / "agents"
+        place.mkdir(parents=True)
+        (place / "clerk.md").write_text(AGENT.format(keys=keys).replace("\n\n", "\n", 1), encoding="utf-8")
+        self._config = self.folder / "own" / "config" / "config.toml"
+        self._config.parent.mkdir(parents=True)
+        self._permissions = permissions
+
+    def ask(self, *calls: Call, words: Sequence[str] = ("ask", "clerk", "Do it")) -> tuple[dict[str, Any], str]:
+        """What the command came to as data, and what its model was told of its tools."""
+        script = [*(Reply(calls=(call,)) for call in calls), Reply("Done.")]
+        with WireServer(script) as server:
+            self._config.write_text(
+                f'[models]\ndefault = "openai:some-model"\n[models.base_url]\nopenai = "{server.url}/v1"\n'
+                f"[permissions]\n{self._permissions}\n",
+                encoding="utf-8",
+            )
+            said = retinue(self.folder, *words, "--json", OPENAI_API_KEY="x")
+        assert said.returncode in {0, 1, 5}, said.stderr
+        return json.loads(said.stdout), json.dumps(server.asked[-1].body)
+
+
+def write(path: str) -> Call:
+    return Call("write", {"path": path, "content": "x\n"})
+
+
+def other_ways(office: Path) -> list[str]:
+    """Paths that lead to `docs/a.md` and do not look like it."""
+    (office / "docs").mkdir()
+    (office / "open").symlink_to("docs")
+    return [
+        f"../{office.name}/docs/a.md",
+        f"/proc/self/root{office}/docs/a.md",
+        "open/a.md",
+        "open/../docs/a.md",
+        "./docs//a.md",
+        str(office / "docs" / "a.md"),
+        str(office / "open" / "a.md"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["write(docs/**)", "edit(docs/*)", "write(/{root}/docs/**)"])
+def test_a_file_that_may_not_be_written_is_not_written_by_any_of_its_names(tmp_path: Path, rule: str) -> None:
+    root = os.path.realpath(tmp_path / "office")
+    office = Office(tmp_path, permissions=f'mode = "accept_edits"\ndeny = ["{rule.format(root=root)}"]')
+    ways = other_ways(office.folder)
+    _, told = office.ask(*map(write, ways), write("free.md"))
+    assert not (office.folder / "docs" / "a.md").exists()
+    assert (office.folder / "free.md").read_text() == "x\n"
+    assert told.count("the rule deny") == len(ways)
+
+
+@pytest.mark.slow
+def test_a_rule_that_denies_a_link_holds_for_what_is_written_through_it(tmp_path: Path) -> None:
+    office = Office(tmp_path, permissions='mode = "accept_edits"\ndeny = ["write(open/**)"]')
+    other_ways(office.folder)
+    office.ask(write("open/a.md"), write("open/../open/b.md"))
+    assert list((office.folder / "docs").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["docs/**", "/{root}/docs/**"])
+def test_a_rule_that_allows_a_folder_allows_nothing_that_a_link_in_it_leads_to(tmp_path: Path, rule: str) -> None:
+    root = os.path.realpath(tmp_path / "office")
+    office = Office(tmp_path, permissions=f'allow = ["write({rule.format(root=root)})"]')
+    for name in ("src", "docs"):
+        (office.folder / name).mkdir()
+    (office.folder / "docs" / "up").symlink_to("../src")
+    (office.folder / "src" / "back").symlink_to("../docs")
+    _, told = office.ask(write("docs/up/x.py"), write("docs\\y.py"), write("src/back/a.md"))
+    assert [path.name for path in (office.folder / "src").iterdir()] == ["back"]
+    assert not (office.folder / "docs\\y.py").exists()
+    assert (office.folder / "docs" / "a.md").exists()
+    assert "nobody approved it" in told
+
+
+@pytest.mark.slow
+def test_a_definition_that_reads_one_folder_reads_nothing_through_a_link_in_it(tmp_path: Path) -> None:
+    office = Office(tmp_path, keys="tools: Read(docs/**), Grep(docs/**)")
+    for name in ("src", "docs"):
+        (office.folder / name).mkdir()
+    (office.folder / "docs" / "up").symlink_to("../src")
+    (office.folder / "docs" / "a.md").write_text("plain words\n")
+    (office.folder / "src" / "x.py").write_text("zanzibar = 1\n")
+    _, told = office.ask(
+        Call("read", {"path": "docs/up/x.py"}),
+        Call("grep", {"pattern": "zan", "files": "docs/up/*.py"}),
+        Call("grep", {"pattern": "zan", "files": "docs/**"}),
+        Call("read", {"path": "docs/a.md"}),
+    )
+    assert "zanzibar" not in told
+    assert "plain words" in told
+
+
+RIGHTS = [
+    ".claude/settings.json", ".claude/agents/other.md", ".mcp.json", "retinue.toml", "sub/retinue.toml",
+    ".github/workflows/ci.yml", ".vscode/tasks.json", ".envrc", ".CLAUDE/settings.json", "link/settings.json",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["accept_edits", "bypass_permissions"])
+def test_files_that_grant_rights_are_asked_about_in_every_mode(tmp_path: Path, mode: str) -> None:
+    office = Office(tmp_path, permissions=f'mode = "{mode}"\nallow = ["write(**)", "edit", "write(*.json)"]')
+    (office.folder / "link").symlink_to(".claude")
+    before = {path: path.stat().st_mtime_ns for path in office.folder.rglob("*") if path.is_file()}
+    _, told = office.ask(*map(write, RIGHTS), write("plain.json"))
+    changed = {path.name for path in office.folder.rglob("*") if path.is_file() and path not in before}
+    assert {name for name in changed if name.endswith((".json", ".md", ".yml", ".envrc"))} == {"plain.json"}
+    assert told.count("nobody approved it") == len(RIGHTS)
+
+
+@pytest.mark.slow
+def test_a_rule_that_names_a_file_that_grants_rights_allows_it(tmp_path: Path) -> None:
+    office = Office(tmp_path, permissions='allow = ["write(.github/workflows/*)"]')
+    office.ask(write(".github/workflows/ci.yml"), write(".mcp.json"))
+    assert (office.folder / ".github" / "workflows" / "ci.yml").exists()
+    assert not (office.folder / ".mcp.json").exists()
