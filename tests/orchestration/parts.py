@@ -24,7 +24,7 @@ class Found(BaseModel):
     findings: list[dict[str, Any]]
 
 
-@agent(description="Squares a number.", examples=["square 12", "what is the square of 7"])
+@agent(description="Squares a number.", effects=[], examples=["square 12", "what is the square of 7"])
 async def square(number: int) -> Square:
     """Square a number.
 
@@ -53,7 +53,11 @@ async def endless(run: RunContext) -> Square:
     return Square(value=0)
 
 
-@agent(description="Finds passages about a topic in the documents.", examples=["find passages about retries"])
+@agent(
+    description="Finds passages about a topic in the documents.",
+    effects=["read"],
+    examples=["find passages about retries"],
+)
 async def passages(topic: str) -> Found:
     """Find passages about a topic.
 

@@ -145,3 +145,56 @@ def test_a_rule_that_names_a_file_that_grants_rights_allows_it(tmp_path: Path) -
     office.ask(write(".github/workflows/ci.yml"), write(".mcp.json"))
     assert (office.folder / ".github" / "workflows" / "ci.yml").exists()
     assert not (office.folder / ".mcp.json").exists()
+
+
+MAKER = {
+    "name": "maker",
+    "description": "Makes a file. Use when a file must be made. Returns what was made.",
+    "input_schema": {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},
+    "command": ["./maker"],
+}
+
+
+def with_maker(office: Office, **facts: object) -> None:
+    """Put a program beside the agent, in a folder that the user trusts."""
+    program, place = office.folder / "maker", office.folder / ".retinue" / "agents" / "maker.json"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho made > made.txt\necho '{\"made\": true}'\n")
+    program.chmod(0o755)
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({**MAKER, **facts}))
+    assert retinue(office.folder, "trust", "--yes").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["plan", "dont_ask", "default", "accept_edits"])
+def test_a_program_that_does_not_say_what_it_touches_is_not_run_unasked(tmp_path: Path, mode: str) -> None:
+    office = Office(tmp_path, permissions=f'mode = "{mode}"')
+    with_maker(office)
+    _, told = office.ask(Call("delegate", {"agent": "maker", "instruction": "Make it"}))
+    assert not (office.folder / "made.txt").exists()
+    assert "it may read and write and network" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("permissions", "facts"),
+    [('allow = ["delegate(maker)"]', {}), ('mode = "dont_ask"', {"effects": []}), ('mode = "plan"', {"effects": []})],
+)
+def test_a_program_runs_where_a_rule_allows_it_or_it_says_that_it_touches_nothing(
+    tmp_path: Path, permissions: str, facts: dict[str, object]
+) -> None:
+    office = Office(tmp_path, permissions=permissions)
+    with_maker(office, **facts)
+    office.ask(Call("delegate", {"agent": "maker", "instruction": "Make it"}))
+    assert (office.folder / "made.txt").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("ask", "maker", "Make it"), ("run", "--agent", "maker", "make a file")])
+def test_the_mode_plan_holds_for_an_agent_that_the_user_calls_too(tmp_path: Path, words: tuple[str, ...]) -> None:
+    office = Office(tmp_path, permissions='mode = "plan"')
+    with_maker(office)
+    said = retinue(office.folder, *words, RETINUE_PERMISSIONS_MODE="plan")
+    assert said.returncode != 0
+    assert "does not say what it touches" in said.stderr + said.stdout
+    assert not (office.folder / "made.txt").exists()

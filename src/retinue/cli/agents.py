@@ -180,8 +180,10 @@ def _skill(skill: "Skill") -> "Iterator[str]":
         yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
     if skill.thinks != "never":
         yield f"  {_THINKS[skill.thinks]}"
-    if skill.effects:
-        yield f"  may {', '.join(skill.effects)}"
+    # Instructions without effects of their own touch what their tools do.
+    if skill.effects or (skill.effects is None and skill.thinks != "must"):
+        unsaid = " (it does not say what it touches)" if skill.effects is None else ""
+        yield f"  may {', '.join(skill.possible_effects)}{unsaid}"
     yield from _fields("takes", skill.input_schema, skill.defaults)
     yield from _fields("gives", skill.output_schema or {}, {})
     if skill.examples:

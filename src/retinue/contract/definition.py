@@ -1,6 +1,6 @@
 """What an agent says of itself. How a definition is read from a file is the business of `agents/`."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field, StringConstraints
 
@@ -101,7 +101,7 @@ class Skill(Model):
         instruction_field: The parameter that takes a free instruction (C45).
         target_field: The parameter that takes the target (C45).
         defaults: What the binder fills in when the request says nothing; shown whenever used.
-        effects: What it may touch outside itself. Empty means it only computes.
+        effects: What it may touch outside itself. Empty means it only computes, absent that nobody has said.
         examples: Utterances that should be routed here.
         samples: Requests and answers that must pass the two schemas.
         unavailable: Why this skill cannot be called here, with the way out; empty when it can.
@@ -117,7 +117,7 @@ class Skill(Model):
     target_field: str | None = None
     defaults: JsonMapping = Field(default_factory=dict[str, Any])
     timeout_s: Annotated[float, Field(gt=0)] | None = None
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[Effect, ...] | None = None
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
     path: str | None = None
     examples: tuple[str, ...] = ()
@@ -125,6 +125,11 @@ class Skill(Model):
     unavailable: str = ""
     thinks: Thinks = "never"
     thinks_within: ThinkingBounds | None = None
+
+    @property
+    def possible_effects(self) -> tuple[Effect, ...]:
+        """What it may touch as far as anybody knows: everything, while nobody has said."""
+        return get_args(Effect) if self.effects is None else self.effects
 
 
 class Runner(Model):

@@ -250,7 +250,7 @@ def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Si
         return "is not available"
     if situation.unreliable(candidate.agent, candidate.skill):
         return "has failed too often in this run"
-    if not set(skill.effects) <= _effects_of(node, situation):
+    if not set(skill.effects or ()) <= _effects_of(node, situation):
         return "would touch more than was planned"
     request = situation.request_to(node, candidate)
     if request is None:
@@ -286,7 +286,7 @@ def _effects_of(node: Delegation, situation: Situation) -> set[str]:
     """What the planned skill may touch; without a plan's choice, what it was first put to."""
     planned = node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
     skill = situation.skill_of(planned)
-    touched: set[str] = set(skill.effects) if skill else set()
+    touched: set[str] = set(skill.effects or ()) if skill else set()
     definition = situation.definition_of(planned.agent)
     if definition is not None and definition.instructions is not None and definition.tools != ():
         touched.add("read")  # it says what it touches by its tools, and there are none that read less

@@ -106,7 +106,9 @@ class ModelPlanner:
         self._known = {}
         for definition in self.definitions:
             skills = tuple(
-                skill for skill in definition.skills if not skill.unavailable and self.grants.covers(skill.effects)
+                skill
+                for skill in definition.skills
+                if not skill.unavailable and self.grants.covers(skill.possible_effects)
             )
             if skills and definition.name not in self._known:
                 whole = len(skills) == len(definition.skills)

@@ -327,7 +327,7 @@ def _why_routine(thinking: Sequence[Delegation], definitions: Mapping[str, Defin
 
 
 def _reads_only(definition: Definition, skill: Skill | None) -> bool:
-    if skill is None or not set(skill.effects) <= {"read"}:
+    if skill is None or not set(skill.possible_effects) <= {"read"}:
         return False
     # Instructions touch what their tools do; what an agent's own code touches, its effects say.
     tools = {tool.partition("(")[0].strip().lower() for tool in definition.tools or ("*",)}

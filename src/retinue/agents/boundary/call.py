@@ -26,7 +26,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
 from retinue.contract.task import Task
-from retinue.errors import Canceled
+from retinue.errors import AccessDenied, Canceled
 
 __all__ = ["Boundary"]
 
@@ -260,8 +260,20 @@ class _Call:
             return Judged(outcome="error", fault=_back_to_producer(fault, task))
         if self._bound is not None and self._bound.at_ns <= now_ns:
             return self._failed(self._bound.error(task.agent))
-        error = overspent(task, self._run.budget, None)
+        error = overspent(task, self._run.budget, None) or self._ungranted()
         return None if error is None else self._failed(error)
+
+    def _ungranted(self) -> AccessDenied | None:
+        """What the skill would touch and may not: whoever calls, the grants of the call bind."""
+        skill = self._prepared.skill
+        if self._run.grants.covers(skill.possible_effects):
+            return None
+        touches = " and ".join(skill.possible_effects)
+        said = f"may {touches}" if skill.effects else f"does not say what it touches, so it may {touches}"
+        return AccessDenied(
+            f"`{self._task.agent}.{skill.name}` {said}, and this call may not do all of that.",
+            hint="Ask an agent that touches less, or call it with wider grants.",
+        )
 
     def _next_move(self, fault: Fault) -> Move:
         run, task = self._run, self._task

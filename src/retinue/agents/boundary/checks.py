@@ -289,7 +289,7 @@ class _Judge:
     async def _check_files(self) -> None:
         """Every file it claims is there; so is the one the caller asked for, when writing is the skill's trade."""
         claims, task = self._judged.claims, self._task
-        writes = "write" in self._prepared.skill.effects
+        writes = "write" in (self._prepared.skill.effects or ())
         asked = task.output.path if self._judged.answers and self._judged.outcome is not None else None
         if "artifacts" in claims or "files_written" in claims or (writes and asked is not None):
             files = await check_files(

@@ -119,11 +119,11 @@ class PromptedAgent:
 
 def _callable(definition: Definition) -> Definition:
     """`definition` with its skills no longer waiting for a model, and saying that they ask one."""
-    if all(skill.unavailable != NEEDS_MODEL and skill.thinks == "must" for skill in definition.skills):
-        return definition
     return definition.model_copy(update={"skills": tuple(map(_asking, definition.skills))})
 
 
 def _asking(skill: Skill) -> Skill:
     unavailable = "" if skill.unavailable == NEEDS_MODEL else skill.unavailable
-    return skill.model_copy(update={"unavailable": unavailable, "thinks": "must"})
+    # Instructions touch nothing but by their tools, and every use of one is judged by itself.
+    effects = skill.effects or ()
+    return skill.model_copy(update={"unavailable": unavailable, "thinks": "must", "effects": effects})

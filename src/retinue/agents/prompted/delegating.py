@@ -74,7 +74,7 @@ class Delegating:
         asked = arguments.get("skill")
         named = None if asked is None else definition.skill(fold(str(asked)))
         meant = definition.skills if named is None else (named,)
-        effects = tuple(dict.fromkeys(effect for skill in meant for effect in skill.effects))
+        effects = tuple(dict.fromkeys(effect for skill in meant for effect in skill.possible_effects))
         return self.spec.model_copy(update={"effects": effects}), definition.name
 
     async def use(self, arguments: JsonMapping, grip: Grip, /) -> ToolOutput:

@@ -39,7 +39,7 @@ def made_definition(
     dialect: DialectName | None,
     skill: str | None = None,
     guessed: bool = False,
-    effects: tuple[Effect, ...] = (),
+    effects: tuple[Effect, ...] | None = None,
 ) -> Definition:
     """The definition of an agent of which only the name and the dialect are known.
 
@@ -49,7 +49,7 @@ def made_definition(
         dialect: What it speaks.
         skill: What its one skill is called; like the agent when absent.
         guessed: Nobody said that it has this name.
-        effects: What it may touch outside itself.
+        effects: What it may touch outside itself; absent when nobody knows.
     """
     speaks = f" in `{dialect}`" if dialect else " as it gives it"
     description = f"{about} Use when it is asked for by name. Returns its answer{speaks}."

@@ -106,5 +106,5 @@ def scripted(
     """
     if definition is not None:
         return Scripted(*answers, definition=definition)
-    made = made_definition(canonical(name), about="Gives prepared answers.", dialect=dialect)
+    made = made_definition(canonical(name), about="Gives prepared answers.", dialect=dialect, effects=())
     return Scripted(*answers, definition=made, form="words")

@@ -98,7 +98,7 @@ def skill_keys(skill: Skill, *, schema_required: bool, thinks: Thinks) -> JsonOb
         "target_field": skill.target_field,
         "defaults": skill.defaults or None,
         "timeout_s": skill.timeout_s,
-        "effects": list(skill.effects) or None,
+        "effects": None if skill.effects is None else list(skill.effects),
         "method": skill.method,
         "path": skill.path,
         "examples": list(skill.examples) or None,

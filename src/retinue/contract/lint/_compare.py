@@ -110,8 +110,8 @@ def _skill(old: Skill, new: Skill, path: str) -> Iterator[Finding]:
         yield found("compatibility/answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
     elif old.output_schema is not None and new.output_schema is not None:
         yield from _Output(old.output_schema, new.output_schema).compare(f"{path}/output_schema")
-    for effect in new.effects:
-        if effect not in old.effects:
+    for effect in new.effects or ():
+        if effect not in (old.effects or ()):
             message = f"The skill `{new.name}` has a new effect: `{effect}`."
             yield found("compatibility/effects", f"{path}/effects", message, "Raise the major version.")
 

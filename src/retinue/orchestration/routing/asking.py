@@ -126,7 +126,7 @@ class Business:
         )
         routing = route()
         if (verb := change_asked(instruction)) is not None:
-            able = route(only=lambda skill: set(skill.effects) != {"read"} or verb in _openers([skill]))
+            able = route(only=lambda skill: set(skill.possible_effects) != {"read"} or verb in _openers([skill]))
             return _able(routing, able, verb)
         if is_imperative(instruction) and not self._begins_as_known(instruction, routing):
             return self._understood(routing, instruction)
