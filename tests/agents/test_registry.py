@@ -363,15 +363,51 @@ def test_every_file_passed_over_says_why_and_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("C10")
-def test_a_name_that_is_taken_is_an_error_finding_and_the_file_is_skipped(tmp_path: Path) -> None:
-    write(tmp_path, ".claude/agents/git-state.md", GOOD.format(name="git-state"))
+def test_two_agents_of_a_project_with_one_name_are_an_error_and_neither_has_it(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/a/git-state.md", GOOD.format(name="git-state"))
+    write(tmp_path, ".claude/agents/b/git-state.md", GOOD.format(name="git_state"))
     registry = discover(tmp_path, trusted=True, catalogue=[an_agent("git_state", source=Source(file="built in"))])
-    entry = skipped(registry)[".claude/agents/git-state.md"]
-    assert "built in" in entry.reason
-    assert ".claude/agents/git-state.md" in entry.reason
+    entry = skipped(registry)[".claude/agents/b/git-state.md"]
+    assert ".claude/agents/a/git-state.md" in entry.reason
     assert [finding.severity for finding in registry.findings if finding.rule == "discovery/name-taken"] == ["error"]
+    with pytest.raises(InvalidDefinition, match="Two agents are called `git_state`"):
+        registry.get("git-state")
+    assert "git_state" not in {definition.name for definition in registry.definitions()}
+    assert registry.get("retinue:git_state").definition.name == "retinue_git_state"
     with pytest.raises(InvalidDefinition):
         discover(tmp_path, trusted=True, catalogue=[an_agent("x"), an_agent("x")])
+
+
+@pytest.mark.row("C10")
+def test_a_project_takes_its_names_from_the_built_in_agents(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/git-state.md", GOOD.format(name="git-state"))
+    write(tmp_path, ".claude/agents/analyst.md", GOOD.format(name="analyst"))
+    built_in = [an_agent("git_state", aliases=("git",)), an_agent("data_analyst", aliases=("analyst", "data"))]
+    registry = discover(tmp_path, trusted=True, catalogue=built_in)
+    assert registry.skipped == ()
+    for name in ("git_state", "git-state", "analyst"):
+        source = registry.get(name).definition.source
+        assert source is not None
+        assert source.file.startswith(".claude/agents/")
+    assert registry.get("data").definition.aliases == ("data",)
+    assert registry.get("retinue:git").definition.name == registry.get("retinue:git-state").definition.name
+    assert registry.get("retinue:analyst") is registry.get("data_analyst")
+    assert registry.hidden == {"retinue_git_state"}
+    assert [each.name for each in registry.offered()] == ["analyst", "data_analyst", "git_state"]
+    with pytest.raises(UnknownName):
+        registry.get("git")
+
+
+@pytest.mark.row("C10")
+def test_an_agent_that_comes_late_takes_its_name_from_a_built_in_one() -> None:
+    registry, own = Registry(), an_agent("assistant")
+    built_in = an_agent("personal_assistant", aliases=("assistant",))
+    registry.add_built_in([built_in])
+    registry.add(own)
+    assert registry.get("assistant") is own
+    assert registry.get("retinue:assistant") is registry.get("personal_assistant")
+    assert registry.is_built_in(registry.get("personal_assistant"))
+    assert not registry.is_built_in(own)
 
 
 def test_one_bad_definition_of_an_array_leaves_the_others(tmp_path: Path) -> None:

@@ -121,11 +121,12 @@ def test_an_aggregate_says_figures_rows_sql_and_sources(ask: Ask) -> None:
         ("what percentage of sales in Rome had a price above 5", [[pytest.approx(200 / 3), 3]]),
         ("avrage prise for tea", [[pytest.approx(34 / 3), 3]]),
         ("averge price in Rmoe", [[pytest.approx(16 / 3), 3]]),
-        ("units by product", [["coffee", 5.0, 3], ["tea", 2.0, 3]]),
+        ("units by product", [["coffee", 5.0, 15, 3], ["tea", 2.0, 6, 3]]),
         ("total units per month", [["2024-01", 3, 2], ["2024-02", 12, 3], ["2024-03", 6, 1]]),
         ("top 1 city by number of sales", [["Rome", 3]]),
         ("which city has the most sales", [["Rome", 3], ["Bern", 2], ["New York", 1]]),
-        ("which product is the cheapest", [["tea", pytest.approx(34 / 3), 3], ["coffee", pytest.approx(62 / 3), 3]]),
+        ("maximum of units", [[6, 6]]),
+        ("which product has the lowest mean price", [["tea", pytest.approx(34 / 3), 3], ["coffee", pytest.approx(62 / 3), 3]]),
         ("cities with more than 1 sale", [["Rome", 3], ["Bern", 2]]),
         ("share of sales per product", [["coffee", 50.0, 3], ["tea", 50.0, 3]]),
         ("average sales per city", [[2.0, 3]]),
@@ -301,7 +302,6 @@ def test_a_log_is_summarised_with_lines_as_sources(logged: Ask) -> None:
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("which endpoint is the slowest", [["/api/b", 1.5, 2], ["/api/a", 0.2, 2]]),
         ("how many requests returned status 500", [[1]]),
         ("which paths return 404", [["/api/a", 1]]),
         ("how many 5xx errors", [[1]]),

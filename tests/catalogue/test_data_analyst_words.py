@@ -41,6 +41,7 @@ LOG = """2024-02-09T23:59:00Z INFO shop: started
 
 @pytest.fixture
 def ask(tmp_path: Path, ask_in: AskIn) -> Ask:
+    (tmp_path / "hits.csv").write_text("page,seconds\n/a,2.0\n/b,0.5\n/b,9.5\n", encoding="utf-8")
     for name, text in (("orders.csv", ORDERS), ("flights.csv", FLIGHTS), ("planes.csv", PLANES), ("app.log", LOG)):
         (tmp_path / name).write_text(text, encoding="utf-8")
     return ask_in(tmp_path)
@@ -134,6 +135,90 @@ def test_words_that_would_change_a_figure_are_never_dropped(ask: Ask, question: 
     result = ask("data_analyst", "aggregate", question=question)
     assert result.lifecycle == "input_required"
     assert any(asked in one.text for one in result.questions)
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "total quantity * unit_price in orders.csv",
+        "sum of quantity*unit_price per customer in orders.csv",
+        "average unit_price minus quantity in orders.csv",
+        "unit price / quantity by customer in orders.csv",
+        "`quantity` \u00d7 `unit_price` in orders.csv",
+        "mean unit_price + total in orders.csv",
+        "total of quantity times the unit price in orders.csv",
+        "quantity times 2 in orders.csv",
+        "difference between total and unit_price in orders.csv",
+        "ratio of total to quantity in orders.csv",
+        "average unit_price weighted by quantity in orders.csv",
+        "cumulative quantity by month in orders.csv",
+        "running total of quantity in orders.csv",
+        "growth of total per month in orders.csv",
+        "variance of quantity in orders.csv",
+        "correlation between total and quantity in orders.csv",
+        "the customer with the second highest total in orders.csv",
+        "half of the total quantity in orders.csv",
+    ],
+)
+def test_a_calculation_that_is_not_done_here_is_refused_by_name(ask: Ask, question: str) -> None:
+    result = ask("data_analyst", "aggregate", question=question)
+    assert result.outcome == "rejected"
+    assert result.fault is not None
+    assert result.fault.code == "invalid_input"
+    assert "calculation" in result.fault.message
+    assert result.data["findings"] == result.data["tables"] == []
+    assert result.data["metrics"] == {}
+
+
+@pytest.mark.row("G20")
+def test_what_looks_like_arithmetic_and_is_none_is_answered(ask: Ask) -> None:
+    assert rows(ask, "the *total* quantity in orders.csv") == [[9, 4]]
+    assert rows(ask, "the **total** `quantity` - please - in orders.csv") == [[9, 4]]
+    assert rows(ask, "orders with a quantity over 2 in orders.csv") == [[2]]
+
+
+@pytest.mark.row("G20")
+@pytest.mark.parametrize(
+    ("question", "words", "meaning", "expected"),
+    [
+        ("top 2 customers by quantity in orders.csv", "quantity", "total quantity", [["Ann", 5, 2], ["Cy", 3, 1]]),
+        ("top 1 customer by quantity in orders.csv", "quantity", "mean quantity", [["Cy", 3.0, 1]]),
+        ("which carrier has the worst dep_delay in flights.csv", "dep_delay", "maximum dep_delay", [["UA", 90, 2]]),
+        ("the slowest page in hits.csv", "slowest", "maximum seconds", [["/b", 9.5, 2], ["/a", 2.0, 1]]),
+    ],
+)
+def test_groups_are_put_in_no_order_that_nobody_asked_for(
+    ask: Ask, question: str, words: str, meaning: str, expected: list[list[Any]]
+) -> None:
+    result = ask("data_analyst", "aggregate", question=question)
+    (one,) = result.questions
+    assert meaning in one.options
+    assert result.data["tables"] == []
+    assert rows(ask, question, meanings={words: meaning})[: len(expected)] == expected
+
+
+@pytest.mark.row("G20")
+def test_where_every_group_is_one_row_its_value_is_the_figure(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "a.csv").write_text("country,population\nA,5\nB,9\nC,1\n", encoding="utf-8")
+    assert rows(ask_in(tmp_path), "top 2 countries by population") == [["B", 9.0, 1], ["A", 5.0, 1]]
+
+
+@pytest.mark.row("G20")
+def test_all_of_a_tie_are_named(tmp_path: Path, ask_in: AskIn) -> None:
+    (tmp_path / "b.csv").write_text("day,customer,units\n" + "".join(
+        f"2024-0{month}-01,{who},{units}\n"
+        for month, who, units in ((1, "Ann", 4), (2, "Bob", 7), (3, "Cy", 7), (4, "Dan", 4), (5, "Eve", 5))
+    ), encoding="utf-8")  # fmt: skip
+    ask = ask_in(tmp_path)
+    first = data(ask("data_analyst", "aggregate", question="top 1 customer by total units in b.csv"))
+    assert [row[0] for row in first["tables"][0]["rows"]] == ["Bob", "Cy"]
+    assert "From place 1 on 2 are equal, so that 2 are shown and not 1." in first["notes"]
+    assert "LIMIT 2" in first["sql"]
+    row = data(ask("data_analyst", "aggregate", question="which row has the largest units in b.csv"))
+    assert [each[1] for each in row["tables"][0]["rows"]] == ["Bob", "Cy"]
+    months = data(ask("data_analyst", "aggregate", question="total units per month in b.csv"))["answer"]
+    assert "The highest is `2024-02` and `2024-03` with 7, the lowest `2024-01` and `2024-04` with 4." in months
 
 
 def test_a_number_said_for_a_stretch_of_time_settles_the_comparison(ask: Ask) -> None:

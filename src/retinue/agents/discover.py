@@ -42,10 +42,11 @@ def discover(
     toolbox: "Toolbox | None" = None,
     loops: "Loops | None" = None,
 ) -> Registry:
-    """Find the agents of the project at `root` and register them after those of the catalogue.
+    """Find the agents of the project at `root` and register them before those of the catalogue.
 
     Nothing about a file is an exception: what is wrong with it stands in `Registry.skipped` and `Registry.findings`.
-    When a file's agent has the name of one that is there already, the file is passed over with an error finding.
+    An agent of the project takes its names from one of the catalogue. When two of the project have the same name,
+    there is an error finding: a skill gives way to an agent, and of two agents neither has it.
 
     Args:
         root: The project's folder.
@@ -62,13 +63,14 @@ def discover(
     think = None
     if models is not None and models.configured:
         think = partial(_thinking, models=models, toolbox=toolbox, loops=loops)
-    registry = Registry(catalogue)
+    registry = Registry()
     for place in PLACES:
         for path, problem in files_in(root, place):
             file = shown(path, root)
             loaded = _problem(problem, file) if problem else _load(path, root, file=file, trusted=trusted)
             loaded = think(loaded, file=file) if think else loaded
-            _register(registry, loaded, file=file)
+            _register(registry, loaded, file=file, contests=not place.skills)
+    registry.add_built_in(catalogue)
     return registry
 
 
@@ -164,7 +166,8 @@ def _is_agent(value: object) -> bool:
 # Registering
 
 
-def _register(registry: Registry, loaded: Loaded, *, file: str) -> None:
+def _register(registry: Registry, loaded: Loaded, *, file: str, contests: bool) -> None:
+    """Add what a file holds. A skill whose name is taken gives way; of two agents, neither has it."""
     passed_over = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
     registry.findings += loaded.findings
     for agent in loaded.agents:
@@ -173,6 +176,8 @@ def _register(registry: Registry, loaded: Loaded, *, file: str) -> None:
         except RetinueError as error:
             finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
             registry.findings += (finding,)
+            if contests:
+                registry.contest(agent.definition, error)
             passed_over.append(finding)
     registry.skipped += tuple(
         Skipped(path=file, reason=error.message, line=error.line, hint=error.fix) for error in passed_over

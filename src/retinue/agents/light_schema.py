@@ -40,7 +40,7 @@ def light_schema_of(registry: Registry) -> str:
     """The light schema of all agents in `registry`, made once and anew when an agent has been added."""
     known = _KNOWN.get(registry)
     if known is None or known[0] != len(registry):
-        known = _KNOWN[registry] = (len(registry), light_schema(registry.definitions()))
+        known = _KNOWN[registry] = (len(registry), light_schema(registry.offered()))
     return known[1]
 
 

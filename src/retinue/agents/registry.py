@@ -2,21 +2,25 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
-from retinue.agents.port import Agent
+from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract import names
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
+from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
-from retinue.errors import InvalidDefinition, UnknownName
+from retinue.errors import InvalidDefinition, RetinueError, UnknownName
 
 __all__ = ["LIVE_MAJORS", "Registry", "Skipped"]
 
 LIVE_MAJORS: Final = 2
 """How many majors of one agent may live side by side before the registry warns (C11, A28)."""
+
+_BUILT_IN: Final = "retinue:"
+"""Before the name of a built-in agent: whoever else has that name, this one is meant."""
 
 _SHOWN: Final = 20
 _AT_MAJOR = re.compile(r"(.+)@([0-9]{1,9})")
@@ -48,11 +52,16 @@ class Registry:
     Attributes:
         skipped: The files that were passed over, with reasons.
         findings: What else there is to say about the agents and their files.
+        built_in: The agents that `add_built_in` was given.
+        hidden: The names of built-in agents whose own name belongs to another agent.
     """
 
     def __init__(self, agents: Iterable[Agent] = ()) -> None:
         self._majors: dict[str, dict[int, Agent]] = {}
         self._claims: dict[str, _Claim] = {}
+        self._contested: dict[str, RetinueError] = {}
+        self.built_in: tuple[Agent, ...] = ()
+        self.hidden: frozenset[str] = frozenset()
         self.skipped: tuple[Skipped, ...] = ()
         self.findings: tuple[Finding, ...] = ()
         for agent in agents:
@@ -65,6 +74,12 @@ class Registry:
             InvalidDefinition: The same name and major are there already, or a name belongs to another agent (C10); or
                 the name carries a version, which belongs into `version`.
         """
+        if self.built_in:
+            self._add_before_built_in(agent)
+        else:
+            self._add(agent)
+
+    def _add(self, agent: Agent) -> None:
         definition = agent.definition
         self._see_no_version_in(definition)
         majors = self._majors.get(definition.name, {})
@@ -85,11 +100,58 @@ class Registry:
         self._majors[definition.name] = {**majors, definition.major: agent}
         self._see_window(definition)
 
+    def _add_before_built_in(self, agent: Agent) -> None:
+        """Add an agent that comes late, as if it had been there before the built-in ones."""
+        own = [each for majors in self._majors.values() for each in majors.values() if not self.is_built_in(each)]
+        earlier = Registry([*own, agent])
+        earlier._contested = self._contested
+        earlier.add_built_in(self.built_in)
+        self._majors, self._claims, self.hidden = earlier._majors, earlier._claims, earlier.hidden
+
+    def is_built_in(self, agent: Agent) -> bool:
+        """Whether an agent came with the installation."""
+        return isinstance(agent, _BuiltIn) or any(each is agent for each in self.built_in)
+
+    def add_built_in(self, agents: Iterable[Agent]) -> None:
+        """Add the agents that come with the installation, after all others: a name that is taken stays taken.
+
+        Each answers to `retinue:name` as well. One whose own name is taken answers to nothing else and is not offered
+        for goals; what another built-in agent plans for it still reaches it.
+
+        Raises:
+            InvalidDefinition: Two of them have the same name.
+        """
+        built_in = Registry(agents)
+        taken = {*self._claims, *self._contested}
+        moved = {name: names.fold(_BUILT_IN + name) for name in built_in._majors if _key(name) in taken}
+        for agent in built_in.agents():
+            whole = agent.definition
+            aliases = tuple(name for name in whole.aliases if _key(name) not in taken)
+            wire_names = {dialect: name for dialect, name in whole.wire_names.items() if _key(name) not in taken}
+            if whole.name in moved:
+                aliases, wire_names = (_BUILT_IN + whole.name,), {}
+            name = moved.get(whole.name, whole.name)
+            definition = whole.model_copy(update={"name": name, "aliases": aliases, "wire_names": wire_names})
+            changed = definition != whole or (moved and whole.composes)
+            self._add(_BuiltIn(agent, definition, moved) if changed else agent)
+            for name in _names(whole):
+                self._claims.setdefault(_key(_BUILT_IN + name), _Claim(definition.name, (definition.major,)))
+        self.built_in, self.hidden = built_in.agents(), frozenset(moved.values())
+
+    def contest(self, definition: Definition, error: RetinueError) -> None:
+        """Let no agent have the names that `definition` shares with one that is there (C10).
+
+        Asking for one of them raises `error`; which of the two was read first decides nothing.
+        """
+        shared = (key for name in _names(definition) if (key := _key(name)) in self._claims)
+        self._contested.update(dict.fromkeys(shared, error))
+
     def get(self, name: str, *, major: int | None = None) -> Agent:
         """The agent called `name`: canonical name, alias, wire name, any spelling of them, `x_v2` or `x@2`.
 
         Raises:
             UnknownName: Nobody is called that, or not in that major; `suggestions` says what there is, nearest first.
+            InvalidDefinition: Two agents have that name.
         """
         claim, said = self._resolve(name)
         if claim is None:
@@ -106,12 +168,21 @@ class Registry:
         return majors[wanted]
 
     def agents(self) -> tuple[Agent, ...]:
-        """Every agent, by name and then by major."""
-        return tuple(majors[major] for _, majors in sorted(self._majors.items()) for major in sorted(majors))
+        """Every agent, by name and then by major; none whose name belongs to two."""
+        return tuple(
+            majors[major]
+            for name, majors in sorted(self._majors.items())
+            if _key(name) not in self._contested
+            for major in sorted(majors)
+        )
 
     def definitions(self) -> tuple[Definition, ...]:
         """What every agent says of itself, by name and then by major."""
         return tuple(agent.definition for agent in self.agents())
+
+    def offered(self) -> tuple[Definition, ...]:
+        """The definitions among which a goal's agents are chosen: all but the hidden ones."""
+        return tuple(each for each in self.definitions() if each.name not in self.hidden)
 
     def majors(self, name: str) -> tuple[int, ...]:
         """The live majors of the agent called `name`, oldest first; none when nobody is called that."""
@@ -125,17 +196,26 @@ class Registry:
         return iter(self.agents())
 
     def _resolve(self, name: str) -> tuple["_Claim | None", int | None]:
-        """Who answers to `name`, and the major it says."""
+        """Who answers to `name`, and the major it says.
+
+        Raises:
+            InvalidDefinition: Two agents do.
+        """
         if name in self._claims:  # written as we write it: nothing to fold
-            return self._claims[name], None
+            return self._claimed(name), None
         at = _AT_MAJOR.fullmatch(name)
         if at:
-            return self._claims.get(_key(at[1])), int(at[2])
+            return self._claimed(_key(at[1])), int(at[2])
         key = _key(name)
         if key in self._claims:
-            return self._claims[key], None
+            return self._claimed(key), None
         bare, major = split_versioned_name(key)
-        return self._claims.get(bare), major
+        return self._claimed(bare), major
+
+    def _claimed(self, key: str) -> "_Claim | None":
+        if key in self._contested:
+            raise self._contested[key]
+        return self._claims.get(key)
 
     def _unknown(self, name: str) -> UnknownName:
         there = sorted(self._majors)
@@ -189,6 +269,29 @@ class _Claim:
 
     agent: str
     majors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltIn:
+    """A built-in agent under the names that are left for it.
+
+    Attributes:
+        moved: The names of built-in agents that belong to others, and what those answer to instead.
+    """
+
+    agent: Agent
+    definition: Definition
+    moved: Mapping[str, str]
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """Have the agent run; a plan of its own is for the agents that it came with."""
+        reply = await self.agent.run(task, run)
+        if reply.plan is None:
+            return reply
+        nodes = tuple(
+            node.model_copy(update={"agent": self.moved.get(node.agent, node.agent)}) for node in reply.plan.nodes
+        )
+        return replace(reply, plan=reply.plan.model_copy(update={"nodes": nodes}))
 
 
 def _names(definition: Definition) -> tuple[str, ...]:

@@ -107,7 +107,9 @@ def _list(project: "Project") -> None:
 def _title(definition: "Definition", project: "Project") -> str:
     facts = [definition.version, definition.tier or "", _origin(definition, project)]
     facts.append("deprecated" if definition.deprecated else "")
-    return f"{click.style(definition.name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
+    # One whose own name belongs to an agent of the project is asked by the name with `retinue:` before it.
+    name = definition.aliases[0] if definition.name in project.registry.hidden else definition.name
+    return f"{click.style(name, bold=True)} {click.style(' · '.join(filter(None, facts)), dim=True)}"
 
 
 def _with_a_model(definition: "Definition", project: "Project") -> list[str]:

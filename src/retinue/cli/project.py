@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from retinue.agents.boundary import Boundary
     from retinue.agents.boundary.policy import Policy
     from retinue.agents.grants import Grants
+    from retinue.agents.port import Agent
     from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
@@ -51,6 +52,7 @@ class Project:
         models: The models that the settings give.
         toolbox: What agents that follow instructions may use; None where no model is configured.
         loops: What drives their models; None where that is our own loop for all.
+        built_in: The agents that come with the installation.
     """
 
     root: Path
@@ -60,6 +62,7 @@ class Project:
     models: Models = field(default_factory=Models)
     toolbox: "Toolbox | None" = None
     loops: "Loops | None" = None
+    built_in: "tuple[Agent, ...]" = ()
 
     @property
     def grants(self) -> "Grants":
@@ -195,7 +198,7 @@ def open_project(
     toolbox = _toolbox(root, settings) if models.configured else None
     loops = loops_of(settings, runner)
     registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops)
-    return Project(root, settings, registry, trusted, models, toolbox, loops)
+    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made)
 
 
 def _mcp_servers(project: Project) -> "Servers | None":
@@ -230,13 +233,16 @@ def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Proje
     registry = discover(
         project.root,
         trusted=project.trusted,
-        catalogue=(agent for agent in project.registry if agent.definition.source is None),
+        catalogue=project.built_in,
         models=project.models,
         toolbox=wider,
         loops=project.loops,
     )
-    names = [agent.definition.name for agent in project.registry]
-    return replace(project, registry=registry, toolbox=wider).with_only(names)
+    for agent in project.registry:
+        if agent.definition.source is None and not project.registry.is_built_in(agent):
+            registry.add(agent)  # the user named it in this command
+    project, names = replace(project, registry=registry, toolbox=wider), project.registry.agents()
+    return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
 
 
 def _toolbox(root: Path, settings: Settings) -> "Toolbox":
@@ -270,7 +276,7 @@ def budget_of(settings: Settings, bounds: Bounds) -> Budget:
 
 
 def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
-    """Say what of the folder was passed over: settings that do not hold and, but for machines, files without an agent.
+    """Say what of the folder was passed over: settings that do not hold, names of two agents, files without an agent.
 
     Raises:
         InvalidInput: A setting cannot be used, and might be a bound.
@@ -278,7 +284,8 @@ def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) 
     project.settings.check()
     if quiet:
         return
-    if project.settings.findings:
-        tell(findings_text(project.settings.findings))
+    twice = [each for each in project.registry.findings if each.rule == "discovery/name-taken"]
+    if notes := [*project.settings.findings, *twice]:
+        tell(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
         tell(f"{counted(files, 'file')} of this project gave no agent: see `retinue agents`.")

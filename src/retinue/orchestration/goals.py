@@ -123,12 +123,12 @@ class Goals:
     def _rules(self) -> "Planner":
         from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
 
-        return self.planner or Planner(self.registry.definitions())
+        return self.planner or Planner(self.registry.offered())
 
     def _model_planner(self) -> "ModelPlanner":
         from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - only with a model
 
-        definitions = self.registry.definitions()
+        definitions = self.registry.offered()
         return ModelPlanner(definitions, self._rules(), Check(definitions), self.grants, self._finished)
 
     def _finished(self, plan: Plan) -> Plan:

@@ -116,7 +116,7 @@ class _Planners:
         from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - as above
 
         if self._made is None or self._made[0] != len(self._registry):
-            definitions = self._registry.definitions()
+            definitions = self._registry.offered()
             made = ModelPlanner(definitions, Planner(definitions), self._check, self._grants)
             self._made = len(self._registry), made
         return self._made[1]

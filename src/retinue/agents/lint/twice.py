@@ -1,4 +1,4 @@
-"""Agents of one project that share a name: it is loaded for the first of them, and nobody calls the others.
+"""Agents of one project that share a name. Which of them was meant, nobody can tell.
 
 Speaks of what lies in the hidden folders of a project only. Elsewhere a folder may hold collections that are installed
 one by one.
@@ -19,7 +19,7 @@ _HOMES: Final = frozenset({".claude", ".retinue"})
 
 
 def names_twice(judged: Iterable[Judged]) -> Iterator[Finding]:
-    """A finding for each agent or skill that another of the same project keeps from being loaded (C10).
+    """A finding for each agent or skill that has the name of another of the same project (C10).
 
     Agents come before skills, as where they are found; two major versions live side by side.
     """
@@ -50,7 +50,7 @@ def _finding(definition: Definition, each: Judged, *, home: str) -> Finding:
     source = definition.source
     return Finding(
         rule="discovery/name-taken",
-        message=f"`{definition.name}` is taken by {home}, so that this one is passed over.",
+        message=f"`{definition.name}` is the name of {home} too, and only one agent can have it.",
         path="/name",
         file=each.file.name,
         line=(source.line if source else None) or 1,

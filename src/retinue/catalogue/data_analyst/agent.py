@@ -130,7 +130,7 @@ class _Work:
             return None
         reading = self.read(columns)
         self.report.questions = reading.questions
-        return None if reading.questions else (columns, reading)
+        return None if reading.questions or reading.calculation else (columns, reading)
 
     def read(self, columns: "Columns") -> "Reading":
         """The words of the task, read with these columns; what they leave open goes into the report."""
@@ -144,6 +144,13 @@ class _Work:
         files = tuple(source.path for source in self.report.sources)
         answers = answers_in(given, self.task.context.constraints)
         reading = read(self.question, columns, files=files, answers=answers)
+        if reading.calculation and not is_typed(given):
+            self.report.reject(
+                f"`{reading.calculation}` asks for a calculation that is not done here: figures are of one column.",
+                hint="Add a column that holds it to the file, or ask for the figure of each column by itself.",
+                code="invalid_input",
+            )
+            return Reading(Wanted(), calculation=reading.calculation)
         if is_typed(given) and reading.questions:
             # A program has said what it wants: what its words leave open is only noted.
             open_words = ", ".join(
@@ -294,10 +301,11 @@ def _compare(work: _Work) -> None:
         given = work.task.parameters.get("key")
         key = key_of(first, second, cast("list[str]", given) if isinstance(given, list) else [])
         measures = _measures_said(work, first)
-        compare_files(work.data, first, second, work.report, key=key, measures=measures)
+        if work.report.unanswered is None:
+            compare_files(work.data, first, second, work.report, key=key, measures=measures)
         return
     reading = work.read(first)
-    if reading.questions:
+    if reading.questions or reading.calculation:
         work.report.questions = reading.questions
         return
     wanted = work.wanted(first, reading)
@@ -317,7 +325,7 @@ def _compare(work: _Work) -> None:
 
 def _measures_said(work: _Work, columns: "Columns") -> "tuple[Measure, ...]":
     reading = work.read(columns)
-    return () if reading.questions else work.wanted(columns, reading).measures
+    return () if reading.questions or reading.calculation else work.wanted(columns, reading).measures
 
 
 _WORK: Final[Mapping[str, Callable[[_Work], None]]] = {

@@ -24,6 +24,8 @@ _NAMED: Final = 5
 _BARS: Final = 30
 _POINTS: Final = 500
 _LEAST_EXTREMES: Final = 3
+_TIED: Final = 50
+"""Rows beyond a limit that are shown when they are equal to its last one."""
 
 
 def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> None:
@@ -34,6 +36,7 @@ def aggregate(data: Data, columns: Columns, wanted: Wanted, report: Report) -> N
     explain(wanted, report)
     if wanted.limit is None and (wanted.rows or _is_long(data, columns, wanted)):
         wanted = replace(wanted, limit=_LIST)
+    wanted = _with_ties(data, columns, wanted, report)
     statement = sql.select(wanted, columns)
     report.sql.append(sql.stated(statement, columns))
     is_count = not wanted.groups and not wanted.rows and all(one.function == "count" for one in wanted.measures)
@@ -62,6 +65,25 @@ def _is_long(data: Data, columns: Columns, wanted: Wanted) -> bool:
     if not wanted.groups or wanted.averaged or wanted.order is None or not wanted.order.words:
         return False
     return _count_groups(data, columns, wanted) > _BARS
+
+
+def _with_ties(data: Data, columns: Columns, wanted: Wanted, report: Report) -> Wanted:
+    """`wanted` with a limit that parts no tie: of several with the same figure none is named as the one."""
+    order, limit = wanted.order, wanted.limit
+    if limit is None or order is None or not (wanted.rows or wanted.groups):
+        return wanted
+    rows = data.query(sql.select(replace(wanted, limit=limit + _TIED), columns), limit=limit + _TIED)
+    if len(rows.rows) <= limit:
+        return wanted
+    at = len(wanted.groups) + order.by if isinstance(order.by, int) else rows.columns.index(order.by)
+    figures = [row[at] for row in rows.rows]
+    end = next((place for place in range(limit, len(figures)) if figures[place] != figures[limit - 1]), len(figures))
+    if end == limit:
+        return wanted
+    first = figures.index(figures[limit - 1])
+    more = " or more" if end == limit + _TIED else ""
+    report.note(f"From place {first + 1} on {end - first}{more} are equal, so that {end} are shown and not {limit}.")
+    return replace(wanted, limit=end)
 
 
 def describe(measure: Measure) -> tuple[str, list[Piece]]:
@@ -253,8 +275,8 @@ def _groups(data: Data, rows: Rows, columns: Columns, wanted: Wanted, report: Re
         source=source.path,
     )
     is_whole = len(labels) == total and not rows.truncated
-    _say_all(data, columns, wanted, report, lead)
-    if is_whole and not (order is not None and isinstance(order.by, int)):
+    _say_all(data, columns, wanted, report, lead, groups=0 if len(labels) == total else total)
+    if is_whole and len(wanted.measures) == 1 and not (order is not None and isinstance(order.by, int)):
         _say_extremes(list(zip(labels, values, strict=True)), report, topic=lead.label, unit=unit, source=source)
     for place, other in enumerate(wanted.measures[:_NAMED]):
         if place != at and other.column is not None:
@@ -278,8 +300,11 @@ def _groups(data: Data, rows: Rows, columns: Columns, wanted: Wanted, report: Re
     report.name_subjects([row[0] for row in rows.rows])
 
 
-def _say_all(data: Data, columns: Columns, wanted: Wanted, report: Report, lead: Measure) -> None:
-    """What counts and totals come to over all groups: "how many are there, and in which year most"."""
+def _say_all(data: Data, columns: Columns, wanted: Wanted, report: Report, lead: Measure, *, groups: int) -> None:
+    """What counts and totals come to over all groups: "how many are there, and in which year most".
+
+    `groups` is how many there are when not all of them are shown, so that nobody takes it for the sum of these.
+    """
     if wanted.having or lead.function not in ("count", "sum"):
         return
     whole = replace(wanted, measures=(lead,), groups=(), order=None, limit=None)
@@ -290,7 +315,8 @@ def _say_all(data: Data, columns: Columns, wanted: Wanted, report: Report, lead:
     if isinstance(value, int | float):
         report.metrics[f"all {lead.label}"] = value
     said = _rows_counted(value) if lead.column is None else shown(value, unit)
-    report.say(f"all {lead.label}", "All together: {}.", said, source=columns.source.path)
+    over = f", over all {groups:,} groups" if groups else ""
+    report.say(f"all {lead.label}", f"All together{over}: {{}}.", said, source=columns.source.path)
 
 
 def _say_extremes(
@@ -300,18 +326,24 @@ def _say_extremes(
     numbers = [(value, label) for label, value in pairs if isinstance(value, int | float)]
     if len(numbers) < _LEAST_EXTREMES:
         return
-    highest = max(numbers, key=lambda one: one[0])
-    lowest = min(numbers, key=lambda one: one[0])
-    if highest[0] != lowest[0]:
+    highest, lowest = max(value for value, _ in numbers), min(value for value, _ in numbers)
+    if highest != lowest:
+        tops, ends = ([code(label) for value, label in numbers if value == bound] for bound in (highest, lowest))
         report.say(
             f"extremes of {topic}",
-            "The highest is {} with {}, the lowest {} with {}.",
-            code(highest[1]),
-            shown(highest[0], unit),
-            code(lowest[1]),
-            shown(lowest[0], unit),
+            f"The highest is {_all_of(tops)} with {{}}, the lowest {_all_of(ends)} with {{}}.",
+            *tops[:_NAMED],
+            shown(highest, unit),
+            *ends[:_NAMED],
+            shown(lowest, unit),
             source=source.path,
         )
+
+
+def _all_of(tied: Sequence[Piece]) -> str:
+    """Places for the names of all that share a figure; of many the first ones."""
+    more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
+    return " and ".join(["{}"] * min(len(tied), _NAMED)) + more
 
 
 def _group_count(data: Data, rows: Rows, columns: Columns, wanted: Wanted) -> int:

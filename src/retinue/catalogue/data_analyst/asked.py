@@ -11,7 +11,10 @@ from retinue.catalogue.data_analyst.wanted import Condition, Group, Having, Meas
 from retinue.contract.names import fold, nearest
 from retinue.contract.question import Question
 
-__all__ = ["LEAVE_OUT", "Asked", "question_id"]
+__all__ = ["FIGURES", "LEAVE_OUT", "Asked", "question_id"]
+
+FIGURES: Final = ("total", "mean", "maximum", "minimum")
+"""The words for the figures of a column that a person can choose from."""
 
 LEAVE_OUT: Final = "leave it out"
 """The answer that a word means nothing here."""
@@ -161,6 +164,19 @@ class Asked:
         )
         self.said.setdefault(known, words)
         return None
+
+    def ask_figure(self, column: Column, words: str) -> bool:
+        """Ask which figure of `column` is meant; False when there is nothing to ask, as each group is one row.
+
+        Total, mean and maximum put groups in different orders: to pick one would be to guess the answer.
+        """
+        if len(self.groups) == 1 and self.groups[0].unit is None:
+            group = self.columns.get(self.groups[0].column)
+            if group is not None and self.columns.distinct(group.name) == self.columns.source.rows:
+                return False
+        options = tuple(f"{figure} {column.name}" for figure in FIGURES)
+        self.ask(words, f"Which figure of `{column.name}` is meant by `{words}`?", options)
+        return True
 
     def ask_meaning(self, item: Item) -> None:
         """Ask what a word means that is neither a column nor a value here."""

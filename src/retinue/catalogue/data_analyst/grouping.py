@@ -5,6 +5,7 @@ from typing import Final, cast
 from retinue.catalogue.data_analyst.asked import Asked
 from retinue.catalogue.data_analyst.columns import Column
 from retinue.catalogue.data_analyst.items import Item
+from retinue.catalogue.data_analyst.measuring import NAMES
 from retinue.catalogue.data_analyst.wanted import Group, Order, Unit
 
 __all__ = ["group_by", "may_group", "read_groups", "read_limit"]
@@ -101,7 +102,8 @@ def _is_ordering(asked: Asked, head: Item) -> bool:
     """Whether "by" names what to put in order: "top 5 carriers by distance"."""
     ordered = asked.order is not None or any(one.role == "super" for one in asked.items)
     top = ordered and asked.limit is not None and not asked.groups
-    return top and head.role == "column" and asked.kind(head) == "number" and not head.plural
+    names = head.plural and all(NAMES.search(name) for name in head.columns)  # "by months", not "by units"
+    return top and head.role == "column" and asked.kind(head) == "number" and not names
 
 
 def group_by(asked: Asked, item: Item) -> bool:

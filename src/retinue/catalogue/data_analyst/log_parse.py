@@ -261,13 +261,15 @@ def _over_time(log: _Log, error: str | None) -> None:
         return
     title = f"{'Errors' if error else 'Entries'} by {step}"
     place = 2 if error else 1
-    most = max(rows.rows, key=lambda row: int(row[place] or 0))
-    if most[place]:
+    most = max(int(row[place] or 0) for row in rows.rows)
+    if most:
+        first, *others = (text_of(row[0]) for row in rows.rows if row[place] == most)
+        as_many = f", and as many in {plural(len(others), 'other')}" if others else ""
         log.report.say(
             title.lower(),
-            f"Most {'errors' if error else 'entries'} in one {step}: {{}}, at {{}}.",
-            shown(most[place]),
-            text_of(most[0]),
+            f"Most {'errors' if error else 'entries'} in one {step}: {{}}, at {{}}{as_many}.",
+            shown(most),
+            first,
             source=log.source,
         )
     chart = chart_of(

@@ -8,9 +8,10 @@ from retinue.catalogue.data_analyst.columns import Column
 from retinue.catalogue.data_analyst.items import Item
 from retinue.catalogue.data_analyst.wanted import Function, Measure, Order
 
-__all__ = ["is_free_number", "measure", "read_measures", "read_percentiles"]
+__all__ = ["NAMES", "is_free_number", "measure", "read_measures", "read_percentiles"]
 
-_NAMES: Final = re.compile(r"(?:\b|_)(?:ids?|keys?|codes?|no|nr|numbers?|year|month|day|hour|num)\Z", re.IGNORECASE)
+NAMES: Final = re.compile(r"(?:\b|_)(?:ids?|keys?|codes?|no|nr|numbers?|year|month|day|hour|num)\Z", re.IGNORECASE)
+"""Columns whose numbers name something, so that nobody adds them up."""
 _USUAL: Final = (50.0, 90.0, 95.0, 99.0)
 _OVER_ROWS: Final = frozenset({"count", "sum", "mean", "max", "min", "median"})
 _OF_NUMBERS: Final = frozenset({"mean", "max", "min", "median", "stddev"})
@@ -169,7 +170,7 @@ def _one(asked: Asked, function: Function, column: Column, words: str) -> None:
     if function == "count":
         if column.kind == "number" and not column.whole:
             measure(asked, Measure("count", column.name, words=words))
-        elif column.kind == "number" and not _NAMES.search(column.name):
+        elif column.kind == "number" and not NAMES.search(column.name):
             measure(asked, Measure("sum", column.name, words=words))
             measure(asked, Measure("count_distinct", column.name, words=words))
             asked.note(

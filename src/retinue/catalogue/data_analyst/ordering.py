@@ -6,7 +6,7 @@ from retinue.catalogue.data_analyst.asked import Asked
 from retinue.catalogue.data_analyst.columns import Column
 from retinue.catalogue.data_analyst.grouping import group_by, may_group
 from retinue.catalogue.data_analyst.items import Item
-from retinue.catalogue.data_analyst.measuring import is_free_number, measure
+from retinue.catalogue.data_analyst.measuring import NAMES, is_free_number, measure
 from retinue.catalogue.data_analyst.wanted import Measure, Order
 
 __all__ = ["read_order"]
@@ -63,9 +63,11 @@ def _way(asked: Asked, place: int) -> str:
 
 
 def _is_grouped_alone(asked: Asked, place: int) -> bool:
-    """Whether a plural at the end names groups ("the busiest months"), and nothing before it does."""
+    """Whether a plural at the end names groups ("the largest months"), and nothing before it does."""
     at = asked.after(place, "number")
-    is_last = asked.at(at).plural and asked.at(asked.after(at)).role == "end"
+    # A measured column may well be called by a plural: `units`, `bytes`.
+    names = all(NAMES.search(name) for name in asked.at(at).columns)
+    is_last = names and asked.at(at).plural and asked.at(asked.after(at)).role == "end"
     return is_last and not (asked.rows or asked.groups or any(one.role == "which" for one in asked.items[:place]))
 
 
@@ -79,7 +81,7 @@ def _most_of_column(asked: Asked, place: int, head: Item) -> None:
         _group_head(asked, behind)
         grouped = True
     if column is not None:
-        _order_by(asked, column, grouped=grouped or bool(asked.groups))
+        _order_by(asked, column, grouped=grouped or bool(asked.groups), words=head.text)
 
 
 def _most_rows(asked: Asked, head: Item, item: Item) -> None:
@@ -114,13 +116,14 @@ def _has_groups(asked: Asked) -> bool:
     )
 
 
-def _order_by(asked: Asked, column: Column, *, grouped: bool) -> None:
+def _order_by(asked: Asked, column: Column, *, grouped: bool, words: str = "") -> None:
     order = asked.order or Order(0)
-    if asked.rows:
+    if asked.rows or (asked.limit is not None and not grouped):
+        asked.rows = True  # "the two largest units"
         asked.order = Order(column.name, descending=order.descending, words=order.words)
     elif grouped:
-        measure(asked, Measure("mean", column.name, words=order.words))
-        asked.note(f"“{order.words}” is by the mean of `{column.name}`.")
+        if not asked.ask_figure(column, words or order.words):
+            measure(asked, Measure("mean", column.name, words=order.words))
     else:
         asked.order = None
         measure(asked, Measure("max" if order.descending else "min", column.name, words=order.words))

@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from retinue.catalogue.data_analyst.asked import LEAVE_OUT, Asked
+from retinue.catalogue.data_analyst.arithmetic import calculation_in
+from retinue.catalogue.data_analyst.asked import FIGURES, LEAVE_OUT, Asked
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.catalogue.data_analyst.comparing import read_comparisons
 from retinue.catalogue.data_analyst.conditions import read_errors, read_missing
 from retinue.catalogue.data_analyst.grouping import read_groups, read_limit
 from retinue.catalogue.data_analyst.items import Item, items_of
 from retinue.catalogue.data_analyst.lexicon import Lexicon
-from retinue.catalogue.data_analyst.measuring import read_measures, read_percentiles
+from retinue.catalogue.data_analyst.measuring import NAMES, read_measures, read_percentiles
 from retinue.catalogue.data_analyst.moments import read_moments
 from retinue.catalogue.data_analyst.ordering import read_order
 from retinue.catalogue.data_analyst.values import read_values
-from retinue.catalogue.data_analyst.vocabulary import singular
+from retinue.catalogue.data_analyst.vocabulary import PHRASES, singular
 from retinue.catalogue.data_analyst.wanted import Condition, Group, Measure, Order, Wanted
 from retinue.contract.question import Question
 
@@ -34,6 +35,7 @@ _SHORT: Final = 3
 _SAYS_NO: Final = frozenset({"no", "never", "neither", "nor"})
 _RELATIVE: Final = frozenset({"last", "this", "past", "previous", "next", "current"})
 _ROWS: Final = frozenset({"row", "record"})
+_BOUNDS: Final = {"maximum of": "max", "a maximum of": "max", "minimum of": "min", "a minimum of": "min"}
 _LATE: Final = frozenset({"late", "delayed"})
 """What is so when the column of delays is above 0."""
 
@@ -47,6 +49,7 @@ class Reading:
         unused: Words that went into nothing.
         is_open: The words say nothing but which file: what it holds is the answer.
         speaks_of_it: Some word is a column, a value or the rows of the file.
+        calculation: The words that ask for what cannot be computed here: then nothing else of it is an answer.
     """
 
     wanted: Wanted
@@ -56,6 +59,7 @@ class Reading:
     unused: tuple[str, ...] = ()
     is_open: bool = False
     speaks_of_it: bool = False
+    calculation: str = ""
 
 
 def read(
@@ -74,9 +78,9 @@ def read(
     text = question
     asked = _read_once(text, lexicon, columns, files, known)
     while (told := next((one for one in asked.questions if one in known), None)) is not None:
-        text = _with_answer(text, asked.said.get(told, ""), known.pop(told))
+        text = _with_answer(text, asked.said.get(told, ""), known.pop(told), columns)
         asked = _read_once(text, lexicon, columns, files, known)
-    return _reading(asked, text)
+    return replace(_reading(asked, text), calculation=calculation_in(question, lexicon))
 
 
 def _read_once(
@@ -105,7 +109,14 @@ def _read_once(
 
 
 def _narrow(asked: Asked) -> None:
-    """Words that each may be several columns, and only one together: "arrived … late" is `arr_delay`."""
+    """Words that each may be several columns, and only one together: "arrived … late" is `arr_delay`.
+
+    "A maximum of 5" compares; without a number behind it, it is a figure.
+    """
+    for place, item in enumerate(asked.items):
+        bound = _BOUNDS.get(item.text.casefold())
+        if bound is not None and item.role == "compare" and asked.at(asked.after(place)).role != "number":
+            item.role, item.payload = "measure", bound
     open_ones = [item for item in asked.items if item.role == "column" and not item.sure and not item.quoted]
     for first, second in pairwise(open_ones):
         both = tuple(name for name in first.columns if name in second.columns)
@@ -117,9 +128,14 @@ def _narrow(asked: Asked) -> None:
             first.role, first.used = "stop", True
 
 
-def _with_answer(text: str, words: str, answer: str) -> str:
+def _with_answer(text: str, words: str, answer: str, columns: Columns) -> str:
     said = answer.replace("`", "").strip()
+    figure, _, name = said.partition(" ")
     meant = " " if said.casefold() == LEAVE_OUT else said if said.replace(".", "", 1).isdecimal() else f"`{said}`"
+    if figure in FIGURES and said not in columns:
+        meant = f"{figure} `{name}`" if name in columns else figure
+        if PHRASES.get(tuple(words.casefold().split()), ("",))[0] == "super":
+            meant = f"{words} {meant}"  # "the slowest" by this figure
     replaced = re.sub(re.escape(words), lambda _: meant, text, count=1, flags=re.IGNORECASE)
     return replaced if replaced != text or meant == " " else f"{text} {meant}"
 
@@ -188,7 +204,15 @@ def _leftover_column(asked: Asked, item: Item) -> None:
     elif asked.share and (column := asked.pick(item, "number")) is not None:
         asked.measures.append(Measure("share", column.name, words=item.text))
     elif not asked.share:
+        _unrelated(asked, item)
+
+
+def _unrelated(asked: Asked, item: Item) -> None:
+    """A second column of numbers: a figure that leaves it out may not be what was asked for."""
+    if NAMES.search(item.columns[0]):
         asked.note(f"“{item.text}” was not used.")
+    else:
+        asked.ask(item.text, f"What is `{item.text}` to do with the rest?", (LEAVE_OUT,))
 
 
 def _leftover_text(asked: Asked, item: Item) -> None:
@@ -201,7 +225,7 @@ def _leftover_text(asked: Asked, item: Item) -> None:
 
 
 def _unmeasured(asked: Asked, item: Item) -> None:
-    """A column of numbers of which nobody said what is wanted: what that was taken for is said."""
+    """A column of numbers of which nobody said what is wanted: mean and total, where neither decides an order."""
     if asked.order is not None and not asked.groups:
         asked.rows = True
         column = asked.pick(item, "number")
@@ -211,14 +235,12 @@ def _unmeasured(asked: Asked, item: Item) -> None:
     column = asked.pick(item, "number")
     if column is None:
         return
+    if asked.order is not None and asked.ask_figure(column, item.text):
+        return
     asked.measures.append(Measure("mean", column.name, words=item.text))
-    if asked.order is not None:
+    if asked.order is None:
         asked.measures.append(Measure("sum", column.name, words=item.text))
-        asked.note(
-            f"Nothing was said of what to measure of `{column.name}`: mean and total are given, in order of the mean."
-        )
-    else:
-        asked.note(f"Nothing was said of what to measure of `{column.name}`: the mean is given.")
+        asked.note(f"Nothing was said of what to measure of `{column.name}`: mean and total are given.")
 
 
 def _matters(asked: Asked, place: int) -> bool:

@@ -13,6 +13,7 @@ from retinue.contract.question import Question
 from retinue.contract.result import Warned, WarningType
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Series, Table
+from retinue.errors import FaultCode
 from retinue.tools.data import Rows, Source
 
 __all__ = ["Report", "chart_of", "table_of"]
@@ -72,9 +73,9 @@ class Report:
         """Add a warning; with one, the answer is only partial."""
         self.warnings.append(Warned(type=kind, message=message, impact=impact, recovery=recovery))
 
-    def reject(self, message: str, *, hint: str) -> None:
+    def reject(self, message: str, *, hint: str, code: FaultCode = "missing_file") -> None:
         """Say that there is nothing of what was asked for."""
-        self.unanswered = Fault(code="missing_file", message=message, hint=hint, retryable=False)
+        self.unanswered = Fault(code=code, message=message, hint=hint, retryable=False)
 
     def opened(self, *sources: Source, notes: Sequence[str] = ()) -> None:
         """Name the files that were read, with what makes them less than whole, and how their columns were read."""

@@ -21,7 +21,7 @@ _TABLE: Final[dict[Role, dict[str, str]]] = {
         ),
         "sum": (
             "total, totals, totaled, sum, sum of, sum up, summed, overall sum, in total, how much, total of, "
-            "cumulative, altogether"
+            "altogether"
         ),
         "median": "median, medians, middle",
         "count": (
