@@ -45,8 +45,9 @@ check-lint: $(VENV)/.dev ## the linter finds nothing
 	@$(BIN)/ruff check
 
 .PHONY: check-types
-check-types: $(VENV)/.dev ## strict types over source, tests and examples
+check-types: $(VENV)/.dev ## strict types over source, tests and examples, by two checkers
 	@$(BIN)/basedpyright
+	@$(BIN)/mypy
 
 .PHONY: check-floors
 check-floors: $(VENV)/.dev ## imports go down only, and each dependency has one door
@@ -101,7 +102,7 @@ install: $(VENV)/.dev ## only prepare .venv, with every tool
 .PHONY: clean
 clean: ## remove .venv, caches and whatever else make left here
 	@rm -rf $(VENV) build dist bench/out htmlcov .coverage .coverage.* \
-	  .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	  .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help

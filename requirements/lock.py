@@ -35,6 +35,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=llm",
         "--extra=local",
         "--extra=mcp",
+        "--extra=otel",
         "--extra=web",
         "--constraint=requirements/run.txt",
         "--constraint=requirements/build.txt",

@@ -42,7 +42,7 @@ class Came:
     error: str = ""
 
     @property
-    def nodes(self) -> tuple[Delegation, ...]:
+    def nodes(self) -> Sequence[Delegation]:
         """The nodes of the plan."""
         return self.plan.nodes if self.plan else ()
 

@@ -29,6 +29,7 @@ async def main() -> None:
     """Call it three times."""
     result = await retinue.call(greet, name="Ada", times=2)
     print(result.outcome, result.data)
+    print(result.output.greeting)  # `output` is a `Greeting`, for the type checker too
 
     for wrong in ({"name": "Ada", "times": "2"}, {"nmae": "Ada"}):
         result = await retinue.call(greet, **wrong)

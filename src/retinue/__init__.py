@@ -16,72 +16,136 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from retinue.agents.as_run_agent import as_run_agent
+    from retinue.agents.as_run_agent import RunAgent, as_run_agent
     from retinue.agents.boundary import Boundary
+    from retinue.agents.boundary.policy import Policy, Rule
+    from retinue.agents.boundary.prepared import Agents
     from retinue.agents.grants import Grants, ToolRule
-    from retinue.agents.local import call
+    from retinue.agents.local import LocalContext, call
     from retinue.agents.port import Agent, Reply, RunContext
     from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox
-    from retinue.agents.python import agent, skill
-    from retinue.agents.registry import Registry
-    from retinue.agents.wrapped import CommandAgent, Scripted, TextAgent, scripted
+    from retinue.agents.prompted.loop import Loop
+    from retinue.agents.python import AgentOptions, PythonAgent, SkillOptions, agent, skill
+    from retinue.agents.registry import Registry, Skipped
+    from retinue.agents.wrapped import CommandAgent, Scripted, ScriptedCall, TextAgent, scripted
     from retinue.contract.budget import Budget
     from retinue.contract.correction import Correction
-    from retinue.contract.definition import Definition, Skill
-    from retinue.contract.event import Event
+    from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, Source, ThinkingBounds
+    from retinue.contract.event import Checkpoint, Event, Message, Progress
     from retinue.contract.fault import Fault
     from retinue.contract.finding import Finding
-    from retinue.contract.plan import Delegation, Expected, Plan
+    from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Expected, Plan
     from retinue.contract.question import Answer, Question
-    from retinue.contract.result import Artifact, Result, Warned
-    from retinue.contract.task import Task
+    from retinue.contract.result import Artifact, Attempt, Cost, Result, Trace, Usage, UsagePart, Versions, Warned
+    from retinue.contract.task import Context, Limits, OutputWish, Task
+    from retinue.contract.tool import ToolSpec
+    from retinue.engine.base import Capabilities, Engine, RunRecord
     from retinue.engine.inprocess import InProcessEngine
+    from retinue.engine.journal import Journal
+    from retinue.engine.offload import Pool
+    from retinue.engine.outside import Outside
     from retinue.errors import RetinueError
+    from retinue.llm.credentials import Cleaner
     from retinue.llm.models import Models, ProviderSettings
+    from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolUse
+    from retinue.llm.prices import Price
+    from retinue.llm.purse import Ledger, Purse
     from retinue.llm.recording import Recorder, Replay
     from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
+    from retinue.orchestration.routing.planner import Planner
     from retinue.orchestration.supervise import supervise
+    from retinue.tools.port import Tool, ToolOutput
     from retinue.tools.workspace import Workspace
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Agent",
+    "AgentOptions",
+    "Agents",
     "Answer",
+    "AnswerShape",
     "Artifact",
+    "Attempt",
+    "Binding",
     "Boundary",
     "Budget",
+    "Candidate",
+    "Capabilities",
+    "Checkpoint",
+    "Cleaner",
     "CommandAgent",
+    "Context",
     "Correction",
+    "Cost",
     "Definition",
     "Delegation",
+    "Deprecation",
+    "Dropped",
+    "Engine",
     "Event",
     "Expected",
     "Fault",
     "Finding",
     "Grants",
     "InProcessEngine",
+    "Journal",
+    "LanguageModel",
+    "Ledger",
+    "Limits",
+    "LocalContext",
+    "Loop",
+    "Message",
     "Models",
     "Orchestrator",
+    "OutputWish",
+    "Outside",
     "Plan",
+    "Planner",
+    "Policy",
+    "Pool",
+    "Price",
+    "Progress",
     "PromptedAgent",
     "ProviderSettings",
+    "Purse",
+    "PythonAgent",
     "Question",
     "Recorder",
     "Registry",
     "Replay",
     "Reply",
+    "Request",
+    "Response",
     "Result",
     "RetinueError",
+    "Rule",
+    "RunAgent",
     "RunContext",
+    "RunRecord",
+    "Runner",
+    "Sample",
     "Scripted",
+    "ScriptedCall",
     "ScriptedModel",
     "Skill",
+    "SkillOptions",
+    "Skipped",
+    "Source",
     "Task",
     "TextAgent",
+    "ThinkingBounds",
+    "Tool",
+    "ToolOutput",
     "ToolRule",
+    "ToolSpec",
+    "ToolUse",
     "Toolbox",
+    "Trace",
+    "Usage",
+    "UsagePart",
+    "Versions",
     "Warned",
     "Workspace",
     "__version__",
@@ -95,53 +159,50 @@ __all__ = [
     "workflows",
 ]
 
-_HOMES: Final = {
-    "Agent": "agents.port",
-    "Answer": "contract.question",
-    "Artifact": "contract.result",
-    "Boundary": "agents.boundary",
-    "Budget": "contract.budget",
-    "CommandAgent": "agents.wrapped",
-    "Correction": "contract.correction",
-    "Definition": "contract.definition",
-    "Delegation": "contract.plan",
-    "Event": "contract.event",
-    "Expected": "contract.plan",
-    "Fault": "contract.fault",
-    "Finding": "contract.finding",
-    "Grants": "agents.grants",
-    "InProcessEngine": "engine.inprocess",
-    "Models": "llm.models",
-    "Orchestrator": "orchestration.orchestrator",
-    "Plan": "contract.plan",
-    "PromptedAgent": "agents.prompted",
-    "ProviderSettings": "llm.models",
-    "Question": "contract.question",
-    "Recorder": "llm.recording",
-    "Registry": "agents.registry",
-    "Replay": "llm.recording",
-    "Reply": "agents.port",
-    "Result": "contract.result",
-    "RetinueError": "errors",
-    "RunContext": "agents.port",
-    "Scripted": "agents.wrapped",
-    "ScriptedModel": "llm.scripted",
-    "Skill": "contract.definition",
-    "Task": "contract.task",
-    "TextAgent": "agents.wrapped",
-    "ToolRule": "agents.grants",
-    "Toolbox": "agents.prompted",
-    "Warned": "contract.result",
-    "Workspace": "tools.workspace",
-    "agent": "agents.python",
-    "as_run_agent": "agents.as_run_agent",
-    "call": "agents.local",
-    "default_toolbox": "agents.prompted",
-    "scripted": "agents.wrapped",
-    "skill": "agents.python",
-    "supervise": "orchestration.supervise",
-    "workflows": "orchestration.orchestrator",
+_NAMES: Final = {
+    "agents.as_run_agent": "RunAgent as_run_agent",
+    "agents.boundary": "Boundary",
+    "agents.boundary.policy": "Policy Rule",
+    "agents.boundary.prepared": "Agents",
+    "agents.grants": "Grants ToolRule",
+    "agents.local": "LocalContext call",
+    "agents.port": "Agent Reply RunContext",
+    "agents.prompted": "PromptedAgent Toolbox default_toolbox",
+    "agents.prompted.loop": "Loop",
+    "agents.python": "AgentOptions PythonAgent SkillOptions agent skill",
+    "agents.registry": "Registry Skipped",
+    "agents.wrapped": "CommandAgent Scripted ScriptedCall TextAgent scripted",
+    "contract.budget": "Budget",
+    "contract.correction": "Correction",
+    "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds",
+    "contract.event": "Checkpoint Event Message Progress",
+    "contract.fault": "Fault",
+    "contract.finding": "Finding",
+    "contract.plan": "Binding Candidate Delegation Dropped Expected Plan",
+    "contract.question": "Answer Question",
+    "contract.result": "Artifact Attempt Cost Result Trace Usage UsagePart Versions Warned",
+    "contract.task": "Context Limits OutputWish Task",
+    "contract.tool": "ToolSpec",
+    "engine.base": "Capabilities Engine RunRecord",
+    "engine.inprocess": "InProcessEngine",
+    "engine.journal": "Journal",
+    "engine.offload": "Pool",
+    "engine.outside": "Outside",
+    "errors": "RetinueError",
+    "llm.credentials": "Cleaner",
+    "llm.models": "Models ProviderSettings",
+    "llm.port": "AnswerShape LanguageModel Request Response ToolUse",
+    "llm.prices": "Price",
+    "llm.purse": "Ledger Purse",
+    "llm.recording": "Recorder Replay",
+    "llm.scripted": "ScriptedModel",
+    "orchestration.orchestrator": "Orchestrator workflows",
+    "orchestration.routing.planner": "Planner",
+    "orchestration.supervise": "supervise",
+    "tools.port": "Tool ToolOutput",
+    "tools.workspace": "Workspace",
 }
+_HOMES: Final = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

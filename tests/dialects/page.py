@@ -199,7 +199,7 @@ def _lost(name: DialectName, noun: Model) -> set[str]:
     """What a message in the usual form does not say."""
     speaks = dialect(name)
     if isinstance(noun, Result):
-        rendered = speaks.render_result(noun, form=speaks.RESULT_FORMS[0])
+        rendered = speaks.render_result(cast("Result", noun), form=speaks.RESULT_FORMS[0])
     else:
         rendered = speaks.render_task(cast("Task", noun), form=speaks.TASK_FORMS[0])
     return {loss.field for loss in rendered.losses}

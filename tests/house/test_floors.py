@@ -48,7 +48,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tree_sitter_python": ("tools",),
     "tree_sitter_rust": ("tools",),
     "tree_sitter_typescript": ("tools",),
-    "typing_extensions": ("agents",),
+    "typing_extensions": ("agents", "contract"),
     "uvicorn": ("servers",),
     "xllamacpp": ("llm",),
 }

@@ -3,12 +3,14 @@
 Nothing is delegated, nobody is asked, and nothing is kept beyond the context's own list of events.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
-from retinue.agents.port import Agent
+from retinue.agents.port import Agent, Reply
+from retinue.agents.python import PythonAgent, agent as made_agent
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
@@ -159,38 +161,61 @@ class LocalContext:
         return await run(function, *args, timeout_s=left_s, **kwargs)
 
 
+_Untyped: TypeAlias = Reply | Plan | Result
+"""What a function may return that says nothing of its data."""
+
+
+@overload
+async def call(agent: PythonAgent[..., Any, _Untyped], instruction: str = "", /, **parameters: object) -> Result: ...
+@overload
+async def call(agent: PythonAgent[..., Any, T], instruction: str = "", /, **parameters: object) -> Result[T]: ...
+@overload
+async def call(
+    agent: Agent | type[object] | Callable[..., _Untyped | Coroutine[Any, Any, _Untyped]],
+    instruction: str = "",
+    /,
+    **parameters: object,
+) -> Result: ...
+@overload
+async def call(
+    agent: Callable[..., Coroutine[Any, Any, T]], instruction: str = "", /, **parameters: object
+) -> Result[T]: ...
+@overload
+async def call(agent: Callable[..., T], instruction: str = "", /, **parameters: object) -> Result[T]: ...
 async def call(agent: Agent | Callable[..., object], instruction: str = "", /, **parameters: object) -> Result:
     """Call an agent, or a plain function as one, and give its checked result.
 
         result = await retinue.call(word_counter, text="two words")
+        result.output  # the 2 that the function is declared to return, as `result.data` is in JSON
 
     The parameters are checked against the input schema, the answer against the output schema; whatever goes wrong is in
     `result.fault`. For a workspace, limits or a certain skill use `Boundary.call_agent` with a `Task` and a
     `LocalContext`.
 
     Args:
-        agent: An agent, or a function; a function that is called often is better decorated with `agent` once.
+        agent: An agent, or a function.
         instruction: Free words for the agent.
         parameters: What its skill takes.
     """
-    if hasattr(type(agent), "run"):
-        boundary, ready = _BOUNDARY, cast("Agent", agent)
-    else:
-        boundary, ready = Boundary(Registry()), _made(agent)
+    ready = cast("Agent", agent) if hasattr(type(agent), "run") else _made(agent)
     async with LocalContext() as run:
         try:
             name = ready.definition.name
         except Exception:  # noqa: BLE001 - the boundary says what is wrong with it
             name = "agent"
         task = Task(id="call", agent=name, instruction=instruction, parameters=dict[str, Any](parameters))
-        return await boundary.call_agent(ready, task, run)
+        result = await _BOUNDARY.call_agent(ready, task, run)
+    return result.as_type(ready.answer_type()) if isinstance(ready, PythonAgent) and result.useful else result
 
 
 _BOUNDARY: Final = Boundary(Registry())
-"""Remembers what it found out about agents, for as long as the program runs."""
+"""Remembers what it found out about the agents that were called last."""
 
 
 def _made(function: object) -> Agent:
-    from retinue.agents.python import agent as as_agent  # noqa: PLC0415 - reading functions is not needed for agents
+    make = _remembered if isinstance(function, Hashable) else made_agent
+    return cast("Agent", make(cast("Callable[..., object]", function)))
 
-    return cast("Agent", as_agent(cast("Callable[..., object]", function)))
+
+_remembered: Final = lru_cache(maxsize=256)(made_agent)
+"""Reading the types of a function takes twenty times as long as calling it."""

@@ -1,6 +1,6 @@
 """The one base of every contract noun: frozen, strict, closed, finite. No field lives here."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -10,6 +10,7 @@ __all__ = [
     "Count",
     "DialectName",
     "JsonMapping",
+    "Many",
     "Model",
     "SnakeName",
 ]
@@ -24,6 +25,16 @@ SnakeName: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$", min_length=1, max_length=64)
 ]
 """A canonical name (C10, C46): snake_case, ASCII."""
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Many: TypeAlias = Sequence[T]
+else:
+    Many: TypeAlias = Annotated[tuple[T, ...], Field(strict=False)]
+"""Given as a list or a tuple, as people write it; held as a tuple, since a noun is frozen."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Confidence: TypeAlias = Annotated[float, Field(ge=0, le=1)]

@@ -1,12 +1,12 @@
 """A plan: a directed acyclic graph of delegations, as a value. Who walks it is the business of `orchestration/`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
 from retinue.contract.finding import Finding
-from retinue.contract.model import Count, JsonMapping, Model, SnakeName
+from retinue.contract.model import Count, JsonMapping, Many, Model, SnakeName
 from retinue.contract.question import Question
 from retinue.contract.task import ContextLevel, Limits, Thinking
 from retinue.errors import InvalidInput
@@ -78,7 +78,7 @@ class Expected(Model):
 
     path: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f\\]+$", max_length=1000)]
     title: str = ""
-    sections: tuple[str, ...] = ()
+    sections: Many[str] = ()
     min_bytes: Annotated[int, Field(ge=1)] = 1
     rules: Literal["research"] | None = None
 
@@ -106,12 +106,12 @@ class Delegation(Model):
     instruction: str = ""
     target: str | None = None
     parameters: JsonMapping = Field(default_factory=dict)
-    needs: tuple[NodeId, ...] = ()
+    needs: Many[NodeId] = ()
     context: dict[NodeId, ContextLevel] = Field(default_factory=dict)
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
     optional: bool = False
-    expects: tuple[Expected, ...] = ()
+    expects: Many[Expected] = ()
     limits: Limits = Field(default_factory=Limits)
     alternatives: tuple[Candidate, ...] = ()
     chosen: Candidate | None = None
@@ -135,7 +135,7 @@ class Plan(Model):
 
     format: Literal[1] = 1
     goal: str = ""
-    nodes: tuple[Delegation, ...] = ()
+    nodes: Many[Delegation] = ()
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
     dropped: tuple[Dropped, ...] = ()
@@ -147,7 +147,7 @@ class Plan(Model):
         return self
 
 
-def order(nodes: tuple[Delegation, ...]) -> list[str]:
+def order(nodes: Sequence[Delegation]) -> list[str]:
     """The ids of `nodes` so that each stands after what it needs; ties stay as written.
 
     Raises:
@@ -181,7 +181,7 @@ def order(nodes: tuple[Delegation, ...]) -> list[str]:
     return ready
 
 
-def _misnamed(nodes: tuple[Delegation, ...], place: dict[str, int]) -> Iterator[Finding]:
+def _misnamed(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Finding]:
     for position, node in enumerate(nodes):
         if place[node.id] != position:
             message = f"`{node.id}` stands twice."

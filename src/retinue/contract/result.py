@@ -1,13 +1,17 @@
 """What comes back from one task. A failing agent returns a result; it does not raise."""
 
 from sys import float_info
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, cast
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, ValidationError
+from typing_extensions import TypeVar
 
+from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.question import Question
+from retinue.contract.refused import as_detail, findings_of, in_short
+from retinue.errors import OutputInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +30,9 @@ __all__ = [
     "Warned",
     "WarningType",
 ]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=Any)
 
 Lifecycle: TypeAlias = Literal["submitted", "working", "input_required", "ended"]
 Outcome: TypeAlias = Literal["success", "partial", "error", "failed", "canceled", "rejected"]
@@ -234,8 +241,8 @@ class Attempt(Model):
     usage: Usage | None = None
 
 
-class Result(Model):
-    """What one task came to.
+class Result(Model, Generic[T_co]):
+    """What one task came to. `Result[Greeting]` is one whose `output` is a `Greeting`.
 
     Attributes:
         data: The structured answer; always JSON data.
@@ -272,8 +279,46 @@ class Result(Model):
     reasoning: str | None = None
     native: str | None = None
     extras: JsonMapping = Field(default_factory=dict)
+    _answer_type: Any = PrivateAttr(default=Any)
 
     @property
     def useful(self) -> bool:
         """It brought something: a whole or a partial answer."""
         return self.outcome in {"success", "partial"}
+
+    @property
+    def output(self) -> T_co:
+        """The answer as the type that the called function declares; `data` itself where no type is known.
+
+        `retinue.call` knows the type of an agent made of a Python function. For any other result `as_type` says it.
+
+        Raises:
+            RetinueError: There is no answer: what `fault` says, as an exception.
+            OutputInvalid: The data of a partial answer is not of that type; or there is neither answer nor fault.
+        """
+        if not self.useful:
+            if self.fault is not None:
+                raise self.fault.to_error()
+            hint = "Answer its `questions` first." if self.questions else "See `outcome` and `content`."
+            raise OutputInvalid(f"`{self.agent}` gave no answer.", hint=hint)
+        if self._answer_type is Any:
+            return cast("T_co", self.data)
+        try:
+            return TypeAdapter[T_co](self._answer_type).validate_json(json.dumps(self.data))
+        except ValidationError as error:
+            findings = findings_of(error, rule="result/type")
+            raise OutputInvalid(
+                f"The answer of `{self.agent}` is not of the type that was asked for: {in_short(findings)}.",
+                hint="Use `data`, which is what there is.",
+                path=findings[0].path,
+                detail=as_detail(findings),
+            ) from None
+
+    def as_type(self, answer_type: type[T], /) -> "Result[T]":
+        """The same result, whose `output` is of `answer_type`.
+
+        result = (await boundary.call(task, run)).as_type(Greeting)
+        """
+        result = cast("Result[T]", self.model_copy())
+        result._answer_type = answer_type  # noqa: SLF001 - a copy of our own
+        return result

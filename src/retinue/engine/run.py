@@ -314,7 +314,7 @@ class LiveRun:
 
     async def _run_step(self, name: str, body: Step) -> None:
         try:
-            result = cast("object", await body())
+            result = cast("Result | None", await body())
             if not isinstance(result, Result):
                 kind = type(result).__name__
                 result = self._failed(name, InternalError(f"The step `{name}` gave a `{kind}`, not a `Result`."))

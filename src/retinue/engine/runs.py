@@ -199,7 +199,7 @@ class Runs:
             if run.origin and run.parent:
                 await self._recall(run)
             history = run.log.history
-            result = cast("object", await self._workflows[history.workflow](run, history.payload))
+            result = cast("Result | None", await self._workflows[history.workflow](run, history.payload))
             if not isinstance(result, Result):
                 kind = type(result).__name__
                 result = failed(run.run, history.workflow, InternalError(f"The workflow gave a `{kind}`."))

@@ -143,7 +143,9 @@ class Orchestrator:
     ) -> Result:
         """Run delegations side by side, or as their `needs` say, and give what each brought.
 
-        `data["results"]` holds the data of every useful one by its id, `data["failures"]` the others.
+        `data["results"]` holds the data of every useful one by its id, or its text when it has no data;
+        `data["failures"]` the others. A delegation that `needs` another finds what that one brought in
+        `task.context.inputs`, under its id.
         """
         plan = Plan(nodes=tuple(delegations), join=join, quorum=quorum)
         return await self.engine.result(await self.start(plan, budget=budget, answer="collected"))

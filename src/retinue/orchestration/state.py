@@ -6,6 +6,7 @@ and once for each edge, so a plan of n nodes and m edges takes O(n + m) in all, 
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -216,5 +217,5 @@ def _reachable(node: _Node) -> int:
     return node.useful_needs + node.needs - node.ended_needs
 
 
-def _names(ids: tuple[str, ...]) -> str:
+def _names(ids: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in ids[:5]) + (" …" if len(ids) > 5 else "")

@@ -101,9 +101,15 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
 
 
 def collect(ended: Ended) -> Result:
-    """The results side by side, for a plan made by hand: `data` by the ids of the nodes, and what failed."""
-    data: JsonMapping = {node.id: result.data for node, result in ended.pairs() if result.useful}
-    return _result(ended, {"results": data, "failures": [_failure(node, one) for node, one in ended.failures]}, "")
+    """The results side by side, for a plan made by hand: by the ids of the nodes, and what failed.
+
+    What answers in text alone, as many programs do, has no data: then its text stands there.
+    """
+    useful = [(node.id, result) for node, result in ended.pairs() if result.useful]
+    results: JsonMapping = {name: result.content if result.data is None else result.data for name, result in useful}
+    content = "\n\n".join(f"## {name}\n\n{tame(result.content)}" for name, result in useful if result.content)
+    data: JsonMapping = {"results": results, "failures": [_failure(node, one) for node, one in ended.failures]}
+    return _result(ended, data, content)
 
 
 def _result(ended: Ended, data: JsonMapping, content: str) -> Result:

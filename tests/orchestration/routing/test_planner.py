@@ -262,7 +262,7 @@ CATALOGUE = Planner(one.definition for one in agents())
 
 
 def asked(goal: str) -> list[tuple[str, tuple[str, ...]]]:
-    return [(node.skill or "", node.needs) for node in CATALOGUE.plan(goal).nodes]
+    return [(node.skill or "", tuple(node.needs)) for node in CATALOGUE.plan(goal).nodes]
 
 
 @pytest.mark.row("G17")

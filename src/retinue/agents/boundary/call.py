@@ -32,6 +32,9 @@ __all__ = ["Boundary"]
 
 _SHOWN: Final = 200
 
+_MOST_PREPARED: Final = 256
+"""Skills that are kept ready. A program that makes an agent for each call would otherwise never let go of one."""
+
 
 class Boundary:
     """Calls agents, and answers for what comes back.
@@ -92,10 +95,12 @@ class Boundary:
 
     def _ready(self, agent: Agent, skill: str | None) -> Prepared:
         key = id(agent), skill
-        known = self._prepared.get(key)
-        if known is None:  # it holds the agent, so that the id stays its own
-            policy = self._overrides.get(agent.definition.name, self._policy)
-            known = self._prepared[key] = prepare(agent, skill, policy)
+        known = self._prepared.pop(key, None)
+        if known is None:
+            known = prepare(agent, skill, self._overrides.get(agent.definition.name, self._policy))
+        self._prepared[key] = known  # it holds the agent, so that the id stays its own; the latest is the last
+        if len(self._prepared) > _MOST_PREPARED:
+            del self._prepared[next(iter(self._prepared))]
         return known
 
 

@@ -1,7 +1,7 @@
 """From what a Python function returned to a `Reply`. Nothing is judged here: that is the boundary's work."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -35,7 +35,7 @@ def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
         case Plan():
             return Reply(plan=value)
         case Result():
-            return reply_of_result(value)
+            return reply_of_result(cast("Result", value))
         case None if dump is None:
             return Reply(outcome="success")  # it promises no data: that it returned is its answer
         case _:

@@ -1,13 +1,13 @@
 """`@agent` and `@skill`. They only note what was said; everything else happens when the agent is first used."""
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from retinue.contract import names
 from retinue.errors import InvalidDefinition
 
-from .agent import SKILL_MARK, PythonAgent
 from .options import AgentOptions, SkillOptions
+from .python_agent import SKILL_MARK, PythonAgent
 
 __all__ = ["agent", "skill"]
 
@@ -16,13 +16,28 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _Decorator(Protocol):
+    """`@agent(...)`, which keeps the types of what it decorates: a class, a coroutine function, a function."""
+
+    @overload
+    def __call__(self, target: type[T], /) -> PythonAgent[..., T]: ...
+    @overload
+    def __call__(
+        self, target: Callable[P, Coroutine[Any, Any, T]], /
+    ) -> PythonAgent[P, Coroutine[object, None, T], T]: ...
+    @overload
+    def __call__(self, target: Callable[P, T], /) -> PythonAgent[P, T, T]: ...
+
+
 @overload
-def agent(target: Callable[P, T], /) -> PythonAgent[P, T]: ...
+def agent(target: type[T], /) -> PythonAgent[..., T]: ...
 @overload
-def agent(**options: Unpack[AgentOptions]) -> Callable[[Callable[P, T]], PythonAgent[P, T]]: ...
-def agent(
-    target: Callable[P, T] | None = None, /, **options: Unpack[AgentOptions]
-) -> PythonAgent[P, T] | Callable[[Callable[P, T]], PythonAgent[P, T]]:
+def agent(target: Callable[P, Coroutine[Any, Any, T]], /) -> PythonAgent[P, Coroutine[object, None, T], T]: ...
+@overload
+def agent(target: Callable[P, T], /) -> PythonAgent[P, T, T]: ...
+@overload
+def agent(**options: Unpack[AgentOptions]) -> _Decorator: ...
+def agent(target: Callable[..., Any] | None = None, /, **options: Unpack[AgentOptions]) -> Any:
     """Make an agent of a function, or of a class whose methods are marked with `skill`.
 
     What the agent takes and gives is read from the types: the parameters, or the one pydantic model that is the only
@@ -47,7 +62,11 @@ def agent(
     _see_they_exist(options, AgentOptions, "@agent")
     if target is not None:
         return PythonAgent(target, options)
-    return lambda function: PythonAgent(function, options)
+
+    def decorate(function: Callable[P, T]) -> PythonAgent[P, T]:
+        return PythonAgent(function, options)
+
+    return decorate
 
 
 @overload

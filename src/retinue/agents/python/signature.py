@@ -53,6 +53,7 @@ class Signature:
         injected: Parameters that get the task or the run context; they are not in the schema.
         model: The one parameter that takes the whole of the task's parameters; None when each has its own.
         read: Validates JSON text and builds the declared Python values: an object with an attribute each, or the model.
+        answer_type: What the function declares of its data; None when that is nothing.
         dump: Writes the declared answer as JSON data; None when no type is declared.
         plans: The function is said to return a `Plan`.
     """
@@ -62,6 +63,7 @@ class Signature:
     injected: tuple[tuple[str, _Injected], ...]
     model: str | None
     read: Callable[[bytes], Any]
+    answer_type: Any
     dump: Dump | None
     plans: bool
 
@@ -118,6 +120,7 @@ def read_signature(
             injected=tuple(injected.items()),
             model=model,
             read=takes.validator.validate_json,
+            answer_type=answer,
             dump=_dump(gives) if gives else None,
             plans=Plan in _union(returned),
         )

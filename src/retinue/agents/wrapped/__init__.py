@@ -7,6 +7,15 @@ asking again with a correction is the boundary's work, the same for all.
 from .command import MAX_BYTES, CommandAgent
 from .command_line import split_command
 from .function import TextAgent
-from .scripted import Asked, Prepared, Scripted, scripted
+from .scripted_agent import Prepared, Scripted, ScriptedCall, scripted
 
-__all__ = ["MAX_BYTES", "Asked", "CommandAgent", "Prepared", "Scripted", "TextAgent", "scripted", "split_command"]
+__all__ = [
+    "MAX_BYTES",
+    "CommandAgent",
+    "Prepared",
+    "Scripted",
+    "ScriptedCall",
+    "TextAgent",
+    "scripted",
+    "split_command",
+]

@@ -15,14 +15,14 @@ from .asking import Form, request_for
 from .definition import canonical, made_definition
 from .function import reply_from
 
-__all__ = ["Asked", "Prepared", "Scripted", "scripted"]
+__all__ = ["Prepared", "Scripted", "ScriptedCall", "scripted"]
 
 Prepared: TypeAlias = str | JsonMapping | list[Any] | Reply | BaseException | type[BaseException] | Callable[[str], Any]
 """One answer: text or JSON data, a whole `Reply`, an exception to raise, or a function of the request's text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScriptedCall:
     """What a scripted agent was asked once.
 
     Attributes:
@@ -43,7 +43,7 @@ class Scripted:
     """
 
     def __init__(self, *answers: Prepared, definition: Definition, form: Form = "json") -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ScriptedCall] = []
         self._answers = answers
         self._definition = definition
         self._form: Form = form
@@ -69,7 +69,7 @@ class Scripted:
             BaseException: The answer is an exception.
         """
         text = request_for(task, run.correction, self._definition, form=self._form).text
-        self.asked.append(Asked(task, text, run.correction))
+        self.asked.append(ScriptedCall(task, text, run.correction))
         count = len(self.asked)
         if count > len(self._answers):
             raise InvalidInput(

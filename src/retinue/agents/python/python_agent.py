@@ -4,7 +4,9 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, cast
+
+from typing_extensions import TypeVar
 
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import names
@@ -22,13 +24,16 @@ __all__ = ["SKILL_MARK", "PythonAgent"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+AnswerT_co = TypeVar("AnswerT_co", covariant=True, default=Any)
 
 SKILL_MARK: Final = "__retinue_skill__"
 """The attribute in which `@skill` leaves its options on a method."""
 
 
-class PythonAgent(Generic[P, T]):
+class PythonAgent(Generic[P, T, AnswerT_co]):
     """A function or class that is an `Agent`, and can still be called as what it was.
+
+    `T` is what calling it gives, `AnswerT_co` what it answers a task with: of an `async` function, what is awaited.
 
     A class is made once, at the first task, without arguments; concurrent tasks share that one object.
     """
@@ -71,6 +76,15 @@ class PythonAgent(Generic[P, T]):
         else:
             value = await _in_thread(entry.call, arguments)
         return reply_of(value, dump=entry.signature.dump, wire=self._speaks)
+
+    def answer_type(self, skill: str | None = None) -> Any:
+        """The type that a skill declares of its answer; `Any` when it declares none.
+
+        Raises:
+            UnknownName: There is no such skill; or there are several and none is named.
+        """
+        declared = self._entry(skill).signature.answer_type
+        return Any if declared is None else declared
 
     @cached_property
     def _definition(self) -> Definition:
