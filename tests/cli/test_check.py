@@ -9,9 +9,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from retinue.conformance.task_signal.broken import GOOD
+from retinue.llm.port import Request, Said
 from tests.agents.programs import script, wait_until_gone
 from tests.cli import shell
 from tests.cli.conftest import Give
+from tests.cli.thinking import use_models
 
 AGENT = """
 import sys
@@ -235,3 +238,62 @@ def test_what_cannot_be_judged_is_said(retinue: Give, agent: Path, words: list[s
 
 def test_an_order_that_is_no_good_is_one_line_of_json(retinue: Give, agent: Path) -> None:
     assert retinue("check", "gone.py", "--json").error["code"] == "missing_file"
+
+
+# Several subjects, Markdown agents, URLs.
+
+
+def test_several_subjects_are_judged_in_one_call(retinue: Give, agent: Path) -> None:
+    said = retinue("check", "my_agent.py:answer", "my_agent.py:fenced", *SPEAKS)
+    assert said.code == 8
+    assert "my_agent.py:answer conforms: 41 passed" in said.err
+    assert "my_agent.py:fenced failed: " in said.err
+    data = retinue("check", "my_agent.py:answer", "my_agent.py:fenced", *SPEAKS, "--json").data
+    assert (data["passed"], [each["passed"] for each in data["reports"]]) == (False, [True, False])
+    junit = retinue("check", "my_agent.py:answer", "my_agent.py:fenced", *SPEAKS, "--format=junit").out
+    assert len({case.get("classname") for case in ET.fromstring(junit).iter("testcase")}) == 2
+    assert retinue("check", "a.py", "b.py", "--format=html").code == 2
+
+
+def test_a_subject_that_is_not_there_costs_no_report_on_the_others(retinue: Give, agent: Path) -> None:
+    said = retinue("check", "my_agent.py:answer", "gone.py", *SPEAKS)
+    assert said.code == 2
+    assert said.out.startswith("my_agent.py:answer by markdown_json")
+
+
+RESEARCHER = """---
+name: researcher
+description: Looks things up. Use when something must be found. Returns signals.
+---
+You look things up, and answer in signals.
+"""
+
+
+def test_a_markdown_agent_is_judged_by_what_a_model_makes_of_it(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "researcher.md").write_text(RESEARCHER, encoding="utf-8")
+    asked = ("check", "researcher.md", "--dialect=task_signal", "--instruction=Look up logins")
+    said = retinue(*asked)
+    assert said.code == 4
+    assert "needs a model" in said.err
+    assert "--model" in said.err
+
+    def follow(request: Request) -> str:
+        assert request.instructions == "You look things up, and answer in signals."
+        turn = request.turns[-1]
+        assert isinstance(turn, Said)
+        return GOOD(turn.text)
+
+    use_models(monkeypatch, follow)
+    said = retinue(*asked, "--model=small")
+    assert said.code == 0, said.out
+    use_models(monkeypatch, lambda _: "All is well.")
+    assert retinue(*asked, "--model=small").code == 8
+
+
+def test_a_url_is_answered_with_the_way_to_judge_it(retinue: Give, folder: Path) -> None:
+    said = retinue("check", "http://127.0.0.1:1/agents/a")
+    assert said.code == 2
+    assert "is a URL" in said.err
+    assert "curl --silent --data-binary @- http://127.0.0.1:1/agents/a" in said.err

@@ -34,9 +34,12 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 
 
 @click.command("check")
-@click.argument("words", metavar="SUBJECT")
+@click.argument("subjects", metavar="SUBJECT...", nargs=-1, required=True)
 @click.option(
-    "--command", "is_command", is_flag=True, help="SUBJECT is a command line: request on stdin, answer on stdout."
+    "--command",
+    "is_command",
+    is_flag=True,
+    help="Each SUBJECT is a command line: request on stdin, answer on stdout.",
 )
 @click.option("--dialect", type=click.Choice(_DIALECTS), help="What it should speak. [default: found out by asking]")
 @click.option(
@@ -52,6 +55,7 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 @click.option("--instruction", metavar="TEXT", help="What to ask, where its dialect asks in words.")
 @click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter it needs; repeatable.")
 @click.option("--params", "document", metavar="JSON", help="Parameters it needs, as a JSON object.")
+@click.option("--model", metavar="NAME", help="The model that follows a Markdown agent: a tier, or provider:model.")
 @click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the command may see; repeatable.")
 @click.option(
     "--timeout",
@@ -68,11 +72,12 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 @click.option("--strict", is_flag=True, help="A broken SHOULD fails too.")
 @json_option
 def command(**said: Any) -> int:
-    """Judge SUBJECT by the requirements of the dialect it speaks, one by one.
+    """Judge each SUBJECT by the requirements of the dialect it speaks, one by one.
 
     SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
-    an agent of Retinue), or with --command a command line, run without a shell. It is asked good, odd and hostile
-    requests. Its code is imported or run: naming it here is your word that you trust it.
+    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, which a model follows, or, with
+    --command, a command line, run without a shell. It is asked good, odd and hostile requests. Its code is imported or
+    run: naming it here is your word that you trust it.
 
     \b
       retinue check agents/hierarchical.py
@@ -87,14 +92,22 @@ def command(**said: Any) -> int:
     kind = _kind(said["kind"], output, as_json=said["as_json"])
     if output is not None:
         check_output(output)
-    report = _judged(said)
-    text = _written(report, kind)
-    if output is None:
-        click.echo(text, nl=False, color=colour())
-    else:
-        deliver(click.unstyle(text), output)
-    failed = not report.passed or (said["strict"] and any(each.outcome != "passed" for each in report.verdicts))
-    _tell_ending(report, output, failed=failed)
+    if kind == "html" and len(said["subjects"]) > 1:
+        raise click.UsageError("A page shows one SUBJECT. Name one, or take another --format.")
+    reports: list[Report] = []
+    try:
+        reports.extend(_judged(subject, said) for subject in said["subjects"])
+    finally:  # the reports on those before one that cannot be judged are not lost
+        if reports:
+            text = _written(reports, kind)
+            if output is None:
+                click.echo(text, nl=False, color=colour())
+            else:
+                deliver(click.unstyle(text), output)
+    broken = [_is_broken(report, strict=said["strict"]) for report in reports]
+    for report, is_broken in zip(reports, broken, strict=True):
+        _tell_ending(report, output, failed=is_broken, named=len(reports) > 1)
+    failed = any(broken)
     if failed and not (said["agent"] and said["operation"]) and said["definition"] is None:
         tell(f"{click.style(' next', bold=True)}: {_HOW_ASKED}")
     return Exit.NONCONFORMING if failed else Exit.OK
@@ -123,8 +136,12 @@ def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
 # The judgement.
 
 
-def _judged(said: dict[str, Any]) -> "Report":
-    """The report on the subject that the options name.
+def _is_broken(report: "Report", *, strict: bool) -> bool:
+    return not report.passed or (strict and any(each.outcome != "passed" for each in report.verdicts))
+
+
+def _judged(subject: str, said: dict[str, Any]) -> "Report":
+    """The report on `subject`, asked as the options say.
 
     Raises:
         RetinueError: There is no such subject, or nothing says how it is to be judged.
@@ -144,32 +161,54 @@ def _judged(said: dict[str, Any]) -> "Report":
                 ready.close()
 
     with termination_as_interrupt():
-        return asyncio.run(conduct(_order(said)))
+        return asyncio.run(conduct(_order(subject, said)))
 
 
-def _order(said: dict[str, Any]) -> "Order":
+def _order(subject: str, said: dict[str, Any]) -> "Order":
     from retinue.cli.typed import parameters_of
     from retinue.conformance.order import Order
 
     words, given = parameters_of(said["pairs"], said["document"])
     named = {name: said[name] for name in _NAMED if said[name] is not None}
-    return Order(words=said["words"], is_command=said["is_command"], parameters={**words, **given}, **named)
+    if subject.lower().endswith(".md") and not said["is_command"]:
+        named |= _thinking(said["model"])
+    return Order(words=subject, is_command=said["is_command"], parameters={**words, **given}, **named)
+
+
+def _thinking(model: str | None) -> dict[str, Any]:
+    """The models of a Markdown agent, and what they may spend: as the settings bound a run."""
+    from retinue.cli.options import Bounds
+    from retinue.cli.project import budget_of, open_project
+    from retinue.llm.purse import Purse
+
+    project = open_project(None, model=model)
+    budget = budget_of(project.settings, Bounds())
+    purse = Purse(tokens=budget.tokens, usd=budget.cost_usd)
+    return {"models": project.models if project.models.configured else None, "purse": purse}
 
 
 # The report.
 
 
-def _written(report: "Report", kind: _Kind) -> str:
+def _written(reports: "Sequence[Report]", kind: _Kind) -> str:
     from retinue.cli.output import json_text
-    from retinue.conformance.report import as_html, as_json, as_junit
+    from retinue.conformance.report import as_html, as_junit
 
     writers: dict[_Kind, Callable[[], str]] = {
-        "text": lambda: "\n".join(_page(report)) + "\n",
-        "json": lambda: json_text(as_json(report)) + "\n",
-        "junit": lambda: as_junit(report),
-        "html": lambda: as_html(report, made=_today()),
+        "text": lambda: "\n\n".join("\n".join(_page(report)) for report in reports) + "\n",
+        "json": lambda: json_text(_document(reports)) + "\n",
+        "junit": lambda: as_junit(*reports),
+        "html": lambda: as_html(reports[0], made=_today()),
     }
     return writers[kind]()
+
+
+def _document(reports: "Sequence[Report]") -> dict[str, Any]:
+    """The report, or all of them in one document."""
+    from retinue.conformance.report import as_json
+
+    documents = [as_json(report) for report in reports]
+    return documents[0] if len(documents) == 1 else {"passed": all(r.passed for r in reports), "reports": documents}
 
 
 def _today() -> str:
@@ -217,8 +256,8 @@ def _broken(broken: "Told", known: set[str]) -> "Iterator[str]":
     yield from (f"  {line}" for line in broken.lines(known=known))
 
 
-def _tell_ending(report: "Report", output: Path | None, *, failed: bool) -> None:
-    from retinue.cli.output import tell
+def _tell_ending(report: "Report", output: Path | None, *, failed: bool, named: bool) -> None:
+    from retinue.cli.output import safe, tell
     from retinue.conformance.report import counts
 
     number = counts(report)
@@ -227,4 +266,5 @@ def _tell_ending(report: "Report", output: Path | None, *, failed: bool) -> None
     mistakes = sum(bool(each.mistake) for each in report.verdicts)
     if mistakes:
         said += f"; {mistakes} could not be judged, which is our mistake: please report it"
+    head = f"{safe(report.subject)} {head}" if named else head
     tell(f"{head}: {said}{f'; written to {output}' if output else ''}")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -15,11 +15,15 @@ from retinue.conformance.asking import asking_of
 from retinue.conformance.guess import guess
 from retinue.conformance.judge import PATIENCE_S, Hears, judge
 from retinue.conformance.port import Asking, Report, Subject
-from retinue.conformance.subjects import Named, command_named, module_apart
+from retinue.conformance.subjects import Named, command_named, instructions_named, module_apart
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
+
+if TYPE_CHECKING:
+    from retinue.llm.models import Models
+    from retinue.llm.purse import Purse
 
 __all__ = ["Order", "Ready", "prepare"]
 
@@ -29,12 +33,14 @@ class Order:
     """Who is judged, and what was said of it. What is absent is found out or done without.
 
     Attributes:
-        words: A module (as `module_apart` reads it) or, when `is_command`, a command line.
+        words: A module (as `module_apart` reads it), a Markdown agent or, when `is_command`, a command line.
         dialect: What it is to speak.
         definition: A file with its definition, JSON or Markdown.
         agent: What it is called in its own answers.
         environment: Variables that a command may see.
         timeout_s: How long it may take for one request.
+        models: What answers for a Markdown agent.
+        purse: What these models may spend.
     """
 
     words: str
@@ -49,6 +55,8 @@ class Order:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: tuple[str, ...] = ()
     timeout_s: float = PATIENCE_S
+    models: "Models | None" = None
+    purse: "Purse | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,16 @@ async def _named(order: Order, definition: Definition | None) -> Named:
         return command_named(order.words, environment=order.environment)
     if order.environment:
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
+    if order.words.startswith(("http://", "https://")):
+        raise InvalidInput(
+            f"{order.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
+            hint="Judge it through a program that sends the request: "
+            f"`--command 'curl --silent --data-binary @- {order.words[:200]}'`.",
+        )
+    if order.words.lower().endswith(".md"):
+        path = Path(order.words)
+        own = definition or _definition(path, order.agent)
+        return instructions_named(path, own, models=order.models, purse=order.purse)
     return await module_apart(order.words, dialect=order.dialect or (definition.dialect if definition else None))
 
 

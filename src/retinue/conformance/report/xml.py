@@ -7,15 +7,19 @@ from retinue.contract.report.junit import Case, junit
 __all__ = ["as_junit"]
 
 
-def as_junit(report: Report) -> str:
-    """`report` as the text of an XML file."""
-    broken = {each.verdict.requirement.id: each for each in told(report)}
-    cases = (_case(verdict, broken.get(verdict.requirement.id)) for verdict in report.verdicts)
-    return junit(f"retinue check: {report.subject}", cases)
+def as_junit(*reports: Report) -> str:
+    """`reports` as the text of an XML file."""
+    cases: list[Case] = []
+    for report in reports:
+        broken = {each.verdict.requirement.id: each for each in told(report)}
+        prefix = f"{report.subject}: " if len(reports) > 1 else ""
+        cases += (_case(verdict, broken.get(verdict.requirement.id), prefix=prefix) for verdict in report.verdicts)
+    return junit(f"retinue check: {', '.join(report.subject for report in reports)}", cases)
 
 
-def _case(verdict: Verdict, broken: Told | None) -> Case:
+def _case(verdict: Verdict, broken: Told | None, *, prefix: str) -> Case:
     group, _, name = verdict.requirement.id.partition("/")
+    group = prefix + group
     if broken is None:
         return Case(name=name, group=group)
     failed = verdict.outcome == "failed"

@@ -1,0 +1,54 @@
+"""A Markdown agent as a subject: a model follows its instructions, and gets each request as it stands.
+
+It is judged by what the model writes, before anything of Retinue reads or corrects it, and without tools.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retinue.conformance.subjects.calling import CallableSubject
+from retinue.conformance.subjects.named import Named
+from retinue.contract.definition import Definition
+from retinue.errors import InvalidDefinition, Unavailable
+from retinue.llm.converse import converse
+from retinue.llm.port import Request, Said
+
+if TYPE_CHECKING:
+    from retinue.llm.models import Models
+    from retinue.llm.purse import Purse
+
+__all__ = ["instructions_named"]
+
+
+def instructions_named(path: Path, definition: Definition, *, models: "Models | None", purse: "Purse | None") -> Named:
+    """The agent that `definition`, read from `path`, describes.
+
+    Args:
+        path: Its file, as reports call it.
+        definition: What the file says.
+        models: Where its model comes from.
+        purse: What all requests together may spend.
+
+    Raises:
+        InvalidDefinition: The file holds no instructions.
+        Unavailable: No model is configured.
+        RetinueError: Its model cannot be opened.
+    """
+    instructions = definition.instructions
+    if not instructions:
+        raise InvalidDefinition(
+            f"{str(path)!r} has no instructions to follow.", hint="Write them below its front matter."
+        )
+    if models is None:
+        raise Unavailable(
+            f"{str(path)!r} needs a model to be judged.", hint="Name one: `--model small`, or `--model provider:model`."
+        )
+    model = models.get(models.choose(own=definition.model, tier=definition.tier).name)
+
+    async def answer(text: str) -> str:
+        conversation = await converse(model, Request((Said(text),), instructions=instructions), purse=purse)
+        if conversation.stopped is not None:
+            raise conversation.stopped
+        return conversation.text
+
+    return Named(CallableSubject(answer, name=str(path)), definition.name, definition.dialect, definition)
