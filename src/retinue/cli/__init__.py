@@ -13,4 +13,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from retinue.cli import app
 
-    return app.run(list(sys.argv[1:] if arguments is None else arguments))
+    if arguments is not None:
+        return app.run(list(arguments))
+    code = app.run(sys.argv[1:])
+    watchdog = sys.modules.get("retinue.cli.watchdog")  # only commands that call agents load it
+    return code if watchdog is None else watchdog.exit_process(code)

@@ -146,10 +146,8 @@ def _judged(subject: str, said: dict[str, Any]) -> "Report":
     Raises:
         RetinueError: There is no such subject, or nothing says how it is to be judged.
     """
-    import asyncio
-
+    from retinue.cli import watchdog
     from retinue.cli.asking import Asking
-    from retinue.cli.termination import termination_as_interrupt
     from retinue.conformance.order import prepare
 
     async def conduct(order: "Order") -> "Report":
@@ -160,8 +158,7 @@ def _judged(subject: str, said: dict[str, Any]) -> "Report":
             finally:
                 ready.close()
 
-    with termination_as_interrupt():
-        return asyncio.run(conduct(_order(subject, said)))
+    return watchdog.run(conduct(_order(subject, said)))
 
 
 def _order(subject: str, said: dict[str, Any]) -> "Order":

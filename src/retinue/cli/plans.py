@@ -22,9 +22,9 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
         InvalidInput: The goal is empty, too long, or holds control characters.
         RetinueError: A model is insisted on, and cannot be asked.
     """
-    import asyncio
     from dataclasses import replace
 
+    from retinue.cli import watchdog
     from retinue.cli.options import Bounds
     from retinue.cli.planned import thinks_along
     from retinue.cli.project import budget_of
@@ -44,7 +44,7 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
 
     grants, budget = project.grants, budget_of(project.settings, Bounds())
     planned = replace(orchestrator, grants=grants).plan_goal(goal, budget=budget, by=by)
-    return handing_on(asyncio.run(planned), level)
+    return handing_on(watchdog.run(planned), level)
 
 
 def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeAlias, cast
 
 from retinue.cli import places
+from retinue.cli.app import tell_error
+from retinue.cli.exits import Exit
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
 from retinue.cli.output import json_line, stdout_set_aside
@@ -18,7 +20,6 @@ from retinue.cli.planned import thinks_along
 from retinue.cli.project import Project
 from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
-from retinue.cli.termination import termination_as_interrupt
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
 from retinue.contract.event import Asked, Decision, Event, Finished
@@ -150,20 +151,26 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
         RetinueError: It could not begin.
     """
     screen = screen_for(form)
-    watchdog = Watchdog(project.policy.timeout_s if timeout_s is None else timeout_s)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(termination_as_interrupt())
         data = stack.enter_context(stdout_set_aside())
         journal = stack.enter_context(Journal(places.journal_file())) if recorded else None
         stack.callback(screen.end)
         lines = data if form.as_jsonl else None
+
+        def last(watchdog: Watchdog) -> None:
+            if journal is not None:
+                journal.flush()
+            screen.end()
+            tell_error(watchdog.error(), Exit.LIMIT, machine=form.as_json or form.as_jsonl)
+
+        watchdog = Watchdog(project.policy.timeout_s if timeout_s is None else timeout_s, last=last)
         try:
-            ended = asyncio.run(_conduct(project, begin, screen, journal, lines=lines, watchdog=watchdog))
+            ended = watchdog.run(_conduct(project, begin, screen, journal, lines=lines, watchdog=watchdog))
         except (asyncio.CancelledError, KeyboardInterrupt):
             if not watchdog.bitten:
-                if not watchdog.run:
+                if not watchdog.run_id:
                     raise KeyboardInterrupt from None
-                hint = f"Go on with `retinue runs resume {watchdog.run}`; what was finished is kept."
+                hint = f"Go on with `retinue runs resume {watchdog.run_id}`; what was finished is kept."
                 raise Canceled("It was interrupted twice.", hint=hint) from None
         else:
             if not watchdog.bitten:
@@ -185,15 +192,12 @@ async def _conduct(
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
         known = opened.workflows(workspace, offload=pool)
-        async with (
-            InProcessEngine(known, journal=journal, answerer=person) as engine,
-            watchdog,
-        ):
+        async with InProcessEngine(known, journal=journal, answerer=person) as engine:
             orchestrator = Orchestrator(
                 opened.registry, engine, workspace, models=models, model=thinks_along(project), grants=grants
             )
             begun = await begin(orchestrator, engine)
-            watchdog.run = begun.run if journal is not None else ""
+            watchdog.run_id = begun.run if journal is not None else ""
             audience = _Audience(engine, begun, screen, lines)
             watching = asyncio.create_task(audience.follow())
             result, interrupted = await _to_the_end(engine, begun.run, watching)

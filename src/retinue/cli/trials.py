@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from retinue.cli import watchdog
 from retinue.cli.typed import bytes_in
 from retinue.contract.event import Finished
 from retinue.contract.json import loads
@@ -122,7 +123,7 @@ def tried(
     for model in wanted.models:
         project.models.get(project.models.choose(model=model, whose="user").name)
     judge = project.models.get(project.models.choose(model=wanted.judge, whose="user").name) if wanted.judge else None
-    return asyncio.run(_tried(project, wanted, budget, judge, tell))
+    return watchdog.run(_tried(project, wanted, budget, judge, tell))
 
 
 async def _tried(

@@ -1,73 +1,205 @@
-"""Sees when nothing moves any more: an agent keeps the event loop to itself past its time, and does not let go.
+"""Runs what a command does in an event loop, and sees that it comes to an end: by Ctrl-C, by the system, or by force.
 
-Code of this process cannot be stopped from outside, only struck: as Ctrl-C strikes, wherever it is. That ends the
-command; what was finished is in the history. An agent that waits with `await`, or works with `run.offload`, never
-meets this.
+`asyncio.run` would do but for three things. It hears SIGINT only, and not where that is ignored, as in a background
+job of a script. It waits for ever for tasks that swallow their cancellation. And an agent that keeps the event loop to
+itself keeps the command. Code of this process cannot be stopped from outside, only interrupted, wherever it is; where
+it swallows that too, the process is ended.
 """
 
 import asyncio
+import atexit
+import os
 import signal
+import sys
 import threading
 import time
-from typing import Final, Self
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from types import FrameType
+from typing import Any, Final, NoReturn, TypeVar
 
+from retinue.cli.exits import Exit
 from retinue.errors import DeadlineExceeded
 
-__all__ = ["Watchdog"]
+__all__ = ["Watchdog", "exit_process", "run"]
 
+T = TypeVar("T")
+
+_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Ctrl-C, the system's request, the terminal that was closed. Not every system has all."""
 _BEAT_S: Final = 0.5
 _LOOK_S: Final = 1.0
 _GRACE_S: Final = 3.0
+_LEAVING_S: Final = 5.0
+"""How long tasks have to end once they are cancelled: a wrapped program may take more than two seconds of it."""
+_MOST_STRIKES: Final = 3
+
+_left_behind: list[object] = []
+"""What agents have left running in this process; it can only be ended with it."""
 
 
 class Watchdog:
-    """Watches the event loop of the main thread, as an async context.
+    """Runs one coroutine in the main thread, and ends it when it does not end by itself.
 
     Args:
-        limit_s: How long an agent may take; the loop may stand still a little longer than that.
+        limit_s: How long an agent may take; the loop may stand still a little longer than that. None: for ever, until
+            the coroutine has ended.
+        last: Called when the process has to be ended at once, in another thread: to say so and to write what is left.
 
     Attributes:
-        bitten: It had to strike.
-        run: Which run it watches; empty before it has begun, and when nothing of it is kept.
+        bitten: An agent kept the loop to itself and was interrupted.
+        run_id: Which run it watches; empty before it has begun, and when nothing of it is kept.
     """
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, limit_s: float | None = None, *, last: Callable[["Watchdog"], object] | None = None) -> None:
         self.bitten = False
-        self.run = ""
-        self._limit_s = limit_s
-        self._beaten = time.monotonic()
-        self._next: asyncio.TimerHandle | None = None
+        self.run_id = ""
+        self._limit_s = self._allowed_s = limit_s
+        self._leaving = False
+        self._last = last
+        self._main: asyncio.Task[Any] | None = None
+        self._interrupts = 0
+        self._strikes = 0
+        self._moved_at = time.monotonic()
         self._over = threading.Event()
 
-    async def __aenter__(self) -> Self:
-        self._beat()
-        threading.Thread(target=self._watch, args=(threading.get_ident(),), daemon=True, name="watchdog").start()
-        return self
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` to its end; the first signal cancels it, the second does not wait for that.
 
-    async def __aexit__(self, *_: object) -> None:
-        self._over.set()
-        if self._next is not None:
-            self._next.cancel()
+        What is ignored stays ignored: `nohup retinue run …` goes on when its terminal has gone.
+
+        Raises:
+            KeyboardInterrupt: It was interrupted, and did not end otherwise.
+        """
+        loop = asyncio.new_event_loop()
+        executor = ThreadPoolExecutor(thread_name_prefix="asyncio")
+        loop.set_default_executor(executor)
+        self._main = loop.create_task(work)
+        with self._signals() as numbers:
+            if numbers:
+                arguments = (threading.get_ident(), numbers[0])
+                threading.Thread(target=self._watch, args=arguments, daemon=True, name="watchdog").start()
+            self._beat(loop)
+            try:
+                return loop.run_until_complete(self._main)
+            except asyncio.CancelledError:
+                if self._interrupts:
+                    raise KeyboardInterrupt from None
+                raise
+            finally:
+                self._leave(loop, executor)
+                self._over.set()
 
     def error(self) -> DeadlineExceeded:
         """What to say when it has struck."""
         kept = "nothing was kept"
-        if self.run:
-            kept = f"what was finished is kept: `retinue runs show {self.run} --events` tells what, and "
-            kept += f"`retinue runs resume {self.run}` goes on"
+        if self.run_id:
+            kept = f"what was finished is kept: `retinue runs show {self.run_id} --events` tells what, and "
+            kept += f"`retinue runs resume {self.run_id}` goes on"
         return DeadlineExceeded(
-            f"An agent kept the whole process to itself for more than {self._limit_s:g} s; both were ended.",
+            f"An agent kept the whole process to itself for more than {self._limit_s or 0:g} s; both were ended.",
             hint=f"Let it wait with `await`, or work in `run.offload`; {kept}.",
-            detail={"bound": "watchdog", "seconds": self._limit_s},
+            detail={"bound": "watchdog", "seconds": self._limit_s or 0},
         )
 
-    def _beat(self) -> None:
-        self._beaten = time.monotonic()
-        self._next = asyncio.get_running_loop().call_later(_BEAT_S, self._beat)
+    @contextmanager
+    def _signals(self) -> Generator[tuple[int, ...]]:
+        """Handle the signals that are not ignored; gives their numbers, none outside the main thread."""
+        numbers = [number for name in _SIGNALS if (number := getattr(signal, name, None)) is not None]
+        heard = tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
+        try:
+            before = {number: signal.signal(number, self._interrupt) for number in heard}
+        except (OSError, ValueError):  # not here, or not in this thread
+            yield ()
+            return
+        try:
+            yield heard
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
-    def _watch(self, thread: int) -> None:
-        # asyncio takes the first strike as a wish to cancel and raises at the second; so strike until the loop moves.
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._interrupts += 1
+        task = self._main
+        if self._interrupts > 1 or self.bitten or task is None or task.done():
+            raise KeyboardInterrupt
+        task.get_loop().call_soon_threadsafe(task.cancel)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._moved_at = time.monotonic()
+        loop.call_later(_BEAT_S, self._beat, loop)
+
+    def _watch(self, thread: int, number: int) -> None:
         while not self._over.wait(_LOOK_S):
-            if time.monotonic() - self._beaten > self._limit_s + _GRACE_S:
-                self.bitten = True
-                signal.pthread_kill(thread, signal.SIGINT)
+            if self._allowed_s is None or time.monotonic() - self._moved_at <= self._allowed_s + _GRACE_S:
+                continue
+            if self._strikes == _MOST_STRIKES:  # the agent swallows them, and keeps the main thread for good
+                if self._last is not None:
+                    _bounded(partial(self._last, self))
+                _end(Exit.LIMIT)
+            self._strikes += 1
+            self.bitten = self.bitten or not self._leaving
+            signal.pthread_kill(thread, number)
+
+    def _leave(self, loop: asyncio.AbstractEventLoop, executor: ThreadPoolExecutor) -> None:
+        """Cancel what still runs and close the loop. What does not end in time is left behind."""
+        self._leaving, self._allowed_s, self._strikes, self._moved_at = True, 0.0, 0, time.monotonic()
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        with suppress(KeyboardInterrupt):
+            if tasks:
+                loop.run_until_complete(asyncio.wait(tasks, timeout=_LEAVING_S))
+            loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _LEAVING_S))
+        ended = _bounded(executor.shutdown)
+        for task in tasks:
+            if task.done() and not task.cancelled():
+                task.exception()  # asked for, or it is logged as forgotten
+        if ended and all(task.done() for task in tasks):
+            loop.close()
+        else:
+            _left_behind.append((loop, tasks))
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` as `asyncio.run` would, and come to an end as `Watchdog.run` does; it may take as long as it wants."""
+    return Watchdog().run(work)
+
+
+def exit_process(code: int) -> int:
+    """See that this process ends with `code` soon, whatever agents have left running in it; gives `code` back.
+
+    A thread, or what is done at exit, has three seconds to end by itself.
+    """
+    if _left_behind:
+        _end(code)
+    threading.Thread(target=_end_late, args=(code,), daemon=True, name="exit").start()
+    return code
+
+
+def _end_late(code: int) -> None:
+    time.sleep(_GRACE_S)
+    _end(code)
+
+
+def _end(code: int) -> NoReturn:
+    """End this process at once: programs that agents have started are ended, the history is written."""
+    _bounded(atexit._run_exitfuncs)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only way to them before `_exit`
+    for stream in (sys.stdout, sys.stderr):
+        _bounded(stream.flush)
+    os._exit(code)
+
+
+def _bounded(work: Callable[[], object]) -> bool:
+    """Do `work`, and tell whether it has ended in time; if not, it goes on in its thread."""
+    thread = threading.Thread(target=_quietly, args=(work,), daemon=True)
+    thread.start()
+    thread.join(_GRACE_S)
+    return not thread.is_alive()
+
+
+def _quietly(work: Callable[[], object]) -> None:
+    with suppress(Exception):
+        work()

@@ -103,6 +103,9 @@ class Writer:
         with self._lock:
             if self._thread is None:
                 self._closing = False
+                if not threading.main_thread().is_alive():  # a thread that is started now may never run, nor return
+                    self._give_up(Unavailable("Nothing more is recorded: this process is ending."))
+                    return
                 thread = threading.Thread(target=self._work, name="retinue-journal", daemon=True)
                 try:
                     thread.start()

@@ -16,7 +16,7 @@ from typing import IO, Final, Self, TypeAlias, cast
 __all__ = ["GONE_S", "Hear", "Listening", "signal_group"]
 
 Hear: TypeAlias = Callable[[bytes], object]
-"""Is told what the program says on stdout, as it comes, in the event loop."""
+"""Is told what the program says on stdout, as it comes, in the thread that reads it."""
 
 GONE_S: Final = 2.0
 """How long is waited for what was killed."""
@@ -104,8 +104,7 @@ class Listening:
             self.flooded = True
             self._kill()
         elif self._hear is not None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
-                self._hear(chunk)
+            self._hear(chunk)
 
     def _take_stderr(self, chunk: bytes) -> None:
         self.stderr += chunk

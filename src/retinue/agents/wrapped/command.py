@@ -4,11 +4,14 @@ What the answer says is read by the boundary, like any agent's. Here is only wha
 exit status, its stderr, the signal that ended it, and that it said too much.
 """
 
+import asyncio
 import codecs
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +36,8 @@ MAX_BYTES: Final = 8 * 2**20
 """What a program may say at most, unless somebody says otherwise."""
 
 _ANYTHING: Final = ("read", "write", "network")
+_MOST_EVENTS: Final = 10_000
+"""How often a program may tell of its progress; what it tells beyond that is only in its answer."""
 _BEGINNING: Final = 500
 _TOLD: Final = 2_000
 """Characters of stderr that go into a fault or a result: the last ones."""
@@ -250,7 +255,11 @@ def _warned(message: str, impact: str, recovery: str) -> Warned:
 
 
 class _Ear:
-    """Emits the progress that a program tells while it works; only `task_signal` has words for that (H18, H19)."""
+    """Emits the progress that a program tells while it works; only `task_signal` has words for that (H18, H19).
+
+    It reads in the program's thread and gives the event loop nothing but events, and only so many: one that was given
+    every chunk would have no time left to see that the program's own time is up.
+    """
 
     def __init__(self, emit: Callable[[Body], None]) -> None:
         from retinue.dialects.task_signal import EventReader  # noqa: PLC0415 - see above
@@ -258,13 +267,25 @@ class _Ear:
         self._reader = EventReader()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._emit = emit
+        self._loop = asyncio.get_running_loop()
+        self._count = 0
+
+    @property
+    def flooded(self) -> bool:
+        """It told more than is emitted."""
+        return self._count >= _MOST_EVENTS
 
     def hear(self, chunk: bytes) -> None:
         """Take what the program said next."""
-        for body in self._reader.feed(self._decoder.decode(chunk)):
-            self._emit(body)
+        if not self.flooded:
+            self._take(self._reader.feed(self._decoder.decode(chunk)))
 
     def close(self) -> None:
         """It has ended."""
-        for body in self._reader.close():
-            self._emit(body)
+        self._take(self._reader.close())
+
+    def _take(self, bodies: Iterable[Body]) -> None:
+        for body in islice(bodies, _MOST_EVENTS - self._count):
+            self._count += 1
+            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                self._loop.call_soon_threadsafe(self._emit, body)

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -65,9 +64,7 @@ async def run_program(
     """
     if os.name != "posix":  # pragma: no cover - sessions, signals and waiting on pipes are not there
         raise NotInstalled("Programs are run on Linux and macOS only.", hint="Wrap a Python function instead.")
-    loop = asyncio.get_running_loop()
-    told = None if hear is None else partial(loop.call_soon_threadsafe, hear)
-    program = _Program(argv, cwd=cwd, env=env, max_bytes=max_bytes, hear=told)
+    program = _Program(argv, cwd=cwd, env=env, max_bytes=max_bytes, hear=hear)
     running = asyncio.ensure_future(in_thread(program.run, stdin))
     try:
         return await asyncio.shield(running)
