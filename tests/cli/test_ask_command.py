@@ -325,6 +325,17 @@ def test_ctrl_c_ends_the_program_too(home: Path, folder: Path) -> None:
     wait_until_gone(int((folder / "pid").read_text()))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("lines", [1, 1000])
+def test_a_program_that_tells_its_progress_for_ever_ends_in_its_time(home: Path, folder: Path, lines: int) -> None:
+    told = f"'PROGRESS: Read - page 1/3\\n' * {lines}"
+    script(folder, f"import sys\nwhile True:\n    sys.stdout.write({told})\n    sys.stdout.flush()\n")
+    words = ("ask", "--command", "./my-agent", "--dialect", "task_signal", "look", "--timeout", "5s", "--json")
+    done = shell.run(home, folder, *words)
+    assert done.returncode in {5, 7}  # by the end of its time, or because it said too much
+    assert json.loads(done.stdout)["fault"]["code"] in {"timeout", "output_invalid"}
+
+
 @pytest.mark.parametrize("said", [{"argv": "x"}, {"argv": [1]}, {"argv": ["x"], "name": 1}, {}])
 def test_a_damaged_record_of_a_command_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:

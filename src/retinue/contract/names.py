@@ -18,8 +18,7 @@ _COMPARED = 200
 """Among so many is looked for a misspelling: those of like length, with the same first letter before others."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_MIXED = re.compile(r"[A-Za-z0-9]*[a-z][A-Za-z0-9]*")
-"""A word with small letters: only there does a capital begin a new word; `Q2Q3` is one."""
+_WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile("['\u2019]")
 _BETWEEN = re.compile(r"[^a-z0-9]+")
 
@@ -32,7 +31,10 @@ def fold(name: str) -> str:
     """
     last = name.rstrip("/").rpartition("/")[2]
     plain = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
-    words = _MIXED.sub(lambda word: _HUMP.sub("_", word[0]), _APOSTROPHE.sub("", plain))
+    # Only in a word with small letters does a capital begin a new one; `Q2Q3` is one word.
+    words = _WORD.sub(
+        lambda word: word[0] if word[0].isupper() else _HUMP.sub("_", word[0]), _APOSTROPHE.sub("", plain)
+    )
     return _BETWEEN.sub("_", words.lower()).strip("_")
 
 

@@ -27,7 +27,7 @@ _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\S")
 _PLACEHOLDER: Final = re.compile(
     r"\b(?:TODO|TBD|FIXME|XXX)\b|\blorem ipsum\b|\[(?:insert|your|add|fill)\b[^\]\n]{0,80}\]"
     r"|<(?:insert|placeholder|your)\b[^>\n]{0,80}>|\bplaceholder (?:text|content)\b|\{\{[^}\n]{1,80}\}\}"
-    r"|^\s*\.\.\.\s*$",
+    r"|^[^\S\n]*\.\.\.[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCES: Final = frozenset({"```", "~~~"})

@@ -342,6 +342,13 @@ def test_what_a_page_says_stays_data() -> None:
     assert len(server.asked) == 1
 
 
+def test_a_page_that_takes_too_long_to_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retinue.tools.web.apart._TIMEOUT_S", 0.01)
+    with Server({"/": html(STORY)}) as server, pytest.raises(DeadlineExceeded, match="Reading the page") as late:
+        fetched(server.url())
+    assert late.value.hint
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

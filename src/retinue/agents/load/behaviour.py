@@ -15,7 +15,7 @@ from retinue.errors import InvalidDefinition
 
 __all__ = ["Behaviour", "inject", "read_behaviour"]
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _LABEL = re.compile(r"(?:\*\*([^*]{1,80})\*\*:?|([A-Z][^:.!?]{0,80}):)")
 """A line by itself that people write where a heading could stand: `Quality checklist:`."""
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
@@ -113,7 +113,7 @@ def _heading(line: str) -> str:
     """What a line that heads a section says; empty when it heads none."""
     if line.startswith("#"):
         found = _HEADING.fullmatch(line)
-        return found[2] if found else ""
+        return found[1].rstrip("#").rstrip() if found else ""
     said = line.rstrip()
     label = _LABEL.fullmatch(said) if said.endswith((":", "**")) else None
     return (label[1] or label[2]).rstrip(":") if label else ""

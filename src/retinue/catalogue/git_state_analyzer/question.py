@@ -217,6 +217,7 @@ class LeftOut:
 
 def read_left_out(question: str) -> LeftOut:
     """Read "without merges", "everybody except Ada Lovelace"."""
+    question = " ".join(question[:_LONGEST].split())
     bare = _NO_MERGES.sub("", question)
     people = tuple(one for found in _NOT_BY.finditer(bare) for one in _AND.split(found["names"]))
     return LeftOut(_NOT_ABOUT.sub("", _NOT_BY.sub("", bare)), merges=bare == question, people=people)

@@ -20,7 +20,7 @@ from retinue.errors import OutputInvalid
 __all__ = ["CHECKS"]
 
 _SECTIONS: Final = ("Overview", "Findings", "Recommendations")
-_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(?:[0-9.]+[ \t]+)?(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(?:[0-9.]+[ \t]+)?(.+)$", re.MULTILINE)
 _SHOWN: Final = 80
 
 
@@ -109,7 +109,7 @@ def _forged(result: Result, exchange: Exchange) -> Iterator[str]:
 def _sections(result: Result, exchange: Exchange) -> Iterator[str]:
     """The headings of a report; a text without headings is none."""
     del exchange
-    there = {heading.strip("*_` :").casefold() for heading in _HEADING.findall(result.content)}
+    there = {heading.strip("*_` :#\t").casefold() for heading in _HEADING.findall(result.content)}
     missing = [name for name in _SECTIONS if name.casefold() not in there]
     if there and missing:
         yield f"no section is called {', '.join(map(repr, missing))}"

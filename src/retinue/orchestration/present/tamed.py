@@ -8,7 +8,7 @@ from retinue.contract.sanitize import escape_markdown, printable
 __all__ = ["as_code", "as_line", "as_prose", "as_sentences", "tame"]
 
 _CODE: Final = re.compile(r"(^```.*?^```[^\n]*$|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
-_MARKUP: Final = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=\(\s*(?!https?:|[\w./#-]*\))))")
+_MARKUP: Final = re.compile(r"(?<!\\)(\\*+)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=\(\s*(?!https?:|[\w./#-]*\))))")
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?=\S)", re.MULTILINE)
 _UNDERLINE: Final = re.compile(r"^ {0,3}(=+|-{2,})\s*$", re.MULTILINE)
 _NEEDLESS: Final = re.compile(r"\\([.!+\-(){}:@])")

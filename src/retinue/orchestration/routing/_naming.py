@@ -12,10 +12,10 @@ from retinue.orchestration.routing.words import word_tokens
 
 __all__ = ["COMMON_ENDINGS", "NAMED", "ending_of", "endings", "nameless", "names_code"]
 
-_FILE_NAME: Final = re.compile(r"[\w/-]+(?=\.[A-Za-z]\w{0,6}\b)")
-_FILE: Final = re.compile(r"(?<!\w)[\w/-]+\.([A-Za-z]\w{0,6})\b(?!\()")
+_FILE_NAME: Final = re.compile(r"(?<![\w/-])[\w/-]++(?=\.[A-Za-z]\w{0,6}\b)")
+_FILE: Final = re.compile(r"(?<![\w/-])[\w/-]++\.([A-Za-z]\w{0,6})\b(?!\()")
 _CODE_NAME: Final = re.compile(
-    r"`[^`\n]+`|\b(?:[A-Za-z]\w*\.)*[A-Za-z]\w*\(\)|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
+    r"`[^`\n]+`|\b(?:[A-Za-z]\w*\.){0,20}[A-Za-z]\w*\(\)|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
     r"|\b[A-Z][a-z]+(?:[A-Z][a-z]*)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b"
 )
 COMMON_ENDINGS: Final = vocabulary(

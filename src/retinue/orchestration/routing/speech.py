@@ -65,7 +65,7 @@ _NARROWING: Final = vocabulary(
     "mention bother care scan check examine query consult regard respect"
 )
 _LIMIT_INSIDE: Final = re.compile(
-    r"(?:\b(?:but\s+)?without\s+)|(?:,\s*|\s+)(?:(?:but\s+)?not\s+(?:in|from|on|by|for|under|the|those|including)\b|except(?:\s+for)?\b|excluding\b"
+    r"(?:\b(?:but\s+)?without\s+)|(?:,\s*+|(?<!\s)\s++)(?:(?:but\s+)?not\s+(?:in|from|on|by|for|under|the|those|including)\b|except(?:\s+for)?\b|excluding\b"
     r"|exclude\b|apart\s+from\b|other\s+than\b|ignoring\b|ignore\b|skip(?:ping)?\b|leaving\s+out\b|leave\s+out\b"
     r"|without\s+(?:looking|using|counting|including|the|any)\b|(?:do\s+not|don['\u2019]?t)\s+"
     r"(?:look|search|use|include|consider|count|read|touch)\b)[^,;.?!]*",

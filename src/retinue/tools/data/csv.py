@@ -186,13 +186,14 @@ def _named(header: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """A name for each column, and notes on those that the file does not give."""
     names: list[str] = []
     taken: set[str] = set()
+    counts: dict[str, int] = {}  # so that a thousand equal names are not counted from one each time
     supplied: list[str] = []
     for place, cell in enumerate(header, start=1):
         wanted = cell.strip()[:_LONGEST_NAME].replace("\0", "") or f"column_{place}"
-        name, count = wanted, 1
+        name, key = wanted, wanted.lower()
         while name.lower() in taken:
-            count += 1
-            name = f"{wanted}_{count}"
+            counts[key] = counts.get(key, 1) + 1
+            name = f"{wanted}_{counts[key]}"
         taken.add(name.lower())
         names.append(name)
         if name != cell.strip():

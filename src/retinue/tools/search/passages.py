@@ -13,7 +13,7 @@ from retinue.tools.search.kinds import Kind
 __all__ = ["Block", "cut", "sentences"]
 
 _LONGEST = 60
-_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*\Z")
+_HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _UNDERLINE = re.compile(r"([=\-~^\"'*+#])\1{2,}\s*\Z")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _PYTHON_DEFINITION = re.compile(r"(\s*)(?:async\s+)?(?:def|class)\s+(\w+)")
@@ -119,7 +119,7 @@ def _heading(lines: Sequence[str], number: int, marks: list[str]) -> tuple[int, 
     line = lines[number - 1]
     if line.startswith("#"):
         found = _HEADING.match(line)
-        return (len(found[1]), found[2]) if found else None
+        return (len(found[1]), found[2].rstrip().rstrip("#").rstrip() or found[2]) if found else None
     below = lines[number] if number < len(lines) else ""
     if not line.strip() or not _UNDERLINE.match(below) or _UNDERLINE.match(line) or line[0] in " \t|-*":
         return None

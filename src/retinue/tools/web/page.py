@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput
+from retinue.tools.web.apart import read_html_apart
 from retinue.tools.web.body import decoded, media_type
 from retinue.tools.web.client import Received, WebClient
 from retinue.tools.web.statuses import status_error
-from retinue.tools.web.text import Link, read_html
+from retinue.tools.web.text import Link
 from retinue.tools.web.url import WebUrl
 
 __all__ = ["MAX_REDIRECTS", "Moved", "Page", "Redirects", "fetch_page", "page_of"]
@@ -118,10 +119,11 @@ def _succeeded(received: Received) -> Received:
 
 
 def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> Page:
-    """What was received, as text. CPU-bound, for HTML.
+    """What was received, as text. HTML is read in a process of its own, and waited for.
 
     Raises:
         InvalidInput: It is of a type that cannot be read as text.
+        DeadlineExceeded: Reading it took too long.
         NotInstalled: The extra `web` is missing.
     """
     content_type = received.headers.get("content-type", "")
@@ -140,7 +142,7 @@ def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> P
         )
     title, links = "", ()
     if kind in _HTML:
-        read = read_html(text, url=received.url)
+        read = read_html_apart(text, url=received.url)
         title, text, links = read.title, read.text, read.links
     return Page(received.url, kind, title, text, links, received.truncated, clock())
 

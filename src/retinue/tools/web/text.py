@@ -7,13 +7,14 @@ import logging
 import re
 from dataclasses import dataclass
 from html import unescape
+from importlib.util import find_spec
 from typing import Any, Final
 
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled
 from retinue.tools.web.url import WebUrl
 
-__all__ = ["Link", "PageText", "read_html"]
+__all__ = ["Link", "PageText", "read_html", "see_installed"]
 
 _MANY: Final = 30_000
 _MOST_LINKS: Final = 100
@@ -57,12 +58,9 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
     Raises:
         NotInstalled: The extra `web` is missing.
     """
-    try:
-        import trafilatura  # noqa: PLC0415 - optional, and 150 ms
-    except ImportError as error:
-        raise NotInstalled(
-            "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"
-        ) from error
+    see_installed()
+    import trafilatura  # noqa: PLC0415 - optional, and 150 ms
+
     _hush()
     tree: Any = trafilatura.load_html(html)
     if tree is None:  # it wants a whole page, and many are none
@@ -84,6 +82,18 @@ def read_html(html: str, *, url: WebUrl) -> PageText:
         )
     # Of a piece of a page, and of one that is nested hundreds deep, it may find nothing at all.
     return PageText(title, text or _plain(trafilatura.html2txt(html)) or _plain(_stripped(html)), links)
+
+
+def see_installed() -> None:
+    """See that pages can be read here.
+
+    Raises:
+        NotInstalled: The extra `web` is missing.
+    """
+    if find_spec("trafilatura") is None:
+        raise NotInstalled(
+            "The package `trafilatura` is not installed, and pages are read by it.", hint="install `retinue[web]`"
+        )
 
 
 def _hush() -> None:

@@ -15,14 +15,14 @@ __all__ = ["prose"]
 
 _DEEPEST: Final = 6
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
-_HEADING: Final = re.compile(r" {0,3}(?P<marks>#{1,6})\s+(?P<title>.*?)\s*#*\s*\Z")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(?P<title>.*)", re.DOTALL)
 _ITEM: Final = re.compile(r"(?P<indent> {0,3})(?P<mark>[-*+]|\d{1,9}[.)])(?P<gap>\s+)(?=\S)")
 _RULE: Final = re.compile(r" {0,3}(?:-\s*){3,}\Z|\ {0,3}(?:\*\s*){3,}\Z|\ {0,3}(?:_\s*){3,}\Z")
-_ALIGN: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
+_ALIGN: Final = re.compile(r"\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+\Z")
 _BAR: Final = re.compile(r"(?<!\\)\|")
 _INLINE: Final = re.compile(
     r"""\\(?P<escaped>[!-/:-@\[-`{-~])
-      | (?P<ticks>`+)(?!`)(?P<code>.{1,2000}?)(?<!`)(?P=ticks)(?!`)
+      | (?:(?<!`)|(?<=\\`))(?P<ticks>`++)(?P<code>.{1,2000}?)(?<!`)(?P=ticks)(?!`)
       | \[(?P<words>(?:[^\[\]\\]|\\.){1,500})\]\((?P<target>[^()\s]{1,2000})\)
       | \*\*(?=\S)(?P<strong>.{1,1000}?)(?<=\S)\*\*
       | \*(?=[^\s*])(?P<stressed>[^*]{1,500}?)(?<=\S)\*
@@ -48,7 +48,7 @@ def _blocks(lines: Sequence[str], depth: int) -> Iterator[str]:
             inside, at = _fenced(lines, at, found["fence"])
             yield element("pre", element("code", text(inside)))
         elif found := _HEADING.match(line):
-            yield element("h3", _inline(found["title"]))
+            yield element("h3", _inline(found["title"].rstrip().rstrip("#").rstrip()))
             at += 1
         elif _RULE.match(line):
             yield "<hr>"

@@ -1,0 +1,173 @@
+"""Everything that reads a stranger's text takes time in proportion to it: no text keeps a command busy for ever.
+
+Measured is the time of the processor, and only a text that takes long is measured again at twice its length: linear
+work then takes twice as long, and square work four times.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from retinue.agents.lint import File, lint_tree
+from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
+from retinue.catalogue.data_analyst.words import split
+from retinue.catalogue.git_state_analyzer import question as git_question
+from retinue.catalogue.pattern_discovery.read_text import rules_of
+from retinue.contract import json, names, sanitize
+from retinue.contract.tokens import counter
+from retinue.contract.version import split_versioned_name
+from retinue.dialects import DIALECTS, dialect
+from retinue.errors import RetinueError
+from retinue.orchestration.present.html.prose import prose
+from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
+from retinue.orchestration.report_rules import objections
+from retinue.orchestration.routing import speech
+from retinue.tools.data.csv import layout_of
+from retinue.tools.search.passages import cut
+from retinue.tools.web.text import read_html
+from retinue.tools.web.url import parse_url
+
+pytestmark = pytest.mark.slow
+
+TOKENS: Final = (
+    *"abA1_ \t\n.,:;!?-+*/\\|()[]{}<>\"'`~@#$%^&=é\u200b\u2019",
+    *(
+        "](",
+        "![",
+        "[a](",
+        "a ",
+        "aA",
+        "Aa",
+        "**",
+        "__",
+        "``",
+        "```\n",
+        "\n\n",
+        "  \n",
+        "\r\n",
+        "# ",
+        "#  #",
+        "- ",
+        "--",
+    ),
+    *(
+        "| ",
+        "|-",
+        "<!--",
+        "<a ",
+        "</",
+        "\\\\",
+        '\\"',
+        '"a"',
+        "'a",
+        "1.",
+        "1,",
+        "1 ",
+        "\\u0041",
+        "a/",
+        "../",
+        "a=",
+        "a: ",
+    ),
+    *(
+        "&amp;",
+        "ab\n",
+        " \n",
+        "a\t",
+        "STEP 1 ",
+        "x-",
+        "A-",
+        "AB",
+        "a_b_",
+        "CREATED: ",
+        "STATUS:",
+        "Q1",
+        "a(",
+        "(a",
+        "{{",
+    ),
+)
+LEADS: Final = ("", "a ", "# ", "| a |\n|", "PROGRESS: ")
+SIZES: Final = (1_000, 10_000)
+LONG_S: Final = 0.1
+"""What takes less is not judged: at twice the length it would be too little to measure."""
+
+
+def every_reader() -> dict[str, Callable[[str], Any]]:
+    """Whatever in the package is handed a text that an agent, a file, a page or a peer has written."""
+    readers: dict[str, Callable[[str], Any]] = {
+        "fold": names.fold,
+        "to_kebab": names.to_kebab,
+        "nearest": lambda text: names.nearest(text, ("year_end", "churn")),
+        "split_versioned_name": split_versioned_name,
+        "workspace_path": sanitize.workspace_path,
+        "branch_name": sanitize.branch_name,
+        "ticket_id": sanitize.ticket_id,
+        "content": lambda text: sanitize.content(text, max_length=10**6),
+        "printable": sanitize.printable,
+        "hidden": sanitize.hidden,
+        "escape_markdown": sanitize.escape_markdown,
+        "loads": json.loads,
+        "tokens": counter("words").count,
+        "read_behaviour": read_behaviour,
+        "call_sites": lambda text: call_sites(text, file="a.md"),
+        "load_markdown": lambda text: load_markdown(
+            f"---\nname: a\ndescription: b\n---\n{text}".encode(), file=".claude/agents/a.md"
+        ),
+        "load_front_matter": lambda text: load_markdown(f"---\n{text}\n---\n".encode(), file=".claude/agents/a.md"),
+        "load_skill": lambda text: load_skill(f"---\nname: a\n---\n{text}".encode(), file="skills/a/SKILL.md"),
+        "load_command": lambda text: load_command(text.encode(), file=".claude/commands/a.md"),
+        "load_json": lambda text: load_json(text.encode(), file="a.json"),
+        "lint": lambda text: lint_tree(
+            [File(Path("a.md"), "a.md", "agent", f"---\nname: a\ndescription: b\n---\n{text}".encode())]
+        ),
+        "tame": tame,
+        "as_prose": as_prose,
+        "as_line": as_line,
+        "as_code": as_code,
+        "html": prose,
+        "objections": objections,
+        "without_limits": speech.without_limits,
+        "git_question": lambda text: (git_question.read_question(text), git_question.read_left_out(text)),
+        "data_question": split,
+        "rules_of": lambda text: list(rules_of(text)),
+        "csv": layout_of,
+        "passages": lambda text: list(cut("a.md", "docs", text.split("\n"))),
+        "page": lambda text: read_html(text, url=parse_url("https://example.org/")),
+    }
+    for name in DIALECTS:
+        speaks = dialect(name)
+        readers |= {f"{name}_task": speaks.parse_task, f"{name}_result": speaks.parse_result}
+        readers |= {f"{name}_recognise": speaks.recognise}
+    return readers
+
+
+READERS: Final = every_reader()
+
+
+def taken(read: Callable[[str], Any], text: str) -> float:
+    """Seconds of this thread that reading `text` takes; that it is refused is as good as read."""
+    began = time.thread_time()
+    with suppress(RetinueError):
+        read(text)
+    return time.thread_time() - began
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
+    read = READERS[name]
+    taken(read, "a")  # what is imported at the first call is not counted
+    for size in SIZES:
+        for lead in LEADS:
+            for token in TOKENS:
+                for end in ("", "\0 x"):
+                    text = lead + token * (size // len(token)) + end
+                    once = taken(read, text)
+                    if once < LONG_S / 3:
+                        continue
+                    twice = taken(read, lead + token * (2 * size // len(token)) + end)
+                    assert twice < LONG_S or twice < 3 * min(once, taken(read, text)), (lead, token, end, once, twice)
