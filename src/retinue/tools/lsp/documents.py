@@ -1,28 +1,39 @@
-"""What a server believes to stand in the files, kept true: files change on disk between two questions.
+"""What a server knows of a workspace, kept true: files change on disk between two questions.
 
-A file that is asked about is opened with the text that the workspace gives; all others are watched by their size and
-time, and the server is told which came, changed and went. A file that the workspace hides is opened as an empty one, so
-that nothing of it can stand in an answer.
+A server reads whatever it finds, follows links, and obeys the settings that lie beside the code. So it never sees the
+workspace itself but a folder of its own, with copies of the source files that may be read and of nothing else: no
+hidden or ignored file, no settings, no environment. What it infers can then hold nothing that may not be told.
 """
 
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from retinue.contract.json import JsonValue
-from retinue.errors import RetinueError
+from retinue.errors import AccessDenied, RetinueError
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 from .commands import LANGUAGES, language_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from .reading import path_of
 
 __all__ = ["Documents", "Listener"]
 
 _MOST_OPEN: Final = 64
-_ALSO_WATCHED: Final = frozenset({".toml", ".json", ".mod", ".cfg"})
+_MOST_BYTES: Final = 4 * 2**20
+_BUILD_FILES: Final = frozenset({".json", ".mod", ".toml"})
+"""Other languages than Python have no modules without their `Cargo.toml`, `go.mod` or `tsconfig.json`."""
 _CREATED, _CHANGED, _DELETED = 1, 2, 3
+
+_Facts: TypeAlias = Mapping[str, tuple[int, int]]
+"""Size and time of files, by their paths."""
 
 
 class Listener(Protocol):
@@ -34,26 +45,44 @@ class Listener(Protocol):
 
 
 class Documents:
-    """The files of one workspace as one server knows them."""
+    """The files of one workspace as one server knows them. Touches the disk when made: make it in a thread.
 
-    def __init__(self, server: Listener, workspace: Workspace) -> None:
-        self._server = server
+    Attributes:
+        root: The folder of copies, which is the root of the project for the server.
+        server: Who is told of changes.
+    """
+
+    server: Listener
+
+    def __init__(self, workspace: Workspace, language: str) -> None:
         self._workspace = workspace
+        self._suffixes = {suffix for suffix, each in LANGUAGES.items() if (each == "python") == (language == "python")}
+        self._suffixes |= set() if language == "python" else _BUILD_FILES
+        self._folder = Path(tempfile.mkdtemp(prefix="retinue-lsp-")).resolve()
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self.root = self._folder / (workspace.root.name or "workspace")
+        self.root.mkdir()
+        (self.root / "ty.toml").touch()  # ends the search for settings, which goes up from here
         self._opened: dict[str, tuple[int, str]] = {}
-        self._emptied: set[str] = set()
-        self._hidden: tuple[str, ...] = ()
+        self._copying = threading.Lock()
+        self._copied: _Facts = {}
+        self._known: _Facts = {}
         self._known = self.look()
-        self._empty()
 
-    def look(self) -> "Mapping[str, tuple[int, int]]":
-        """Size and time of every file that a server may care for. Touches the disk: call it in a thread."""
-        watched = LANGUAGES.keys() | _ALSO_WATCHED
-        listing = list_files(self._workspace)
-        self._hidden = tuple(path for path in listing.hidden if Path(path).suffix.lower() in LANGUAGES)
-        files = listing.files
-        return {each.path: (each.size, each.mtime_ns) for each in files if Path(each.path).suffix.lower() in watched}
+    def look(self) -> _Facts:
+        """Bring the copies up to date, and give size and time of each. Touches the disk: call it in a thread."""
+        files = list_files(self._workspace).files
+        now = {
+            each.path: (each.size, each.mtime_ns) for each in files if Path(each.path).suffix.lower() in self._suffixes
+        }
+        with self._copying:
+            for path in [path for path in self._copied if path not in now]:
+                self._delete(path)
+            there = {path: facts for path, facts in now.items() if self._copied.get(path) == facts or self._copy(path)}
+            self._copied = there
+        return there
 
-    def tell(self, now: "Mapping[str, tuple[int, int]]") -> None:
+    def tell(self, now: _Facts) -> None:
         """Tell the server what is different from the last time."""
         changes = [
             (path, _CHANGED if path in self._known else _CREATED)
@@ -62,7 +91,6 @@ class Documents:
         ]
         changes += [(path, _DELETED) for path in self._known if path not in now]
         self._known = now
-        self._empty()
         for path in [path for path, _ in changes if path in self._opened]:
             try:
                 self.open(path)
@@ -70,24 +98,30 @@ class Documents:
                 self._close(path)
         if changes:
             events: list[JsonValue] = [{"uri": self.uri(path), "type": kind} for path, kind in changes]
-            self._server.notify("workspace/didChangeWatchedFiles", {"changes": events})
+            self.server.notify("workspace/didChangeWatchedFiles", {"changes": events})
 
     def open(self, path: str) -> str:
         """See that the server has the file as it is now, and give its text.
 
         Raises:
+            AccessDenied: The server is not shown this file.
             RetinueError: The file cannot be read, or is in no known language.
         """
         language, text = language_of(path), self._workspace.read_text(path)
+        if path not in self._copied:
+            raise AccessDenied(
+                f"The language server is not shown {path!r}: git ignores it, or it is too large.",
+                hint="Ask about another file, or read this one.",
+            )
         version, known = self._opened.pop(path, (0, ""))
         uri = self.uri(path)
         if not version:
             document: JsonValue = {"uri": uri, "languageId": language, "version": 1, "text": text}
-            self._server.notify("textDocument/didOpen", {"textDocument": document})
+            self.server.notify("textDocument/didOpen", {"textDocument": document})
         elif known != text:
             identifier: JsonValue = {"uri": uri, "version": version + 1}
             change: JsonValue = {"textDocument": identifier, "contentChanges": [{"text": text}]}
-            self._server.notify("textDocument/didChange", change)
+            self.server.notify("textDocument/didChange", change)
         self._opened[path] = (version + (not version or known != text), text)
         if len(self._opened) > _MOST_OPEN:
             self._close(next(iter(self._opened)))
@@ -95,15 +129,38 @@ class Documents:
 
     def uri(self, path: str) -> str:
         """The name of a file of the workspace, for a server."""
-        return self._workspace.root.joinpath(path).as_uri()
+        return self.root.joinpath(path).as_uri()
 
-    def _empty(self) -> None:
-        for path in self._hidden:
-            if path not in self._emptied:
-                self._emptied.add(path)
-                document: JsonValue = {"uri": self.uri(path), "languageId": language_of(path), "version": 1, "text": ""}
-                self._server.notify("textDocument/didOpen", {"textDocument": document})
+    def path(self, uri: str) -> str | None:
+        """The file of the workspace that a server names, if it may be read; None for all others."""
+        named = os.path.normpath(path_of(uri) or "/")
+        if not Path(named).is_relative_to(self.root):
+            return None
+        path = Path(named).relative_to(self.root).as_posix()
+        return self._workspace.relative(path) if self._workspace.readable(path) else None
+
+    def _copy(self, path: str) -> bool:
+        """Copy a file as the fence of the workspace gives it; false when it does not."""
+        made = self._folder / secrets.token_hex(8)
+        try:
+            made.write_bytes(self._workspace.read_bytes(path, max_bytes=_MOST_BYTES))
+            target = self.root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made.replace(target)
+        except (RetinueError, OSError):
+            made.unlink(missing_ok=True)
+            self._delete(path)
+            return False
+        return True
+
+    def _delete(self, path: str) -> None:
+        with suppress(OSError):
+            (self.root / path).unlink(missing_ok=True)
+            for folder in (self.root / path).parents:
+                if folder == self.root:
+                    break
+                folder.rmdir()  # ends at the first that holds something else
 
     def _close(self, path: str) -> None:
         self._opened.pop(path)
-        self._server.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})
+        self.server.notify("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})

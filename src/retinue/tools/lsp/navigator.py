@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.errors import OutputInvalid, RetinueError, Unavailable
+from retinue.errors import AccessDenied, OutputInvalid, RetinueError, Unavailable
 from retinue.tools.workspace import Workspace
 
 from .commands import language_of
@@ -54,6 +54,8 @@ OPERATIONS: Final = (
 
 _MOST_FILES: Final = 50
 _WORD: Final = re.compile(r"\w+")
+_LIBRARY: Final = re.compile(r"[/\\](?:site-packages|dist-packages|typeshed[^/\\]*)[/\\]")
+"""Where what is installed lies, and the types of the standard library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,21 @@ class Navigator:
         return await self._places("findReferences", "referencesProvider", "textDocument/references", at, context)
 
     async def hover(self, at: Spot) -> str:
-        """What the server tells of the symbol at `at`: its type and documentation (`hover`); empty when nothing."""
-        _, answer = await self._ask("hover", "hoverProvider", "textDocument/hover", at)
+        """What the server tells of the symbol at `at`: its type and documentation (`hover`); empty when nothing.
+
+        Raises:
+            AccessDenied: It is defined outside the workspace, and not in a library.
+        """
+        session, answer = await self._ask("hover", "hoverProvider", "textDocument/hover", at)
         text = hover_text(answer.get("contents")) if isinstance(answer, dict) else ""
+        text = text.replace(str(session.documents.root), str(self._workspace.root))
+        if text and session.server.can("definitionProvider"):
+            for place in (await self.definitions([at]))[0]:
+                if place.is_outside and not _LIBRARY.search(place.path):
+                    raise AccessDenied(
+                        f"What stands at {at} is defined outside the workspace, in {place.path!r}, and is not told.",
+                        hint="Ask about a symbol of the workspace or of a library.",
+                    )
         self._note("hover", str(at), text.partition("\n")[0][:200])
         return text
 
@@ -214,7 +228,7 @@ class Navigator:
         async def ask(method: str, params: JsonObject) -> JsonValue:
             return await self._timed(session, method, params)
 
-        hierarchy = Hierarchy(ask, lambda uri: self._inside(uri) is not None)
+        hierarchy = Hierarchy(ask, lambda uri: session.documents.path(uri) is not None)
         uri = session.documents.uri(self._workspace.relative(at.path))
         try:
             raw = await hierarchy.same(uri, place["line"], place["character"])
@@ -354,7 +368,7 @@ class Navigator:
         return Symbol(raw.name, raw.kind, place, raw.whole.end_line + 1, raw.container)
 
     def _place(self, session: _Session, raw: RawPlace) -> Place:
-        path = self._inside(raw.uri)
+        path = session.documents.path(raw.uri)
         if path is None:
             shown = path_of(raw.uri) or raw.uri
             return Place(shown, raw.line + 1, raw.units + 1, raw.end_line + 1, raw.end_units + 1, is_outside=True)
@@ -368,13 +382,6 @@ class Navigator:
             column_of(last, raw.end_units, session.server.encoding),
             first,
         )
-
-    def _inside(self, uri: str) -> str | None:
-        """The file of the workspace that `uri` names and that may be read; None for all others."""
-        path = path_of(uri)
-        if not path or not self._workspace.readable(path):
-            return None
-        return self._workspace.relative(path)
 
     def _word(self, session: _Session, at: Spot) -> str:
         """The name that stands at `at`."""

@@ -12,7 +12,7 @@ from .server import Server
 
 __all__ = ["Servers"]
 
-_Key = tuple[str, tuple[str, ...]]
+_Key = tuple[str, tuple[str, ...], bool]
 
 
 class Servers:
@@ -56,19 +56,17 @@ class Servers:
         if loop is not self._loop:  # what ran in another loop ended with it
             self._loop, self._running, self._lock = loop, {}, asyncio.Lock()
         argv = command_for(language, self._commands)
-        key = (repr(workspace), argv)  # by what may be read of it: the server knows nothing else
+        # By what may be read of the workspace: the server knows nothing else.
+        key = (repr(workspace), argv, language == "python")
         async with self._lock:
             found = self._running.get(key)
             if found is not None and found[0].is_alive:
                 return found
             if found is not None:
                 await found[0].close()
-            server = await Server.start(argv, workspace.root, timeout_s=self._start_timeout_s)
-            try:
-                documents = await asyncio.to_thread(Documents, server, workspace)
-            except BaseException:
-                await server.close()
-                raise
+            documents = await asyncio.to_thread(Documents, workspace, language)
+            server = await Server.start(argv, documents.root, timeout_s=self._start_timeout_s)
+            documents.server = server
             self._running[key] = (server, documents)
             return server, documents
 

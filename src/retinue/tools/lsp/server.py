@@ -72,7 +72,7 @@ class Server:
 
     @classmethod
     async def start(cls, argv: tuple[str, ...], root: Path, *, timeout_s: float) -> "Server":
-        """Start `argv` for the project at `root`, and be introduced.
+        """Start `argv` for the project at `root`, in the folder above it, and be introduced.
 
         Raises:
             NotInstalled: The program cannot be started.
@@ -85,7 +85,7 @@ class Server:
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
-                cwd=root,
+                cwd=root.parent,  # not among the code: `python -m` would import from there
                 env=clean_environment({}),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
