@@ -98,6 +98,66 @@ def test_what_is_told_is_kept_and_found_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("G22")
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "What's the capital of France?",
+        "What is my name?",
+        "What's the weather tomorrow",
+        "Can you write a poem about spring?",
+        "write a function that sorts a list",
+        "The capital of France is Paris.",
+        "open the door",
+        "set an alarm for 7",
+        "delete the database",
+        "send an email to Bob",
+    ],
+)
+def test_what_is_not_clearly_its_own_is_rejected_and_nothing_is_written(tmp_path: Path, prompt: str) -> None:
+    agent = PersonalAssistant(store=tmp_path / "store.db")
+    result = ask(agent, prompt)
+    assert (result.outcome, result.traces) == ("rejected", ())
+    assert result.fault is not None
+    assert (result.fault.code, result.fault.suggestions) == ("invalid_input", ("NOTES", "TASKS", "WORKOUTS"))
+
+
+@pytest.mark.row("G22")
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Do I have to call Ada?",
+        "should I add milk to my list?",
+        "Did I note where the key is?",
+        "have I a task to water the plants",
+        "Is there a note that says take a note?",
+        "What did I log? Which tasks are done?",
+    ],
+)
+def test_a_question_writes_nothing(tmp_path: Path, prompt: str) -> None:
+    agent = PersonalAssistant(store=tmp_path / "store.db")
+    ask(agent, "add a task to buy bread")
+    assert all("_GET_" in trace.tool for trace in ask(agent, prompt).traces)
+    assert ask(agent, "show me the open tasks").content == "Task 1: buy bread."
+    assert ask(agent, "show my newest notes").content == "There is no note."
+
+
+@pytest.mark.row("G22")
+def test_a_question_writes_nothing_whatever_a_model_wants(tmp_path: Path) -> None:
+    routing = '{"targets": [{"extension": "NOTES", "intent": "Write down: Paris"}]}'
+    lines = [routing, use("NOTES_ACTION_write", text="Paris"), "I could not."]
+    agent = PersonalAssistant(store=tmp_path / "store.db", models=Models.only(ScriptedModel(lines)))
+    result = ask(agent, "What's the capital of France?")
+    assert [trace.tool for trace in result.traces] == []
+    assert ask(PersonalAssistant(store=tmp_path / "store.db"), "show my newest notes").content == "There is no note."
+
+
+def test_a_polite_request_is_no_question(tmp_path: Path) -> None:
+    agent = PersonalAssistant(store=tmp_path / "store.db")
+    assert ask(agent, "Can you remind me to call Ada?").content.startswith("Added task 1")
+    assert ask(agent, "Could you jot down that the bike is sold?").content == "Wrote note 1."
+
+
+@pytest.mark.row("G22")
 def test_two_domains_are_asked_at_once_and_their_answers_stand_under_their_names(tmp_path: Path) -> None:
     agent = PersonalAssistant(store=tmp_path / "store.db")
     ask(agent, "I did 3 sets of 12 repetitions of squats")

@@ -12,10 +12,10 @@ from retinue.contract.task import Task
 from retinue.errors import InvalidInput, RetinueError
 
 from .broadcast import Work, broadcast
-from .domain import Desk, DomainResult, by_model, by_rules, directly, timed
+from .domain import Desk, DomainResult, by_model, by_rules, directly, only_reading, timed
 from .merge import merge_by_model, merge_by_template
 from .reply import reply_of
-from .route import Routed, route_by_model, route_by_rules
+from .route import Routed, is_question, route_by_model, route_by_rules
 from .settings import Settings
 from .sight import DomainSight, RouterSight, SynthesizerSight, Target, Told
 from .thinking import Mind
@@ -52,6 +52,8 @@ class Call:
         if not self.prompt and self._named is None:
             raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         self.notes += self.settings.notes
+        if self.mind is None and self.settings.models:
+            self.notes.append("`model_overrides` has no effect: no model is configured, so the rules answer.")
         self.notes += [f"{each.path}: {each.reason} {each.hint}".strip() for each in self.extensions.skipped]
         routed = await self._route()
         self.notes += routed.notes
@@ -61,7 +63,8 @@ class Call:
         results = await broadcast(works, mode=self.settings.mode, timeout_s=self._seconds())
         self.run.emit(Progress("domains", "done", len(results), len(results)))
         content = routed.direct_text or await self._merged(results)
-        return reply_of(content, routed, results, self.notes, self.mind)
+        there = [extension.name for extension in self.extensions.found]
+        return reply_of(content, routed, results, self.notes, self.mind, domains=there)
 
     @cached_property
     def prompt(self) -> str:
@@ -84,6 +87,8 @@ class Call:
         if self._named is not None:
             return Routed((Target(self._named[0].name, self.prompt or self._named[1]),))
         found, context = self.extensions.found, self.task.context
+        if is_question(self.prompt):
+            found = tuple(map(only_reading, found))
         sight = RouterSight(light_schema(found), self.prompt, context.history, context.memory)
         if self.mind is None:
             return await asyncio.to_thread(route_by_rules, sight, found)
@@ -94,6 +99,9 @@ class Call:
         extension = next(each for each in self.extensions.found if each.name == target.extension)
         result = DomainResult(target.extension, target.intent)
         desk, sight = Desk(extension, result, self.run), DomainSight(extension, target.intent)
+        if self._named is None and is_question(self.prompt):
+            extension = only_reading(extension)
+            desk, sight = Desk(extension, result, self.run), DomainSight(extension, target.intent)
         if self._named is not None:
             do = partial(directly, desk, result, self._named[1], self.task.parameters.get("arguments") or {})
         elif self.mind is None:

@@ -8,7 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, Literal
 
@@ -16,6 +16,7 @@ from retinue.agents.extensions import Extension, ExtensionTool, Used
 from retinue.agents.port import RunContext
 from retinue.agents.prompted.about import subjects
 from retinue.contract.event import ToolCall
+from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
@@ -24,11 +25,23 @@ from retinue.errors import AccessDenied, RetinueError
 from retinue.llm.port import Request, Said, ToolAnswer, ToolUse
 from retinue.orchestration.routing.planner import Planner
 
+from .route import is_question
 from .sight import DomainSight
 from .slots import Filled, around, as_definition, fill
 from .thinking import Mind
 
-__all__ = ["STEPS", "Desk", "DomainResult", "Status", "by_model", "by_rules", "directly", "spec_of", "timed"]
+__all__ = [
+    "STEPS",
+    "Desk",
+    "DomainResult",
+    "Status",
+    "by_model",
+    "by_rules",
+    "directly",
+    "only_reading",
+    "spec_of",
+    "timed",
+]
 
 STEPS: Final = 8
 """Requests that a domain's model may make."""
@@ -52,6 +65,7 @@ class DomainResult:
     Attributes:
         traces: Its tool calls, filled while it works, so that those made before a time-out are kept (B24).
         missing: Names of what somebody would have to say.
+        fault: What went wrong, when it was an error.
     """
 
     name: str
@@ -62,6 +76,7 @@ class DomainResult:
     duration_ns: int = 0
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    fault: Fault | None = None
 
     def to_json(self) -> JsonMapping:
         """This result in the words of spec 001."""
@@ -119,6 +134,11 @@ def spec_of(tool: ExtensionTool) -> ToolSpec:
     return tool.spec.model_copy(update={"effects": ("read",) if _READS.search(tool.name) else ("read", "write")})
 
 
+def only_reading(extension: Extension) -> Extension:
+    """The extension with those of its tools that change nothing: all that a question may use."""
+    return replace(extension, tools=tuple(tool for tool in extension.tools if spec_of(tool).effects == ("read",)))
+
+
 async def by_model(sight: DomainSight, desk: Desk, result: DomainResult, mind: Mind) -> None:
     """Let a model do it, in at most `STEPS` steps; `result` is filled while it works."""
 
@@ -148,8 +168,15 @@ async def by_rules(sight: DomainSight, desk: Desk, result: DomainResult) -> None
         plan = planner.plan(line, around=around())
         for node in plan.nodes:
             ranked = planner.router.route(node.instruction).candidates
+            if is_question(node.instruction):
+                ranked = [each for each in ranked if spec_of(tools[each.skill]).effects == ("read",)]
+            if not ranked:
+                outputs.append(f"{node.instruction[:200]!r} is a question, and no tool here only reads.")
+                continue
             near = [each for each in ranked if each.share >= _NEARLY * ranked[0].share]
-            tool, filled = _best([tools[each.skill] for each in near], node.instruction)
+            near.sort(key=lambda each: each.share < ranked[0].share)  # nothing that fits less well comes first
+            level = sum(each.share >= ranked[0].share for each in near)
+            tool, filled = _best([tools[each.skill] for each in near], node.instruction, level=level)
             if filled.missing:
                 result.status, result.missing = "asks", filled.missing
                 outputs.append(f"For `{tool.name}` I must know: {', '.join(filled.missing)}.")
@@ -163,11 +190,18 @@ async def by_rules(sight: DomainSight, desk: Desk, result: DomainResult) -> None
     result.output = "\n".join(outputs) or "None of the tools is for that."
 
 
-def _best(ranked: Sequence[ExtensionTool], clause: str) -> tuple[ExtensionTool, Filled]:
-    """The first tool; or the next that only reads, when it can be called from what was said and the first cannot."""
+def _best(ranked: Sequence[ExtensionTool], clause: str, *, level: int) -> tuple[ExtensionTool, Filled]:
+    """The first tool; when it cannot be called from what was said, the next that can.
+
+    One that writes counts among the first `level` only, which fit as well as the first.
+    """
     today = date.today()  # noqa: DTZ011 - the person's own day is meant
     tries = [(tool, fill(tool, clause, today=today)) for tool in ranked]
-    callable_ones = (each for each in tries[1:] if not each[1].missing and spec_of(each[0]).effects == ("read",))
+    callable_ones = (
+        each
+        for place, each in enumerate(tries)
+        if not each[1].missing and (place < level or spec_of(each[0]).effects == ("read",))
+    )
     return next(callable_ones, tries[0]) if tries[0][1].missing else tries[0]
 
 
@@ -186,6 +220,7 @@ async def timed(work: Callable[[], Awaitable[None]], result: DomainResult) -> Do
         raise
     except RetinueError as error:
         result.status, result.output = "failed", " ".join(filter(None, (error.message, error.hint)))
+        result.fault = Fault.from_error(error)
     finally:
         result.duration_ns = time.perf_counter_ns() - begun
     return result

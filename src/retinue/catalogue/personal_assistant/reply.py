@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from retinue.agents.port import Reply
+from retinue.contract.fault import Fault
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Usage, Warned
+from retinue.errors import DeadlineExceeded, InvalidInput
 
 from .domain import DomainResult
 from .route import Routed
@@ -15,9 +17,18 @@ __all__ = ["reply_of"]
 
 
 def reply_of(
-    content: str, routed: Routed, results: Sequence[DomainResult], notes: Iterable[str], mind: Mind | None
+    content: str,
+    routed: Routed,
+    results: Sequence[DomainResult],
+    notes: Iterable[str],
+    mind: Mind | None,
+    *,
+    domains: Sequence[str],
 ) -> Reply:
-    """Everything as one reply; `results`, `timings` and `models` are also spec 001's own keys (B6)."""
+    """Everything as one reply; `results`, `timings` and `models` are also spec 001's own keys (B6).
+
+    `domains` are the names of all that there are, for whoever asked for something that none of them does.
+    """
     data: dict[str, Any] = {
         "content": content,
         "targets": [{"extension": target.extension, "intent": target.intent} for target in routed.targets],
@@ -28,10 +39,12 @@ def reply_of(
     if routed.direct_text:
         data["direct_text"] = routed.direct_text
     useful = bool(routed.direct_text) or any(result.status == "done" for result in results)
+    outcome = _outcome(results, useful=useful)
     return Reply(
         data=data,
         content=content,
-        outcome=_outcome(results, useful=useful),
+        outcome=outcome,
+        fault=_rejected(domains) if outcome == "rejected" else _fault(results) if outcome == "error" else None,
         warnings=(*map(_warning, _bad(results)), *map(_note, notes)),
         traces=tuple(trace for result in results for trace in result.traces),
         usage=Usage.together(mind.used if mind else ()),
@@ -50,6 +63,30 @@ def _outcome(results: Sequence[DomainResult], *, useful: bool) -> Outcome | None
     if not results:
         return "rejected"
     return "error" if _bad(results) else None
+
+
+def _rejected(domains: Sequence[str]) -> Fault:
+    return Fault.from_error(
+        InvalidInput(
+            "None of the assistant's domains is for that.",
+            hint=f"It has: {', '.join(domains) or 'none'}. `retinue assistant domains` shows what each does.",
+            suggestions=tuple(domains),
+        )
+    )
+
+
+def _fault(results: Sequence[DomainResult]) -> Fault | None:
+    """Why there is no answer: a domain that was too slow, else the first that failed."""
+    late = [result.name for result in results if result.status == "timed out"]
+    if late:
+        names = ", ".join(f"`{name}`" for name in late)
+        error = DeadlineExceeded(
+            f"{names} did not answer in time.",
+            hint="Raise `domain_timeout_secs`, or ask one domain at a time.",
+            detail={"domains": late},
+        )
+        return Fault.from_error(error)
+    return next((result.fault for result in results if result.fault is not None), None)
 
 
 def _warning(result: DomainResult) -> Warned:

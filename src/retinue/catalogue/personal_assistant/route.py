@@ -4,6 +4,7 @@ It never picks tools. A name that no extension has is dropped and told, and noth
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -15,15 +16,29 @@ from retinue.llm.port import AnswerShape, Request, Said
 from retinue.orchestration.routing.planner import Planner
 
 from .sight import RouterSight, Target, talk
-from .slots import around, as_definition
+from .slots import SMALL_WORDS, around, as_definition
 from .thinking import Mind
 
-__all__ = ["Routed", "read_routing", "route_by_model", "route_by_rules"]
+__all__ = ["Routed", "is_question", "read_routing", "route_by_model", "route_by_rules"]
 
 _MOST: Final = 12
 _FLOOR: Final = 0.09
 """The least share of the best possible score at which a clause is for a domain: it keeps the shipped prompts, whose
 least is 0.099, and refuses most of what nobody here does."""
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
+_SENTENCE: Final = re.compile(r"[^.!?;\n]+[.!?;]*")
+_REQUEST: Final = re.compile(r"(?:can|could|will|would) (?:you|we)\b|would you mind|please\b", re.IGNORECASE)
+_ASKS: Final = re.compile(
+    r"(?:what|who|whose|whom|which|why|how)(?:['\u2019]?s|['\u2019]re)?\b"
+    r"|(?:when|where)(?:['\u2019]s)? (?:is|are|was|were|do|does|did|will|can|have|has|should)\b"
+    r"|(?:is|are|was|were|am|does|did|should|shall|has|had|isn['\u2019]t|aren['\u2019]t|didn['\u2019]t)\b"
+    r"|(?:do|don['\u2019]t|have|may|might|must|can|could|will|would) (?:i|we|they|he|she|it|there|any|my|our)\b",
+    re.IGNORECASE,
+)
+_MIN_SHARED: Final = 2
+"""Words of its tools that a clause must hold to be a domain's own when it names neither the domain nor a phrase."""
+
+_LONGEST_PHRASE: Final = 3
 _INSTRUCTIONS: Final = """\
 You route a person's prompt to the domains of an assistant. Below are the domains, each with its tools. Answer with one
 JSON object: either `targets`, a list of {extension, intent} with one entry for each domain that is needed, the intent a
@@ -123,12 +138,64 @@ def route_by_rules(sight: RouterSight, extensions: Iterable[Extension]) -> Route
 
     The clauses of the prompt are ranked among all tools by the rules planner; the domains of the best are the targets.
     """
-    known = {as_definition(each).name: each.name for each in extensions if each.tools}
-    planner = Planner([as_definition(each) for each in extensions if each.tools], floor=_FLOOR)
+    known = {as_definition(each).name: each for each in extensions if each.tools}
+    planner = Planner([as_definition(each) for each in known.values()], floor=_FLOOR)
     plan = planner.plan(sight.prompt, around=around())
-    targets = [Target(known[node.agent], node.instruction) for node in plan.nodes]
-    notes = tuple(f"No domain is for {part.clause[:200]!r}: {part.reason}" for part in plan.dropped if part.wanted)
-    return Routed(_merged(targets), "", notes)
+    notes = [f"No domain is for {part.clause[:200]!r}: {part.reason}" for part in plan.dropped if part.wanted]
+    targets: list[Target] = []
+    for node in plan.nodes:
+        near = [node.agent, *(each.agent for each in planner.router.route(node.instruction).candidates)]
+        own = next((known[name] for name in near if _is_own(known[name], node.instruction)), None)
+        if own is not None:
+            # "Can you remind me to call Ada?" asks for something to be done; the planner takes "can you" off.
+            is_request = not is_question(sight.prompt) and not _ASKS.match(node.instruction)
+            targets.append(Target(own.name, node.instruction.rstrip("? ") if is_request else node.instruction))
+        else:
+            notes.append(f"No domain is for {node.instruction[:200]!r}: nothing in it is clearly about one.")
+    return Routed(_merged(targets), "", tuple(notes))
+
+
+def is_question(text: str) -> bool:
+    """Whether every sentence of `text` asks something, and none asks for something to be done."""
+    sentences = [sentence.strip() for sentence in _SENTENCE.findall(text) if _WORD.search(sentence)]
+    return bool(sentences) and all(
+        not _REQUEST.match(sentence) and bool(_ASKS.match(sentence) or sentence.endswith("?")) for sentence in sentences
+    )
+
+
+def _is_own(extension: Extension, clause: str) -> bool:
+    """Whether a clause is clearly for a domain: it names it, uses a phrase of its tools, or several of their words.
+
+    A score alone tells which domain is nearest, and never that none is meant.
+    """
+    said = _words(clause)
+    if set(_words(extension.name)) & set(said):
+        return True
+    for tool in extension.tools:
+        notes = tool.words.notes.partition("Args:")[0]
+        phrases = [_words(phrase)[:_LONGEST_PHRASE] for phrase in re.split(r"[,.;:]", notes)]
+        example = _words(tool.words.example_prompt)
+        if not _ASKS.match(tool.words.example_prompt):
+            phrases.append(example[:2])
+        if any(_holds(said, phrase) for phrase in phrases):
+            return True
+        words = {*_words(tool.name), *_words(tool.words.summary), *example, *_words(notes)}
+        if len(words & set(said) - SMALL_WORDS) >= _MIN_SHARED:
+            return True
+    return False
+
+
+def _holds(said: list[str], phrase: list[str]) -> bool:
+    """Whether a phrase stands in what was said; a single word only where it leads."""
+    if len(phrase) < 2:
+        return bool(phrase) and said[:1] == phrase
+    return any(said[at : at + len(phrase)] == phrase for at in range(len(said)))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text in small letters and without the ending of a plural; `to-do` is `todo`."""
+    words = (word.replace("-", "") for word in _WORD.findall(text.casefold()))
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in words]
 
 
 def _merged(targets: Iterable[Target]) -> tuple[Target, ...]:

@@ -20,11 +20,11 @@ from retinue.orchestration.routing.reading import Surroundings
 
 from .days import find_day
 
-__all__ = ["Filled", "around", "as_definition", "fill"]
+__all__ = ["SMALL_WORDS", "Filled", "around", "as_definition", "fill"]
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _LINKS: Final = frozenset(("about", "at", "by", "due", "for", "from", "in", "of", "on", "until", "with", "to", "and"))
-_SMALL: Final = _LINKS | frozenset(
+SMALL_WORDS: Final = _LINKS | frozenset(
     ("a", "an", "the", "i", "me", "my", "we", "you", "it", "this", "that", "there", "can", "could", "do", "does"),
 ).union(
     (
@@ -130,7 +130,7 @@ def _left_over(tool: ExtensionTool, clause: str, taken: list[str]) -> str:
     if quoted:
         return quoted[1].strip()
     said = f"{tool.name.replace('_', ' ')} {tool.words.summary} {tool.words.notes}".casefold()
-    own = {form for word in _WORD.findall(said) for form in (word, word.removesuffix("s"))} | _SMALL
+    own = {form for word in _WORD.findall(said) for form in (word, word.removesuffix("s"))} | SMALL_WORDS
     words = list(_WORD.finditer(text))
     while words and {words[0].group().casefold(), words[0].group().casefold().removesuffix("s")} & own:
         del words[0]

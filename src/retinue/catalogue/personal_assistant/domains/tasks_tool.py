@@ -45,7 +45,7 @@ def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
     What do I have to do today?
     Example response: Task 4: call Ada, due 2026-05-05.
     Example args: {"due": "2026-05-05"}
-    Notes: Show my to do list, what is left, open tasks, due.
+    Notes: Show my to do list, have to do, what is left, open tasks, due.
 
     Args:
         due: Only those due on or before this day.

@@ -34,7 +34,7 @@ def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
     I did 3 sets of 12 repetitions of squats
     Example response: Logged squats: 3 sets of 12.
     Example args: {"exercise": "squats", "sets": 3, "repetitions": 12}
-    Notes: Trained, did, ran, swam, lifted, reps, track, log some minutes, record a workout or exercise.
+    Notes: Trained, I did, I ran, I swam, I lifted, track, log, record a workout or exercise, reps.
 
     Args:
         exercise: What was trained.
@@ -58,7 +58,7 @@ def WORKOUTS_GET_history(period: Literal["today", "week", "month", "year"] = "we
     What did I train this week?
     Example response: 2026-05-04: squats, 3 sets of 12.
     Example args: {"period": "week"}
-    Notes: Show workouts, exercises, history, what did I do or lift, in the last week or month.
+    Notes: Show workouts, exercises, history, was trained, did I train, what did I do, in the last week or month.
 
     Args:
         period: How far back: today, a week, a month or a year.
@@ -78,7 +78,7 @@ def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
     What is my record in squats?
     Example response: squats, 3 sets of 12, on 2026-05-04.
     Example args: {"exercise": "squats"}
-    Notes: Personal best, most, longest, record in an exercise.
+    Notes: Personal best, the most I ever did, the longest, my record in an exercise.
 
     Args:
         exercise: Which exercise.
