@@ -10,6 +10,7 @@ from retinue.catalogue.pattern_discovery.answers_fixtures import (
     say_dependents,
     say_fixture_users,
     say_fixtures,
+    say_missing,
     table_fixtures,
 )
 from retinue.catalogue.pattern_discovery.inventory import PATTERNS, Helper, Inventory, StepUse, tests_of
@@ -134,7 +135,7 @@ def _say_users(found: Inventory, asked: Asked, report: Report) -> None:
         report.table(f"Users of {helper}", ("file",), [(path,) for path in chosen[0].used_in])
         report.about(chosen[0].used_in)
     else:
-        say_fixtures(found, asked, report)
+        say_missing(found, asked, report)
 
 
 def _say_helpers(found: Inventory, asked: Asked, report: Report) -> None:

@@ -8,6 +8,7 @@ from retinue.catalogue.pattern_discovery.inventory import Inventory
 from retinue.catalogue.pattern_discovery.question import Asked
 from retinue.catalogue.pattern_discovery.report import Report, plural
 from retinue.catalogue.pattern_discovery.scoping import BUILT_IN, Known
+from retinue.contract.names import nearest
 
 __all__ = [
     "list_fixtures",
@@ -15,6 +16,7 @@ __all__ = [
     "say_dependents",
     "say_fixture_users",
     "say_fixtures",
+    "say_missing",
     "table_fixtures",
     "users_of",
 ]
@@ -111,7 +113,7 @@ def say_dependents(found: Inventory, asked: Asked, report: Report) -> None:
     names = {one.fixture.name for one in found.fixtures} | BUILT_IN
     name = asked.named(names)
     if not name:
-        say_fixtures(found, asked, report)
+        say_missing(found, asked, report)
         return
     chosen = [one for one in found.fixtures if name in one.fixture.depends_on and one.fixture.name != name]
     own = [one for one in found.fixtures if name in one.fixture.depends_on and one.fixture.name == name]
@@ -138,11 +140,21 @@ def say_dependents(found: Inventory, asked: Asked, report: Report) -> None:
     table_fixtures(f"Fixtures that depend on {name}", every, report)
 
 
+def say_missing(found: Inventory, asked: Asked, report: Report) -> None:
+    """That there is no fixture of the name that the question is about; all fixtures when it is about none."""
+    if not asked.about:
+        say_fixtures(found, asked, report)
+        return
+    near = nearest(asked.about, {one.fixture.name for one in found.fixtures})
+    hint = f"The nearest: {', '.join(near)}." if near else "Ask which fixtures there are."
+    report.reject(f"There is no fixture called `{asked.about}` here.", hint=hint, suggestions=near)
+
+
 def say_dependencies(found: Inventory, asked: Asked, report: Report) -> None:
     """What the fixture that is named asks for."""
     name = asked.named({one.fixture.name for one in found.fixtures})
     if not name:
-        say_fixtures(found, asked, report)
+        say_missing(found, asked, report)
         return
     for one in [one for one in found.fixtures if one.fixture.name == name]:
         names = one.fixture.depends_on

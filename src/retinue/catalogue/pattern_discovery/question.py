@@ -72,6 +72,20 @@ _AUTOUSE: Final = re.compile(r"\bauto-?use\b|\bautomatic(?:ally)?\b", re.IGNOREC
 _TOKEN: Final = re.compile(r"[A-Za-z_][\w.]*\w|[A-Za-z_]")
 _QUOTED: Final = re.compile(r"[`\"'\u201c]([A-Za-z_][\w.]*)[`\"'\u201d]")
 _BESIDE: Final = re.compile(r"\bfixture (?:called |named )?([A-Za-z_]\w*)|\b([A-Za-z_]\w*) fixture\b")
+_OBJECT: Final = re.compile(
+    r"\b(?:(?:depend\w*|buil\w+|based|derived?) (?:up)?(?:on|from)|uses?|requests?|asks? for"
+    r"|(?:users|usages?|dependencies|dependents) of|used by|fixtures?)"
+    r" (?:the )?(?:fixtures? )?(?:called |named )?[`'\"]?([A-Za-z_]\w*)[`'\"]?(?: fixture)?[?.!]*$",
+    re.IGNORECASE,
+)
+_SUBJECT: Final = re.compile(
+    r"\bwhat (?:does|do|is|are) (?:the )?(?:fixture )?[`'\"]?([A-Za-z_]\w*)[`'\"]?"
+    r" (?:fixture )?(?:depend|need|buil|rest)",
+    re.IGNORECASE,
+)
+_NO_NAMES: Final = frozenset(
+    {"fixture", "fixtures", "other", "others", "it", "them", "this", "here", "another", "most"}
+)
 _FILE: Final = re.compile(r"(?<![\w./-])((?:[\w.+-]+/)*[\w+-][\w.+-]*\.(?:py|feature|md|rst))\b")
 _LONGEST: Final = 2000
 
@@ -89,6 +103,7 @@ class Asked:
             question is about stands at its end more often than not.
         quoted: Those that are named beyond doubt: in quotes or backticks, with an underscore, or beside "fixture".
         files: What looks like a file.
+        about: The name at the end of "what depends on `app`"; empty when there is none.
     """
 
     text: str
@@ -100,6 +115,7 @@ class Asked:
     tokens: tuple[str, ...]
     quoted: tuple[str, ...]
     files: tuple[str, ...]
+    about: str = ""
 
     def named(self, names: Container[str]) -> str:
         """The first of its words that is one of `names`; empty when none is."""
@@ -127,7 +143,14 @@ def read_question(question: str) -> Asked:
         tokens=tuple(dict.fromkeys([*quoted, *bare[::-1]])),
         quoted=tuple(dict.fromkeys(sure)),
         files=tuple(dict.fromkeys(_FILE.findall(text))),
+        about=_about(text),
     )
+
+
+def _about(text: str) -> str:
+    found = _SUBJECT.search(text) or _OBJECT.search(text)
+    is_name = found is not None and found[1].casefold() not in STOP_WORDS | _NO_NAMES
+    return found[1] if found is not None and is_name else ""
 
 
 def _wish_of(text: str) -> Wish:

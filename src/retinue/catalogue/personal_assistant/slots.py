@@ -94,7 +94,7 @@ def fill(tool: ExtensionTool, clause: str, *, today: date) -> Filled:
     """What `clause` says for the parameters of `tool`."""
     schema = tool.signature.input_schema
     properties = cast("dict[str, JsonMapping]", schema.get("properties", {}))
-    bound = bind(_skill(tool), clause, around=Surroundings(today=today))
+    bound = bind(_skill(tool), clause, around=Surroundings(today=today), open_text=False)
     values = {binding.parameter: binding.value for binding in bound.bindings if binding.how == "said"}
     taken = [binding.words for binding in bound.bindings if binding.how == "said" and binding.words]
     for name in (name for name, facts in properties.items() if _is_day(facts) and name not in values):

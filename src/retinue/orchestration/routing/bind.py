@@ -27,10 +27,14 @@ from retinue.orchestration.routing.reading import (
 )
 from retinue.orchestration.routing.reading.denied import denied_spans, leaves_out
 from retinue.orchestration.routing.reading.said import Side
+from retinue.orchestration.routing.words import word_tokens
 
 __all__ = ["Bound", "Surroundings", "bind"]
 
 _CLAUSE_CHARS: Final = 10_000
+_SHAPED: Final = frozenset({"const", "enum", "format", "pattern"})
+_FILLING: Final = frozenset({"a", "an", "the", "to", "for", "with", "of", "please", "and", "is", "called", "named"})
+"""Words at the ends of what is left that belong to no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ def bind(
     before: Iterable[Binding] = (),
     around: Surroundings = NOWHERE,
     parameters: Sequence[Parameter] | None = None,
+    open_text: bool = True,
 ) -> Bound:
     """Fill the parameters of `skill` from `clause` (C45).
 
@@ -66,6 +71,7 @@ def bind(
         before: What an earlier clause said, for parameters about which this one says nothing.
         around: What may be known beside the clause.
         parameters: Those of the skill, for whoever binds it often.
+        open_text: Whether the one text that a skill must have takes the words that are left: "greet Ada".
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
@@ -84,6 +90,8 @@ def bind(
     bound = {**read, **bound}
     for binding in before:
         bound.setdefault(binding.parameter, binding)
+    if open_text and (rest := _only_open_text(parameters, said, skill, agent)) is not None and not unclear:
+        bound.setdefault(rest.parameter, rest)
     open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
     bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
@@ -135,6 +143,24 @@ def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, ta
 def _said(parameter: Parameter, reading: Reading, said: Said) -> Binding:
     words = said.text[reading.start : reading.end]
     return Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
+
+
+def _only_open_text(parameters: Sequence[Parameter], said: Said, skill: Skill, agent: str | None) -> Binding | None:
+    """The words that are left, for the one free text of a schema where that must be given."""
+    free = [one for one in parameters if one.type == "string" and not one.choices and not _SHAPED & set(one.schema)]
+    if len(free) != 1 or not free[0].required or free[0].name in {skill.instruction_field, skill.target_field}:
+        return None
+    lead = frozenset(word_tokens(f"{agent or ''} {skill.name}".replace("_", " ")))
+    names = frozenset(stem for one in parameters for stem in word_tokens(" ".join(one.words)))
+    left = [word for word in said.on("kept").words if said.on("kept").free(word.start, word.end)]
+    while left and (left[0].stem in lead | names or left[0].text.lower() in _FILLING):
+        del left[0]
+    while left and (left[-1].stem in names or left[-1].text.lower() in _FILLING):
+        del left[-1]
+    words = said.text[left[0].start : left[-1].end] if left else ""
+    if not words or not said.free(left[0].start, left[-1].end) or not free[0].accepts(words):
+        return None  # what another parameter took stands in the middle of them
+    return Binding(parameter=free[0].name, value=words, how="said", words=words)
 
 
 def _default(parameter: Parameter, skill: Skill) -> Binding | None:
