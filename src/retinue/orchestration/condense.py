@@ -122,9 +122,12 @@ def metadata_of(result: Result) -> object:
 
 
 def full_text(result: Result) -> str:
-    """The whole of what `result` says, as it would stand in a prompt."""
-    said = _text_of(result.data)
-    return f"{result.content}\n{said}" if result.content and said else result.content or said
+    """The whole of what `result` says, as it would stand in a prompt; of files alone, a line each."""
+    files = (
+        f"{': '.join(filter(None, (one.title or one.topic, one.summary))) or 'Created'} ({one.path})"
+        for one in result.artifacts
+    )
+    return "\n".join(filter(None, (result.content, _text_of(result.data)))) or "\n".join(files)
 
 
 def _inputs(result: Result, level: ContextLevel) -> JsonMapping | None:

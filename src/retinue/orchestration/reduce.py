@@ -11,13 +11,13 @@ from retinue.agents.boundary.content import render_content
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.result import Result
+from retinue.contract.result import Artifact, Result
 from retinue.contract.table import Cell, Column, Table
 from retinue.orchestration.condense import full_text, metadata_of, summarise
 from retinue.orchestration.order import Order
 from retinue.orchestration.present.sources import sources_in
 from retinue.orchestration.present.tamed import tame
-from retinue.orchestration.synthesise import Ended
+from retinue.orchestration.synthesise import DONE, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,8 @@ def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None
     }
     kept = {name: value for name, value in data.items() if value not in ([], None)}
     opening = "\n\n".join(filter(None, (tame("\n".join(f"- {claim}" for claim in claims)), counted)))
-    whole = merged.model_copy(update={"data": kept, "content": _content(opening, parts)})
+    artifacts = tuple(_with_status(one, result) for _, result in pairs if result.useful for one in result.artifacts)
+    whole = merged.model_copy(update={"data": kept, "content": _content(opening, parts), "artifacts": artifacts})
     return whole if summary is None else _with_summary(whole, summary)
 
 
@@ -100,15 +101,24 @@ def _counted(results: list[Result]) -> str:
     return f"{said}, {in_part} more in part." if in_part else f"{said}."
 
 
+def _with_status(artifact: Artifact, result: Result) -> Artifact:
+    """`artifact` with how its worker ended: above, only the whole is known."""
+    status = "complete" if result.outcome == "success" else result.outcome
+    return artifact if artifact.status else artifact.model_copy(update={"status": status})
+
+
 def _part(order: Order, node: Delegation, result: Result) -> JsonMapping:
-    """What one delegation brought, as its agent said it."""
+    """What one delegation brought, as its agent said it; no text where it brought only files."""
+    text = result.content
+    if not text.strip():
+        text = render_content(result.data) if result.data is not None else "" if result.artifacts else DONE
     return {
         "node": order.place_of(node.id),
         "title": _title(node),
         "agent": result.agent,
         "skill": result.skill or node.skill or "",
         "outcome": result.outcome,
-        "text": result.content if result.content.strip() else render_content(result.data),
+        "text": text,
         "sources": list(sources_in(result.data)),
     }
 
@@ -149,7 +159,9 @@ def _gist(result: Result) -> tuple[Cell, Cell]:
         if isinstance(content, str) and content.strip():
             return summarise(content).text, source if isinstance(source, str) else None
     answer = data.get("answer")
-    return summarise(answer if isinstance(answer, str) else full_text(result)).text, None
+    file = result.artifacts[0] if result.artifacts else None
+    said = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
+    return summarise(said or full_text(result)).text, file and file.path
 
 
 def _why_not(result: Result) -> str:
@@ -172,6 +184,8 @@ def _content(answer: str, parts: list[JsonMapping]) -> str:
     """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
     written = [answer]
     for part in parts:
+        if not part["text"]:
+            continue  # its files are told of all parts together
         sources = cast("list[str]", part["sources"])
         cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
         written.append(f"### {part['title']}\n\n{part['text']}{cited}")

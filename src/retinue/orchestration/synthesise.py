@@ -28,10 +28,13 @@ from retinue.orchestration.present.sources import place_of, sources_in
 from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.targets import against_targets
 
-__all__ = ["RUN_AGENT", "Ended", "collect", "synthesise"]
+__all__ = ["DONE", "RUN_AGENT", "Ended", "collect", "synthesise"]
 
 RUN_AGENT: Final = "orchestrator"
 """Whose name stands on the result of a run."""
+
+DONE: Final = "Done: it says nothing more."
+"""What stands for an answer that is a word for success alone."""
 
 _TITLE_CHARS: Final = 120
 _FACT_CHARS: Final = 30
@@ -190,7 +193,12 @@ def _for_nothing(ended: Ended) -> list[JsonMapping]:
 
 def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:
     figures = figures_in(result.data).to_json()
-    text = tame(result.content) if result.content.strip() else _worded(result.data, figures)
+    if result.content.strip():
+        text = tame(result.content)
+    elif result.data is None:
+        text = "" if result.artifacts else DONE
+    else:
+        text = _worded(result.data, figures)
     return {
         "node": node.id,
         "title": _title(node),
@@ -199,6 +207,7 @@ def _section(node: Delegation, result: Result, seen: set[str]) -> JsonMapping:
         "outcome": result.outcome,
         "text": _without_repeats(text, seen) if text else "",
         "sources": list(sources_in(result.data)),
+        **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
         **figures,
     }
 

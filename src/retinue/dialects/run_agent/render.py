@@ -155,7 +155,7 @@ _UNSAID: Final = (
 
 
 def render_result(result: Result, *, form: str | None = None) -> Rendered:
-    """Write the answer. The text is the agent's own, else its failure, its questions, or its data as JSON (C8).
+    """Write the answer. The text is the agent's own, else its failure, questions, data as JSON (C8), or files.
 
     A duration that nobody measured is written as 0, because the format owes a number, and 0 is read as not measured.
 
@@ -189,8 +189,12 @@ def _content(result: Result, losses: Losses) -> str:
         content = "\n".join(question.text for question in result.questions)
     elif isinstance(result.data, str):
         content = result.data
+    elif result.data is not None:
+        content = json.dumps(result.data)
     else:
-        content = "" if result.data is None else json.dumps(result.data)
+        content = "\n".join(
+            f"{': '.join(filter(None, (one.title, one.summary))) or 'Created'} ({one.path})" for one in result.artifacts
+        )
     if content:
         losses.add("/content", "the format owes a text, so there is one now")
     return content

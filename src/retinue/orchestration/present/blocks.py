@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
-from retinue.contract.table import Chart, Table
-from retinue.orchestration.present.figures import Figures, figures_in
+from retinue.contract.table import Chart, Column, Table
+from retinue.orchestration.present.figures import ROWS, Figures, figures_in
 from retinue.orchestration.present.tamed import as_sentences, tame
 
 __all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
@@ -82,6 +82,7 @@ def _sections(sections: list[JsonMapping]) -> Iterator[Block]:
             yield Heading(_said(section, "title"), _said(section, "agent"))
         if text := _said(section, "text").strip():
             yield Prose(text)
+        yield from _files(section)
         figures = figures_in(section)
         yield from _paired(figures)
         left_out: object = section.get("left_out")
@@ -92,6 +93,30 @@ def _sections(sections: list[JsonMapping]) -> Iterator[Block]:
         if sources:
             yield Sources(sources, repeated=sources in shown)
             shown.add(sources)
+
+
+def _files(section: JsonMapping) -> Iterator[Table]:
+    """What the section's agent created (H7, H15)."""
+    files = _list(section, "artifacts")
+    if files:
+        outcome = _said(section, "outcome")
+        status = "complete" if outcome == "success" else outcome
+        columns = (
+            Column(name="title"),
+            Column(name="status"),
+            Column(name="path", kind="source"),
+            Column(name="summary"),
+        )
+        rows = tuple(
+            (
+                _said(one, "title") or _said(one, "topic"),
+                _said(one, "status") or status,
+                _said(one, "path"),
+                _said(one, "summary"),
+            )
+            for one in files[:ROWS]
+        )
+        yield Table(title="Files", columns=columns, rows=rows, total_rows=len(files))
 
 
 def _paired(figures: Figures) -> Iterator[Chart | Table]:
