@@ -100,7 +100,8 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
         "targets": against_targets(ended.plan, ended.results, savings=savings, duration_ns=ended.duration_ns),
         "plan": ended.plan.to_json(),
     }
-    return _result(ended, data, as_markdown(blocks_of(data)))
+    whole = _result(ended, data, as_markdown(blocks_of(data)))
+    return whole.model_copy(update={"extras": {**whole.extras, "targets": data["targets"]}})
 
 
 def collect(ended: Ended) -> Result:

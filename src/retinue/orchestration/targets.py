@@ -1,13 +1,14 @@
 """How a run compares with the targets of the practice: figures that were measured, beside figures to aim at (H28).
 
 What a run did not do has no figure: without expected files there is no share of them, and one branch alone is no
-quicker than itself. Nothing follows from these; they are told.
+quicker than itself. A child run hands its figures up in its extras, as parts and wholes, so that those of the run above
+count what happened below a supervisor too. Nothing follows from these; they are told.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
@@ -51,21 +52,28 @@ def against_targets(
         savings: What hand-offs spared.
         duration_ns: How long the whole took.
     """
+    below = [result.extras.get("targets") for result in results.values()]
+    took = [
+        (_figure(result.extras.get("targets"), "speed_up")[1] or result.duration_ns or 0) for result in results.values()
+    ]
+    branches = sum(map(bool, took)) + sum(_figure(each, "speed_up")[1] > 0 for each in below)
     figures = {
-        "delegation": _delegation(plan),
-        "files": _files(plan, results),
-        "reduction": 1 - savings.handed_on / savings.full if savings.full else None,
-        "speed_up": _speed_up(results, duration_ns),
+        "delegation": _together(_delegation(plan), below, "delegation"),
+        "files": _together(_files(plan, results), below, "files"),
+        "reduction": _together((savings.full - savings.handed_on, savings.full), below, "reduction"),
+        "speed_up": (sum(took) - duration_ns, sum(took)) if duration_ns and branches >= _BRANCHES else (0, 0),
     }
     return {
         name: {
-            "measured": round(figure, 4),
+            "measured": round(part / whole, 4),
+            "part": part,
+            "whole": whole,
             "target": TARGETS[name].aim,
             "critical": TARGETS[name].critical,
-            "verdict": _verdict(figure, TARGETS[name]),
+            "verdict": _verdict(part / whole, TARGETS[name]),
         }
-        for name, figure in figures.items()
-        if figure is not None
+        for name, (part, whole) in figures.items()
+        if whole
     }
 
 
@@ -73,23 +81,30 @@ def _verdict(figure: float, target: Target) -> str:
     return "met" if figure >= target.aim else "critical" if figure < target.critical else "below"
 
 
-def _delegation(plan: Plan) -> float | None:
-    asked = len(plan.nodes) + sum(dropped.wanted for dropped in plan.dropped)
-    return len(plan.nodes) / asked if asked else None
+def _together(own: tuple[int, int], below: Iterable[object], name: str) -> tuple[int, int]:
+    """Part and whole of a run and of the runs below it."""
+    parts, wholes = zip(own, *(_figure(each, name) for each in below), strict=True)
+    return sum(parts), sum(wholes)
 
 
-def _files(plan: Plan, results: Mapping[str, Result]) -> float | None:
+def _figure(targets: object, name: str) -> tuple[int, int]:
+    """Part and whole as a child run gave them; an agent that fills its extras with something else gave none."""
+    figures = cast("JsonMapping", targets) if isinstance(targets, dict) else {}
+    figure: object = figures.get(name)
+    if isinstance(figure, dict):
+        part, whole = (cast("JsonMapping", figure).get(key) for key in ("part", "whole"))
+        if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0:
+            return part, whole
+    return 0, 0
+
+
+def _delegation(plan: Plan) -> tuple[int, int]:
+    return len(plan.nodes), len(plan.nodes) + sum(dropped.wanted for dropped in plan.dropped)
+
+
+def _files(plan: Plan, results: Mapping[str, Result]) -> tuple[int, int]:
     wanted = [(node.id, expected.path) for node in plan.nodes for expected in node.expects]
-    if not wanted:
-        return None
     there = {
         (name, artifact.path) for name, result in results.items() for artifact in result.artifacts if artifact.size
     }
-    return sum(one in there for one in wanted) / len(wanted)
-
-
-def _speed_up(results: Mapping[str, Result], duration_ns: int | None) -> float | None:
-    took = [result.duration_ns for result in results.values() if result.duration_ns]
-    if len(took) < _BRANCHES or not duration_ns:
-        return None
-    return 1 - duration_ns / sum(took)
+    return sum(one in there for one in wanted), len(wanted)

@@ -123,9 +123,13 @@ class CommandAgent:
             OutputInvalid: It said more than it may.
             InvalidInput: Its dialect cannot say the request.
         """
+        root = self._root(run)
+        if root and task.output.path and self._definition.dialect == "task_signal":  # H3: the path is absolute there
+            output = task.output.model_copy(update={"path": os.path.join(root, task.output.path)})  # noqa: PTH118
+            task = task.model_copy(update={"output": output})
         request = request_for(task, run.correction, self._definition, form=self._form)
         ending = "" if request.text.endswith("\n") else "\n"  # without it `while read` loses the last line
-        cwd = self._folder(run)
+        cwd = self._cwd or root or os.getcwd()  # noqa: PTH109 - a text is what is wanted
         ear = _Ear(run.emit) if self._definition.dialect == "task_signal" else None
         said = await run_program(
             [self._program(cwd), *self._argv[1:]],
@@ -141,13 +145,12 @@ class CommandAgent:
 
     # What it is given.
 
-    def _folder(self, run: RunContext) -> str:
-        if self._cwd is not None:
-            return self._cwd
+    def _root(self, run: RunContext) -> str | None:
+        """The workspace; None without one."""
         try:
             return str(run.workspace.root)
         except AccessDenied:
-            return os.getcwd()  # noqa: PTH109 - a text is what is wanted
+            return None
 
     def _program(self, cwd: str) -> str:
         """The program's path. A bare name is looked up where programs are, and never in the folder itself."""
