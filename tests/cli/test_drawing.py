@@ -104,8 +104,11 @@ def test_a_person_sees_a_table_a_chart_and_links(home: Path, trusting: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are a matter of POSIX")
-def test_who_wants_no_colour_gets_markdown(home: Path, trusting: Path) -> None:
-    with Terminal(home, trusting, "run", "draw a coloured chart", NO_COLOR="1") as terminal:
+def test_no_color_is_drawn_without_colour_and_fits_the_screen(home: Path, trusting: Path) -> None:
+    with Terminal(home, trusting, "run", "draw a coloured chart", width=40, NO_COLOR="1") as terminal:
         _, told = terminal.ended()
-    assert "| Tue | 3 |" in told
-    assert "\x1b]8" not in told
+    assert "████" in told
+    assert "| Tue | 3 |" not in told
+    assert "\x1b[3" not in told
+    answer = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\\\", "", told.rpartition("\x1b[?25h")[2])
+    assert [line for line in answer.splitlines() if len(line) > 40 and "answered" not in line] == []

@@ -21,7 +21,9 @@ def test_the_answer_is_on_stdout_and_everything_about_it_on_stderr(retinue: Give
     assert "ink everywhere" in said.err  # an agent's own print is not the answer
     (summary,) = [line for line in said.err.splitlines() if line.startswith("answered")]
     assert " · 2 agents · " in summary
-    assert " tokens handed on (words) · run " in summary
+    assert "tokens" not in summary  # how much context was passed on is for --explain
+    explained = retinue("run", "sing a loud song and print a newspaper", "--explain")
+    assert " tokens (counted by `words`)." in explained.out
     assert "$" not in summary  # nobody measured what it cost
 
 

@@ -141,6 +141,6 @@ def test_one_run_has_its_own_mix(retinue: Give, history: Path) -> None:
 
 def test_what_was_handed_on_with_more_than_in_full_says_so() -> None:
     found = Statistics(Tally("runs", calls=1), {"success": 1}, tokens_full=20, tokens_handed_on=50)
-    assert "  handed on: 50 of 20 tokens, 150% more than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
+    assert "  context passed on: 50 of 20 tokens, 150% more than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
     found = replace(found, tokens_handed_on=5)
-    assert "  handed on: 5 of 20 tokens, 75% less than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
+    assert "  context passed on: 5 of 20 tokens, 75% less than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it

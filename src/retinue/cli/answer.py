@@ -3,6 +3,7 @@
 The answer is Markdown. On a terminal it is drawn, elsewhere it is printed as it is, so that it can go into a file.
 """
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import click
 
-from retinue.cli.colour import colour
 from retinue.cli.exits import Exit, for_asked, for_result
 from retinue.cli.options import Form
 from retinue.cli.output import counted, duration, json_line, json_text, plain, safe, tell, tell_warning
@@ -102,13 +102,13 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
 
 
 def draw(result: "Result", *, root: Path | None = None) -> None:
-    """Print an answer: drawn for a person, as Markdown for a pipe and where there is no colour.
+    """Print an answer: drawn on a terminal, as Markdown into a pipe and on a dumb terminal.
 
     Args:
         result: What a run came to.
         root: The workspace, where its sources are.
     """
-    if not sys.stdout.isatty() or colour() is False:
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         click.echo(plain(_markdown(result)))
         return
     from retinue.cli.drawing import draw_blocks
@@ -210,19 +210,8 @@ def _parts(result: "Result") -> Iterator[str]:
         yield duration(result.duration_ns)
     if result.usage is not None:
         yield from spent(result.usage)
-    tokens: object = _data(result).get("tokens")
-    if isinstance(tokens, dict):
-        yield _handed_on(cast("dict[str, Any]", tokens))
     if result.warnings:
         yield counted(len(result.warnings), "warning")
-
-
-def _handed_on(tokens: dict[str, Any]) -> str:
-    """Tokens that results were handed on with, and would have been without compression (C20)."""
-    full, handed_on = tokens.get("full"), tokens.get("handed_on")
-    if not isinstance(full, int) or not isinstance(handed_on, int) or not full:
-        return ""
-    return f"{handed_on:,} of {full:,} tokens handed on ({safe(tokens.get('counter', 'counted'))})"
 
 
 def _tell_option(result: "Result") -> None:

@@ -1,6 +1,6 @@
 """An answer on a terminal: tables as wide as the screen, bars in colour, sources that can be clicked.
 
-Only for somebody who looks: a pipe, a dumb terminal and whoever wants no colour get Markdown (see `answer`).
+Only on a terminal: a pipe and a dumb terminal get Markdown (see `answer`). With `NO_COLOR` it is drawn without colour.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -19,8 +19,10 @@ __all__ = ["decided_in", "explained"]
 def explained(result: "Result", plan: "Plan", decisions: Iterable[Decided]) -> "Result":
     """`result` with why `plan` is as it is, and what was decided on the way."""
     explanation = explain(plan, decisions, confidence=result.confidence)
-    text = "\n\n".join(filter(None, (result.content.strip(), as_markdown(explanation_blocks(explanation)))))
     facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    if "tokens" in facts:
+        explanation["tokens"] = facts["tokens"]
+    text = "\n\n".join(filter(None, (result.content.strip(), as_markdown(explanation_blocks(explanation)))))
     return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
 
 

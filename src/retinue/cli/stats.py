@@ -159,7 +159,7 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
     spent = [f"{_money(runs)} ({_priced(runs, priced)})"] if runs.usd is not None else []
     spent += ["no known price"] if runs.usd is None and runs.unpriced else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
-    spent += [f"{duration(runs.median_ns)} in the middle"] if runs.median_ns is not None else []
+    spent += [f"median {duration(runs.median_ns)}"] if runs.median_ns is not None else []
     spent += [f"{runs.retries:,} {'retry' if runs.retries == 1 else 'retries'}"] if runs.retries else []
     if spent:
         yield f"  {', '.join(spent)}"
@@ -167,7 +167,7 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
         handed_on = found.tokens_handed_on or 0
         saved = 1 - handed_on / found.tokens_full
         less = f"{abs(saved):.0%} {'more' if saved < 0 else 'less'} than in full"
-        yield f"  handed on: {handed_on:,} of {found.tokens_full:,} tokens, {less}"
+        yield f"  context passed on: {handed_on:,} of {found.tokens_full:,} tokens, {less}"
     if runs.good or runs.bad:
         yield f"  rated: {runs.good:,} good, {runs.bad:,} bad"
 

@@ -25,9 +25,11 @@ def all_blocks(data: object) -> tuple[Block, ...]:
     """The blocks of the data of a run's result, its explanation last when it has one."""
     if not isinstance(data, dict):
         return ()
-    explanation: object = cast("JsonMapping", data).get("explanation")
-    explained = explanation_blocks(cast("JsonMapping", explanation)) if isinstance(explanation, dict) else ()
-    return (*blocks_of(cast("JsonMapping", data)), *explained)
+    whole = cast("JsonMapping", data)
+    explanation: object = whole.get("explanation")
+    if not isinstance(explanation, dict):
+        return tuple(blocks_of(whole))
+    return (*blocks_of(whole), *explanation_blocks(cast("JsonMapping", explanation)))
 
 
 def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
@@ -50,6 +52,12 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     if decided:
         yield Heading("What was decided on the way")
         yield Prose("\n".join(decided))
+    tokens: object = explanation.get("tokens")
+    facts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+    full, used = facts.get("full"), facts.get("handed_on")
+    if isinstance(full, int) and isinstance(used, int) and full:
+        yield Heading("How much of the results was passed on")
+        yield Prose(f"{used:,} of {full:,} tokens (counted by {as_code(str(facts.get('counter', '')))}).")
 
 
 def how_bound(how: str, words: str, *, clause: str = "") -> str:

@@ -150,12 +150,13 @@ def _only_open_text(parameters: Sequence[Parameter], said: Said, skill: Skill, a
     free = [one for one in parameters if one.type == "string" and not one.choices and not _SHAPED & set(one.schema)]
     if len(free) != 1 or not free[0].required or free[0].name in {skill.instruction_field, skill.target_field}:
         return None
-    lead = frozenset(word_tokens(f"{agent or ''} {skill.name}".replace("_", " ")))
-    names = frozenset(stem for one in parameters for stem in word_tokens(" ".join(one.words)))
+    # What the skill says of itself is what it is asked to do, and no value: "paint a wooden fence" leaves nothing over.
+    about = " ".join((agent or "", skill.name, skill.description, *(word for one in parameters for word in one.words)))
+    own = frozenset(word_tokens(about.replace("_", " ")))
     left = [word for word in said.on("kept").words if said.on("kept").free(word.start, word.end)]
-    while left and (left[0].stem in lead | names or left[0].text.lower() in _FILLING):
+    while left and (left[0].stem in own or left[0].text.lower() in _FILLING):
         del left[0]
-    while left and (left[-1].stem in names or left[-1].text.lower() in _FILLING):
+    while left and (left[-1].stem in own or left[-1].text.lower() in _FILLING):
         del left[-1]
     words = said.text[left[0].start : left[-1].end] if left else ""
     if not words or not said.free(left[0].start, left[-1].end) or not free[0].accepts(words):
