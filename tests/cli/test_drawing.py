@@ -110,5 +110,5 @@ def test_no_color_is_drawn_without_colour_and_fits_the_screen(home: Path, trusti
     assert "████" in told
     assert "| Tue | 3 |" not in told
     assert "\x1b[3" not in told
-    answer = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\\\", "", told.rpartition("\x1b[?25h")[2])
+    answer = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\", "", told.rpartition("\x1b[?25h")[2])
     assert [line for line in answer.splitlines() if len(line) > 40 and "answered" not in line] == []
