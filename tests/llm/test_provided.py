@@ -23,6 +23,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.json import dumps, loads
 from retinue.contract.tool import ToolSpec
 from retinue.errors import (
@@ -36,7 +37,6 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm.converse import converse
-from retinue.llm.credentials import Cleaner
 from retinue.llm.messages import Native
 from retinue.llm.port import (
     Answered,

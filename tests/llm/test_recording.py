@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from retinue.contract.credentials import REMOVED, Cleaner
 from retinue.contract.result import Cost, Usage
 from retinue.contract.tool import ToolSpec
 from retinue.errors import (
@@ -21,7 +22,6 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.llm.credentials import REMOVED, Cleaner
 from retinue.llm.models import Models
 from retinue.llm.port import Answered, AnswerShape, Request, Response, Said, ToolAnswer, ToolAnswers, ToolUse
 from retinue.llm.recording import Recorder, Replay, record_into

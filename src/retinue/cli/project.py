@@ -20,6 +20,7 @@ from retinue.cli.providers import models_of
 from retinue.cli.runners import loops_of
 from retinue.cli.settings import Settings, load
 from retinue.contract.budget import Budget
+from retinue.contract.credentials import keep_secret
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
@@ -183,6 +184,7 @@ def open_project(
     trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, named=named)
     models.trusts_definitions = trusted
+    keep_secret(*settings.get("models.key_variable").values())
     if model:
         models.see(model)
     index = places.index_dir() if settings.get("index.cache") else None

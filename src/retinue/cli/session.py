@@ -22,6 +22,7 @@ from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
+from retinue.contract.credentials import cleaned, process_cleaner
 from retinue.contract.event import Asked, Decision, Event, Finished
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
@@ -208,9 +209,9 @@ async def _conduct(
     recorded = journal is not None and failure is None
     return Ended(
         begun.run,
-        begun.plan,
-        said_here(result),
-        said_here(audience.asked) if audience.asked is not None else None,
+        cleaned(begun.plan),
+        cleaned(said_here(result)),
+        cleaned(said_here(audience.asked)) if audience.asked is not None else None,
         tuple(warnings),
         interrupted,
         recorded=recorded,
@@ -300,7 +301,7 @@ class _Audience:
                 self.asked = self.asked if event.node in self._questions else body.result
         self._screen.changed(event, self.nodes.take(event))
         if self._lines is not None:
-            self._lines.write(f"{json_line(event.to_json())}\n")
+            self._lines.write(f"{json_line(process_cleaner().data(event.to_json()))}\n")
             self._lines.flush()
 
     def _path(self, event: Event) -> str:

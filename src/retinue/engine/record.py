@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, TypeVar, cast, get_args
 
+from retinue.contract.credentials import process_cleaner
 from retinue.contract.event import (
     KINDS,
     Answered,
@@ -37,7 +38,7 @@ N = TypeVar("N", bound=Model)
 
 
 def encode(body: Body) -> str:
-    """`body` as JSON text.
+    """`body` as JSON text, without credentials.
 
     Raises:
         InvalidInput: It holds something that is not JSON data.
@@ -45,16 +46,17 @@ def encode(body: Body) -> str:
     try:
         match body:
             case Finished(result) | Delegated(result):
-                return _encode_result(result)
+                text = _encode_result(result)
             case Asked(question):
-                return question.to_json_text()
+                text = question.to_json_text()
             case Answered(answer):
-                return answer.to_json_text()
+                text = answer.to_json_text()
             case UsageNoted(usage):
                 return usage.to_json_text()
             case _:
                 facts = {name: getattr(body, name) for name in body.__slots__}
-                return _dumps({name: value for name, value in facts.items() if value is not None})
+                text = _dumps({name: value for name, value in facts.items() if value is not None})
+        return process_cleaner().json(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(
             f"A `{KINDS[type(body)]}` event cannot be written as JSON: {error}", hint="Put plain JSON data into it."
@@ -62,13 +64,13 @@ def encode(body: Body) -> str:
 
 
 def encode_data(value: object) -> str:
-    """JSON data as text.
+    """JSON data as text, without credentials.
 
     Raises:
         InvalidInput: It is not JSON data.
     """
     try:
-        return _dumps(value)
+        return process_cleaner().json(_dumps(value))
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This cannot be written as JSON: {error}", hint="Give plain JSON data.") from error
 

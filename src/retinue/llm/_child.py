@@ -12,10 +12,9 @@ import weakref
 from pathlib import Path
 from typing import Any, Final, cast
 
+from retinue.contract.credentials import holds_secret
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, RetinueError, Unavailable
-
-from .credentials import holds_secret
 
 __all__ = ["Child"]
 

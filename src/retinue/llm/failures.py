@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.contract.text import cut
@@ -21,7 +22,6 @@ from retinue.errors import (
     UnknownName,
 )
 
-from .credentials import Cleaner
 from .known import IDENTITIES
 
 __all__ = ["as_ours", "key_missing", "too_slow", "variables_in"]

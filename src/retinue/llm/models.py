@@ -23,7 +23,8 @@ from .prices import Price
 from .reached import ProviderSettings, address_of
 
 if TYPE_CHECKING:
-    from .credentials import Cleaner
+    from retinue.contract.credentials import Cleaner
+
     from .port import LanguageModel
 
 __all__ = ["DEFAULT_TIERS", "Chosen", "Models", "ProviderSettings", "Whose"]
@@ -293,7 +294,7 @@ class Models:
 
     def _cleaner(self) -> "Cleaner":
         """Takes credentials out of what is kept, also those in variables of the user's own choice."""
-        from .credentials import Cleaner  # noqa: PLC0415 - seldom needed
+        from retinue.contract.credentials import Cleaner  # noqa: PLC0415 - seldom needed
 
         return Cleaner(self.environment, variables=[reached.key_variable for reached in self.providers.values()])
 

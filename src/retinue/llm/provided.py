@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
 from ._bedrock import in_flight
-from .credentials import Cleaner
 from .failures import as_ours, too_slow
 from .messages import Messages
 from .port import AnswerShape, Hear, Request, Response, StopReason

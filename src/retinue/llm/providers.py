@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from retinue.contract.credentials import Cleaner, holds_secret, keep_secret
 from retinue.contract.sanitize import printable
 from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unauthenticated, UnknownName
 
 from ._bedrock import bedrock_provider
-from .credentials import Cleaner, holds_secret
 from .failures import key_missing, variables_in
 from .known import EXTRAS, IDENTITIES, KEYS, OPTIONAL_KEYS, PROVIDERS, nearest_provider
 from .prices import Price
@@ -72,6 +72,7 @@ def open_model(
     variables = (
         (reached.key_variable,) if reached.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
     )
+    keep_secret(*variables)
     with _said_as_ours(name, provider, variables):
         key = _key(provider, reached, environment, variables)
         address = address or _HERE.get(provider, "")

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar, cast
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonValue
 from retinue.contract.model import JsonMapping
@@ -23,7 +24,6 @@ from retinue.errors import NotInstalled, RetinueError, Unauthenticated, UnknownN
 
 from ._difference import difference, nearest
 from ._recorded import VERSION, Answer, Exchange, Known, append, begin, files, reaching, read
-from .credentials import Cleaner
 from .port import Answered, Hear, LanguageModel, Request, Response, Turn
 from .turns import turn_from_json, turn_to_json, turns_to_json
 

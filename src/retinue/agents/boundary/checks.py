@@ -17,11 +17,12 @@ from retinue.agents.boundary.sound import CLAIMS, sound
 from retinue.agents.boundary.spoken import read_spoken, recognised, resembles
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
+from retinue.contract.credentials import cleaned
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.plan import Plan
-from retinue.contract.result import Lifecycle, Outcome, Warned, WarningType
+from retinue.contract.result import Lifecycle, Outcome, Trace, Warned, WarningType
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InternalError, InvalidInput, OutputInvalid, RetinueError, YourError
@@ -188,7 +189,10 @@ class _Judge:
         claims = {name: value for name, default in _UNCLAIMED if (value := getattr(reply, name)) is not default}
         if not claims:
             return
-        self._judged.claims, wrong = sound(claims)
+        held, wrong = sound(claims)
+        if traces := cast("tuple[Trace, ...]", held.get("traces", ())):
+            held = {**held, "traces": tuple(map(cleaned, traces))}  # they are for people to read, and are kept
+        self._judged.claims = held
         if self._prepared.policy.level == "lenient":
             for finding in wrong:
                 self._warn(f"A claim was dropped. {finding.message}", recovery=finding.fix)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.sanitize import printable
 from retinue.contract.text import cut
 from retinue.errors import (
@@ -17,7 +18,6 @@ from retinue.errors import (
     UnknownName,
 )
 from retinue.llm import endings
-from retinue.llm.credentials import Cleaner
 
 __all__ = ["cut_off", "failed", "gone", "silent", "unreadable"]
 

@@ -15,9 +15,9 @@ from retinue.agents.remote.mcp_endpoint import Endpoint
 from retinue.agents.remote.mcp_failures import Circumstances, failure
 from retinue.agents.remote.mcp_program import Program
 from retinue.agents.remote.mcp_servers import McpServer, StdioServer, filled, named
+from retinue.contract.credentials import Cleaner
 from retinue.contract.model import JsonMapping
 from retinue.errors import NetworkError, NotInstalled, RetinueError
-from retinue.llm.credentials import Cleaner
 
 if TYPE_CHECKING:
     from mcp import types

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.remote.mcp_program import MAX_LINE
+from retinue.contract.credentials import Cleaner
 from retinue.contract.sanitize import printable
 from retinue.errors import (
     DeadlineExceeded,
@@ -15,7 +16,6 @@ from retinue.errors import (
     Unauthenticated,
     Unavailable,
 )
-from retinue.llm.credentials import Cleaner
 
 if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError

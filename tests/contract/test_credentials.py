@@ -1,13 +1,15 @@
 """Credentials go out of texts; everything else stays."""
 
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.llm.credentials import REMOVED, Cleaner, holds_secret
+from retinue.contract.credentials import REMOVED, Cleaner, cleaned, holds_secret, keep_secret
+from retinue.contract.result import Trace
 from tests.examples import examples
 
 if TYPE_CHECKING:
@@ -153,3 +155,37 @@ def test_no_secret_survives_among_words(secret: str, before: str, after: str) ->
 def test_a_long_hostile_text_is_no_work() -> None:
     for piece in ("password=", "-----BEGIN PRIVATE KEY-----", "://a:b", "eyJaaaaaaaa.", "sk-", "Bearer "):
         assert CLEAN.text(piece * 20_000)
+
+
+# What a process keeps
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"text": "nothing to see", "tokens_in": 5, "path": "a/b"},
+        {"list": ["a key is a thing for locks", 1.5, None, True]},
+        {"idempotency_key": "request-2026-0001-abcdef"},
+    ],
+)
+def test_clean_json_comes_back_as_it_is(data: dict[str, object]) -> None:
+    text = json.dumps(data)
+    assert Cleaner({}).json(text) is text
+
+
+@given(st.recursive(st.text(max_size=30), lambda each: st.lists(each) | st.dictionaries(st.text(max_size=12), each)))
+def test_json_is_cleaned_as_its_data_is(value: Any) -> None:
+    cleaner = Cleaner({"A_TOKEN": "abcdefgh", "B_KEY": "0123456789"})
+    value = {"data": value, "api_key": "x", "said": 'it was "0123456789" and abcdefgh'}
+    text = json.dumps(value, ensure_ascii=False)
+    if not re.search("[\ud800-\udfff]", text):
+        assert json.loads(cleaner.json(text)) == cleaner.data(value)
+
+
+def test_the_cleaner_of_the_process_knows_variables_that_are_named_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDLY_CALLED", "very-own-secret")
+    keep_secret()
+    trace = Trace(tool="read", output="it says very-own-secret")
+    assert cleaned(trace) is trace
+    keep_secret("ODDLY_CALLED")
+    assert cleaned(trace) == Trace(tool="read", output=f"it says {REMOVED}")

@@ -1,4 +1,4 @@
-"""What looks like a credential, and texts without it: for whatever is kept of an exchange with a model.
+"""What looks like a credential, and texts without it: for whatever is kept of a run, or handed to others.
 
 A net under the rule that credentials travel by name, not the rule itself: what has no known form, no telling name
 beside it and no variable that holds it is not found here.
@@ -7,13 +7,17 @@ beside it and no variable that holds it is not found here.
 import os
 import re
 from collections.abc import Collection, Mapping
-from json import dumps
-from typing import Final
+from functools import cache
+from json import dumps, loads
+from typing import Final, TypeVar
 from urllib.parse import quote, quote_plus
 
 from retinue.contract.json import JsonValue
+from retinue.contract.model import Model
 
-__all__ = ["REMOVED", "Cleaner", "holds_secret"]
+__all__ = ["REMOVED", "Cleaner", "cleaned", "holds_secret", "keep_secret", "process_cleaner"]
+
+_M = TypeVar("_M", bound=Model)
 
 REMOVED: Final = "[removed]"
 """What stands in a text where a credential was."""
@@ -61,6 +65,17 @@ _ASSIGNED: Final = re.compile(
 """A telling name, and a value that is long, without brackets, and has a digit: an expression of a program has not."""
 
 
+_SUSPECT: Final = re.compile(
+    r"key|token|secret|passw|credential|authorization|cookie|bearer|(?:pat|pass|pw)\""
+    r"|sk-|gh[pousr]_|github_pat|glpat|akia|asia|aiza|xox|(?:hf|npm|gsk|xai|r8|pplx)[_-]|pypi-|eyj|-----begin|://[^\s/]*@",
+    re.IGNORECASE,
+)
+"""One of these stands in every JSON text from which something would be taken, but for the values of variables."""
+
+_OUR_FIELDS: Final = frozenset({"idempotency_key"})
+"""Fields of our own whose names tell of a credential, and that hold none."""
+
+
 def holds_secret(variable: str) -> bool:
     """Whether an environment variable of this name holds a credential: `…KEY`, `…TOKEN`, `…SECRET` and so on."""
     return _VARIABLE.search(variable) is not None
@@ -106,8 +121,18 @@ class Cleaner:
             return {self.text(name): self._field(name, each) for name, each in value.items()}
         return value
 
+    def json(self, text: str) -> str:
+        """JSON text, cleaned as `data` does it. What is clean already comes back as it is."""
+        if _SUSPECT.search(text) is None and (self._values is None or self._values.search(text) is None):
+            return text
+        data: JsonValue = loads(text)
+        cleaned = self.data(data)
+        if cleaned == data:
+            return text
+        return dumps(cleaned, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
     def _field(self, name: str, value: JsonValue) -> JsonValue:
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value or name in _OUR_FIELDS:
             return self.data(value)
         telling = _FIELD.fullmatch(name[:100]) or (holds_secret(name[:100]) and _ASSIGNED.fullmatch(f"key={value}"))
         return REMOVED if telling else self.text(value)
@@ -119,3 +144,25 @@ class Cleaner:
         for pattern in (_BEARER, _BASIC, _ADDRESS, _ASSIGNED):
             text = pattern.sub(rf"\g<1>{REMOVED}", text)
         return text
+
+
+_variables: set[str] = set()
+
+
+def keep_secret(*variables: str) -> None:
+    """Have `process_cleaner` look at the environment anew, and take out the values of these variables as well."""
+    _variables.update(variables)
+    process_cleaner.cache_clear()
+
+
+@cache
+def process_cleaner() -> Cleaner:
+    """What cleans all that this process keeps of its runs. It knows the environment as `keep_secret` last saw it."""
+    return Cleaner(variables=_variables)
+
+
+def cleaned(value: _M) -> _M:
+    """`value` without credentials, as `process_cleaner` knows them."""
+    text = value.to_json_text()
+    clean = process_cleaner().json(text)
+    return value if clean == text else type(value).model_validate_json(clean)
