@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from retinue.agents.wrapped import CommandAgent, Scripted, ScriptedCall, TextAgent, scripted
     from retinue.contract.budget import Budget
     from retinue.contract.correction import Correction
+    from retinue.contract.credentials import Cleaner
     from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, Source, ThinkingBounds
     from retinue.contract.event import Checkpoint, Event, Message, Progress
     from retinue.contract.fault import Fault
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from retinue.engine.offload import Pool
     from retinue.engine.outside import Outside
     from retinue.errors import RetinueError
-    from retinue.llm.credentials import Cleaner
     from retinue.llm.models import Models, ProviderSettings
     from retinue.llm.port import AnswerShape, LanguageModel, Request, Response, ToolUse
     from retinue.llm.prices import Price
@@ -174,6 +174,7 @@ _NAMES: Final = {
     "agents.wrapped": "CommandAgent Scripted ScriptedCall TextAgent scripted",
     "contract.budget": "Budget",
     "contract.correction": "Correction",
+    "contract.credentials": "Cleaner",
     "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds",
     "contract.event": "Checkpoint Event Message Progress",
     "contract.fault": "Fault",
@@ -189,7 +190,6 @@ _NAMES: Final = {
     "engine.offload": "Pool",
     "engine.outside": "Outside",
     "errors": "RetinueError",
-    "llm.credentials": "Cleaner",
     "llm.models": "Models ProviderSettings",
     "llm.port": "AnswerShape LanguageModel Request Response ToolUse",
     "llm.prices": "Price",
