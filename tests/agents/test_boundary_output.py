@@ -394,6 +394,28 @@ def test_a_claimed_file_is_measured(workspace: Workspace) -> None:
     assert result.files_written == ("report.md",)
 
 
+def test_a_file_of_any_size_is_measured_in_time(workspace: Workspace, tmp_path: Path) -> None:
+    with (tmp_path / "sparse.bin").open("wb") as file:
+        file.truncate(200 * 2**30)
+    result = answered(Reply(data={"words": 2}, files_written=("sparse.bin",)), run=context(workspace=workspace))
+    assert result.files_written == ("sparse.bin",)
+    result = answered(
+        Reply(data={"words": 2}, artifacts=(Artifact(path="sparse.bin"),)), run=context(workspace=workspace)
+    )
+    (measured,) = result.artifacts
+    assert (measured.size, measured.sha256) == (200 * 2**30, None)
+
+
+def test_more_files_than_can_be_checked_are_no_success(workspace: Workspace) -> None:
+    claimed = tuple(f"gone{number}.md" for number in range(20_000))
+    result = answered(
+        Reply(data={"words": 2}, files_written=claimed), run=context(workspace=workspace), level="lenient"
+    )
+    assert result.fault is not None
+    assert "20,000 files are claimed; only 2,000 were checked." in str(result.fault.detail)
+    assert len(findings(result)) == 2_001
+
+
 @pytest.mark.row("C12")
 @pytest.mark.parametrize(
     "path", ["gone.md", "empty.md", "folder", "link.md", "../x", "/etc/hostname", "", "a\nb", "a\0b", "x" * 5000]

@@ -142,6 +142,20 @@ def test_an_endless_answer_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (exchange.text, exchange.error) == (None, "It returned more than 100 characters.")
 
 
+def test_a_subject_that_floods_again_and_again_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "MOST", 100)
+    calls: list[str] = []
+
+    def floods(text: str) -> str:
+        calls.append(text)
+        return "x" * 101
+
+    subject = CallableSubject(floods)
+    said = [put(subject).error for _ in range(5)]
+    assert len(calls) == 3
+    assert said[3:] == ["It returned more than 100 characters 3 times, and was not asked again."] * 2
+
+
 def test_coroutines_of_one_subject_share_a_loop() -> None:
     loops: list[asyncio.AbstractEventLoop] = []
 

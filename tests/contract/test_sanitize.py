@@ -2,6 +2,9 @@
 
 import re
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -315,3 +318,31 @@ def test_long_monotonous_texts_take_linear_time(text: str):
     assert sanitize.escape_markdown(text) is not None
     assert sanitize.escape_markdown(text, form="line") is not None
     assert sanitize.printable(text) is not None
+
+
+# Callers without types
+
+
+@pytest.mark.row("K16", "K17", "K18")
+@pytest.mark.parametrize("value", [None, 5, b"main", ["main"], {"a": 1}, Path("main"), bytearray(b"main")])
+@pytest.mark.parametrize(
+    "guard",
+    [
+        sanitize.workspace_path,
+        sanitize.ticket_id,
+        sanitize.branch_name,
+        sanitize.content,
+        sanitize.escape_markdown,
+        sanitize.printable,
+        sanitize.hidden,
+    ],
+)
+def test_what_is_no_text_is_a_typed_error(guard: Callable[[Any], object], value: object):
+    with pytest.raises(InvalidInput, match=type(value).__name__) as caught:
+        guard(value)
+    assert caught.value.hint
+
+
+def test_a_kind_that_is_no_text_is_a_typed_error():
+    with pytest.raises(UnknownName):
+        sanitize.ticket_id("BUG-0001", ["bug"])  # type: ignore[arg-type]

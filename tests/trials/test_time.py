@@ -91,8 +91,8 @@ TOKENS: Final = (
         "{{",
     ),
 )
-LEADS: Final = ("", "a ", "# ", "| a |\n|", "PROGRESS: ")
-SIZES: Final = (1_000, 10_000)
+LEADS: Final = ("", "# ", "| a |\n|")
+SIZES: Final = (1_000, 8_000)
 LONG_S: Final = 0.1
 """What takes less is not judged: at twice the length it would be too little to measure."""
 
@@ -169,5 +169,6 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
                     once = taken(read, text)
                     if once < LONG_S / 3:
                         continue
-                    twice = taken(read, lead + token * (2 * size // len(token)) + end)
+                    double = lead + token * (2 * size // len(token)) + end
+                    twice = min(taken(read, double) for _ in range(3))  # a busy machine only ever adds
                     assert twice < LONG_S or twice < 3 * min(once, taken(read, text)), (lead, token, end, once, twice)

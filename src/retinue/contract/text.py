@@ -4,7 +4,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
-__all__ = ["cut", "listed"]
+from retinue.errors import InvalidInput
+
+__all__ = ["cut", "listed", "see_text"]
 
 
 def cut(line: str, limit: int) -> str:
@@ -30,3 +32,14 @@ def listed(words: Iterable[str], *, last: Literal["and", "or"] = "and") -> str:
     """The words as a sentence lists them: `a, b and c`; nothing when there are none."""
     *most, final = [*words] or [""]
     return f"{', '.join(most)} {last} {final}" if most else final
+
+
+def see_text(value: object, what: str, *, or_bytes: bool = False) -> None:
+    """See that what a caller without types gave is text, or bytes where these are taken too.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    if not isinstance(value, str) and not (or_bytes and isinstance(value, bytes)):
+        allowed = "`str` or `bytes`" if or_bytes else "`str`"
+        raise InvalidInput(f"The {what} is a `{type(value).__name__}`.", hint=f"Give it as {allowed}.")

@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.tools import descriptors, paths
-from retinue.tools.artifact import ArtifactFacts, measure
+from retinue.tools.artifact import MAX_HASHED, ArtifactFacts, measure
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.hiding import Hiding
 
@@ -232,8 +232,12 @@ class Workspace:
                 raise _turned_into_link(path) from None
         return self._real(parts)
 
-    def check_artifact(self, path: PathLike) -> ArtifactFacts:
+    def check_artifact(self, path: PathLike, *, max_hashed: int = MAX_HASHED) -> ArtifactFacts:
         """The facts of a file that was said to be written: it is there, inside, a regular file and not empty.
+
+        Args:
+            path: The file.
+            max_hashed: One of more bytes is measured without its hash.
 
         Raises:
             MissingFile: It is not there.
@@ -242,7 +246,7 @@ class Workspace:
             OutputInvalid: It is empty.
         """
         with self.whole.open(path) as file:
-            facts = measure(file, self.relative(path))
+            facts = measure(file, self.relative(path), max_hashed=max_hashed)
         if facts.size == 0:
             raise OutputInvalid(f"the artifact {_shown(path)} is empty", hint="write its content, or do not claim it")
         return facts

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 MOST: Final = 16_000_000
 """Characters of an answer; a longer one is none."""
+_MOST_FLOODS: Final = 3
+"""So many answers that are too long, one after the other, and it is not asked again: each may take seconds."""
 _NOT_YET: Final = object()
 
 
@@ -41,6 +43,7 @@ class CallableSubject:
         self._function = function
         self._name = name or getattr(function, "__qualname__", type(function).__qualname__)
         self._loop: _Loop | None = None
+        self._floods = 0
 
     @property
     def name(self) -> str:
@@ -51,6 +54,9 @@ class CallableSubject:
         """Call the function with `sent`, and bring back what it returned, or why it did not."""
         began_ns = time.perf_counter_ns()
         exchange = Exchange(probe, sent)
+        flood = f"It returned more than {MOST:,} characters"
+        if self._floods == _MOST_FLOODS:
+            return replace(exchange, error=f"{flood} {_MOST_FLOODS} times, and was not asked again.")
         try:
             async with asyncio.timeout(timeout_s):
                 value = await self._called(sent)
@@ -60,6 +66,11 @@ class CallableSubject:
             exchange = replace(exchange, error=f"It raised `{type(error).__name__}`: {_said(error)}")
         else:
             exchange = _with(exchange, value)
+            if len(exchange.text or "") > MOST:
+                self._floods += 1
+                exchange = replace(exchange, text=None, value=None, error=f"{flood}.")
+            else:
+                self._floods = 0
         return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
 
     def close(self) -> None:
@@ -102,8 +113,6 @@ def _with(exchange: Exchange, value: object) -> Exchange:
         except Exception as error:  # noqa: BLE001 - a value's own methods may do anything
             kind = type(value).__name__
             return replace(exchange, value=value, error=f"It returned a `{kind}`, which is no JSON: {_said(error)}")
-    if len(exchange.text or "") > MOST:
-        return replace(exchange, text=None, value=None, error=f"It returned more than {MOST:,} characters.")
     return exchange
 
 

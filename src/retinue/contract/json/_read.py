@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NoReturn, cast
 
+from retinue.contract.text import see_text
+
 from ._refusal import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, Reason, refusal
 from ._value import JsonValue
 
@@ -25,6 +27,7 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         max_depth: Most containers inside each other.
 
     Raises:
+        InvalidInput: It is neither text nor bytes.
         ParseError: `path` is the JSON Pointer of the place, `detail` holds `line`, `column` (both from 1), `offset`
             (in characters; in bytes where they could not be decoded) and `reason`.
     """
@@ -49,6 +52,7 @@ def decoded(data: str | bytes, *, max_bytes: int) -> str:
     Raises:
         ParseError: It is not.
     """
+    see_text(data, "JSON text", or_bytes=True)
     size = len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
         raise refusal("", 0, "too_large", f"the text has {size} bytes and {max_bytes} are allowed")

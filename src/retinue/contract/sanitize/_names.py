@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, get_args
 
 from retinue.contract._shown import shown
+from retinue.contract.text import see_text
 from retinue.errors import InvalidInput, UnknownName
 
 __all__ = ["BASE_REFS", "TICKET_KINDS", "TicketKind", "branch_name", "ticket_id"]
@@ -38,7 +39,8 @@ def ticket_id(text: str, kind: TicketKind | None = None) -> str:
         InvalidInput: It is empty, no ticket id, or one of another kind.
         UnknownName: There is no such `kind`.
     """
-    if kind is not None and kind not in _TICKETS:
+    see_text(text, "ticket id")
+    if kind is not None and kind not in TICKET_KINDS:
         raise UnknownName(
             f"There is no ticket kind {shown(kind)}.",
             hint=f"Use {_alternatives(TICKET_KINDS)}.",
@@ -82,6 +84,7 @@ def branch_name(text: str, policy: Iterable[re.Pattern[str]] | None = None) -> s
     Raises:
         InvalidInput: Git or the policy refuses it.
     """
+    see_text(text, "branch name")
     if not text:
         raise InvalidInput("The branch name is empty.", hint="Name a branch, as in `main` or `feature/my-feature`.")
     broken = [rule for pattern, rule in _BRANCH_RULES if pattern.search(text)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from retinue.contract._shown import shown
+from retinue.contract.text import see_text
 from retinue.errors import AccessDenied, InvalidInput
 
 __all__ = ["workspace_path"]
@@ -28,9 +29,10 @@ def workspace_path(path: str, *, allow_absolute: bool = False, within: Iterable[
         within: Folders the path must lie in (or be), compared by whole components; none means anywhere.
 
     Raises:
-        InvalidInput: Not a path: empty, too long, or with a NUL, line break, backslash or half surrogate pair.
+        InvalidInput: Not a path: no text, empty, too long, or with a NUL, line break, backslash or half surrogate pair.
         AccessDenied: A path out of the fence: `..`, absolute, a drive or network share, or in none of `within`.
     """
+    see_text(path, "path")
     _see_it_is_a_path(path)
     _see_it_stays_inside(path, allow_absolute=allow_absolute)
     normal = posixpath.normpath(path)

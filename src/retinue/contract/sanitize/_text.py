@@ -3,6 +3,7 @@
 import re
 from typing import Final, Literal
 
+from retinue.contract.text import see_text
 from retinue.errors import InvalidInput
 
 __all__ = ["content", "escape_markdown", "hidden", "printable"]
@@ -18,6 +19,7 @@ def content(text: str, *, max_length: int = 10_000) -> str:
     Raises:
         InvalidInput: It is longer. Nothing is cut silently.
     """
+    see_text(text, "content")
     if len(text) > max_length:
         raise InvalidInput(
             f"The content has {len(text)} characters and {max_length} are allowed.",
@@ -44,6 +46,7 @@ def escape_markdown(text: str, *, form: Literal["block", "line"] = "block") -> s
         text: What a user or agent wrote; invisible characters pass, see `printable`.
         form: `block` keeps lines; `line` joins them by a space, for a heading or a table cell.
     """
+    see_text(text, "text")
     if form == "line":
         text = " ".join(filter(None, (line.strip(" \t") for line in _BREAK.split(text))))
     escaped = _SPECIAL.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
@@ -69,6 +72,7 @@ def printable(text: str) -> str:
     bidirectional or invisible character is shown as `\u{202e}`, so what was hidden can be seen. Tabs, line feeds and
     the joiners of emoji and of Indic and Persian script stay.
     """
+    see_text(text, "text")
     return _UNSAFE.sub(_visible, text)
 
 
@@ -77,6 +81,7 @@ def hidden(text: str) -> str:
 
     Empty when there is none. A carriage return that ends a line is none.
     """
+    see_text(text, "text")
     found = next((each for each in _UNSAFE.finditer(text) if each[0] != "\r"), None)
     return f"\\u{{{ord(found[0][0]):x}}}" if found else ""
 

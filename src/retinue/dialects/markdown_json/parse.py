@@ -12,6 +12,7 @@ from retinue.contract.names import fold
 from retinue.contract.refused import findings_of
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.contract.text import see_text
 from retinue.dialects.decoding import from_utf8
 from retinue.dialects.port import NOTHING, UNNAMED, Known, Parsed
 from retinue.dialects.reading import Notes, answer_in, read, refuse
@@ -59,6 +60,7 @@ def parse_task(text: str | bytes, *, known: Known = NOTHING, level: Level = "sta
         InvalidInput: There is no such block, or more than one, or it breaks the format.
     """
     notes = Notes(_NAME, level)
+    see_text(text, "message", or_bytes=True)
     said = text if isinstance(text, str) else from_utf8(text)
     if said.startswith("\ufeff"):
         what, fix = "The text starts with a byte order mark.", "Send plain UTF-8 without one."

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from retinue.contract.text import see_text
 from retinue.dialects.port import Sign
 from retinue.dialects.recognising import json_in
 
@@ -15,6 +16,7 @@ _BOLD_KEY: Final = re.compile(r"\*\*\s*agent\s*(?::\*\*|\*\*\s*:)", re.IGNORECAS
 
 def recognise(text: str) -> tuple[Sign, ...]:
     """Say as what `text` could be read: an input block, an envelope, or nothing."""
+    see_text(text, "message")
     return (*_answer(text), *_request(text))
 
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract import json
+from retinue.contract.text import see_text
 from retinue.dialects.port import Certainty, Kind, Sign
 from retinue.errors import ParseError
 
@@ -25,6 +26,7 @@ _STATUSES: Final[tuple[Status, ...]] = ("complete", "partial", "failed")
 
 def recognise(text: str) -> tuple[Sign, ...]:
     """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
+    see_text(text, "message")
     start = text.lstrip()
     if start.startswith("{"):
         return _of_object(start)

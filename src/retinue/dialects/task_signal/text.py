@@ -8,6 +8,7 @@ from typing import Final
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
+from retinue.contract.text import see_text
 from retinue.dialects.decoding import from_utf8, unreadable
 from retinue.dialects.reading import Notes
 from retinue.errors import InvalidInput
@@ -27,6 +28,7 @@ def decoded(text: str | bytes, notes: Notes) -> str:
     Raises:
         ParseError: It is no UTF-8, empty, too large, or holds half a character.
     """
+    see_text(text, "message", or_bytes=True)
     said = from_utf8(text) if isinstance(text, bytes) else text
     if said.startswith("\ufeff"):
         if notes.level == "strict":
