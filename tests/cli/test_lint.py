@@ -451,3 +451,16 @@ def test_known_findings_wait_in_a_baseline(retinue: Give, folder: Path) -> None:
     put(folder / "known.json", "[]")
     said = retinue("lint", "agents", "--baseline", "known.json")
     assert (said.code, "not a baseline" in said.err) == (2, True)
+
+
+@pytest.mark.row("C10")
+@pytest.mark.parametrize("name", ["\u0430dmin", "ad\u200bmin", '"admin\\0"', '"ad\\nmin"'])
+def test_a_name_that_looks_like_another_is_refused(retinue: Give, folder: Path, name: str) -> None:
+    file = folder / ".claude" / "agents" / "admin.md"
+    file.parent.mkdir(parents=True)
+    text = f"---\nname: {name}\ndescription: Does it. Use when it is asked for. Returns words.\n---\nDo it.\n"
+    file.write_text(text, encoding="utf-8")
+    said = retinue("lint", ".", "--json")
+    assert said.code == 6
+    assert "load/bad-name" in said.out
+    assert retinue("ask", "admin", "hello").code == 2

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.names import fold, nearest, to_kebab
+from retinue.contract.names import canonical_name, fold, nearest, to_kebab
 
 
 @pytest.mark.row("C10", "C46")
@@ -43,6 +43,33 @@ def test_folding_gives_ascii_words_and_folds_no_further(text: str) -> None:
     assert re.fullmatch(r"(?:[a-z0-9]+(?:_[a-z0-9]+)*)?", folded)
     assert fold(folded) == folded
     assert fold(to_kebab(text)) == folded
+
+
+@pytest.mark.row("C10")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u0430dmin",
+        "ad\u200bmin",
+        "\u200badmin",
+        "admin\0",
+        "ad\nmin",
+        "admin\r",
+        "ad\tmin",
+        "admin\u202e",
+        "a&b",
+        "a" * 257,
+    ],
+)
+def test_what_looks_like_a_name_and_is_none_names_nobody(name: str) -> None:
+    assert canonical_name(name) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["researcher_analyst", "git-state-analyzer", "Code Engineer", "year.end", "/a/b", "ádmin", "\uff41dmin"]
+)
+def test_what_is_a_name_is_folded(name: str) -> None:
+    assert canonical_name(name) == fold(name) != ""
 
 
 @pytest.mark.row("C46")

@@ -301,9 +301,9 @@ def _names(definition: Definition) -> tuple[str, ...]:
 
 
 def _key(name: str) -> str:
-    """The form in which names are compared. Folding would lose letters of other scripts, so those stay as they are."""
+    """The form in which names are compared. Folding would lose letters of other scripts and what nobody sees."""
     plain = unicodedata.normalize("NFKD", name)
-    lost = any(character.isalnum() and not character.isascii() for character in plain)
+    lost = any(not each.isprintable() or not (each.isascii() or unicodedata.combining(each)) for each in plain)
     return " ".join(plain.casefold().split()) if lost else names.fold(name)
 
 

@@ -215,7 +215,7 @@ def _reader(name: str, kind: "Kind | None") -> "Dialect":
 
 def _known(asked: Asked) -> "Known":
     """What the command line says that the message need not say."""
-    from retinue.contract.names import fold
+    from retinue.contract.names import canonical_name
     from retinue.dialects.port import Known
     from retinue.errors import InvalidInput
 
@@ -223,7 +223,7 @@ def _known(asked: Asked) -> "Known":
     for option, name in (("agent", asked.agent), ("skill", asked.skill)):
         if name is None:
             continue
-        folded = fold(name)
+        folded = canonical_name(name)
         if not folded or folded[0].isdigit() or len(folded) > _LONGEST_NAME:
             hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
             raise InvalidInput(f"No {option} can be called {name[:100]!r}.", hint=hint, path=f"--{option}")

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["fold", "nearest", "to_kebab"]
+__all__ = ["canonical_name", "fold", "nearest", "to_kebab"]
 
 _LONGEST = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
@@ -21,6 +21,15 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile("['\u2019]")
 _BETWEEN = re.compile(r"[^a-z0-9]+")
+_NAME = re.compile(r"[A-Za-z0-9 ./_-]*")
+
+
+def canonical_name(name: str) -> str:
+    """Fold what is to name somebody; empty where it holds anything but letters, digits, spaces and `-_./` (C10).
+
+    Letters of other scripts look like ours, and others like nothing: folded, `admin` with a Cyrillic a would be `dmin`.
+    """
+    return fold(name) if len(name) <= _LONGEST and _NAME.fullmatch(_plain(name)) else ""
 
 
 def fold(name: str) -> str:
@@ -29,13 +38,17 @@ def fold(name: str) -> str:
     Reads kebab-case, SCREAMING_CASE, camelCase, Title Case, and the last part of a path. Accents are dropped; what is
     still not ASCII separates words. The answer may be empty, or begin with a digit: then there is no canonical name.
     """
-    last = name.rstrip("/").rpartition("/")[2]
-    plain = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
+    plain = _plain(name.rstrip("/").rpartition("/")[2])
     # Only in a word with small letters does a capital begin a new one; `Q2Q3` is one word.
     words = _WORD.sub(
         lambda word: word[0] if word[0].isupper() else _HUMP.sub("_", word[0]), _APOSTROPHE.sub("", plain)
     )
     return _BETWEEN.sub("_", words.lower()).strip("_")
+
+
+def _plain(name: str) -> str:
+    """`name` without accents."""
+    return "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
 
 
 def to_kebab(name: str) -> str:

@@ -115,7 +115,7 @@ def _agent(node: _Function | ast.ClassDef, decorator: ast.expr, source: PythonSo
     options = _options(decorator, source, prefix="")
     docstring = _docstring(node)
     said = str(options.get("name") or node.name)
-    name, major = split_versioned_name(names.fold(said))
+    name, major = split_versioned_name(names.canonical_name(said))
     facts = {key: value for key, value in options.items() if key in _AGENT_KEYS and key not in {"name", "deprecated"}}
     if isinstance(node, ast.ClassDef):
         skills = [
@@ -172,7 +172,7 @@ def _skill(
     takes = _input(node, docstring, source, f"{path}/input_schema")
     facts = {key: value for key, value in own.items() if key in _SKILL_KEYS}
     facts |= {
-        "name": names.fold(str(own.get("name") or node.name)),
+        "name": names.canonical_name(str(own.get("name") or node.name)),
         "description": own.get("description") or docstring.description,
         "input_schema": takes,
     }

@@ -113,7 +113,7 @@ def _definition(fields: Fields, ours: Fields) -> Definition | None:
         if key and fields.peek(name) is None:
             fields.say("load/card-key", f"`{key}` is missing.", path="", severity="warning", fix=f"Add `{key}`.")
     version = read_version(fields)
-    name, major, spellings = read_name(fields)
+    name, major, spellings = read_name(fields, shown=True)
     description = fields.text("description", required=True)
     tier, model = read_model(ours)
     skills, tags = _skills(fields, ours, name=name, description=description)

@@ -65,7 +65,7 @@ def load_command(data: bytes, *, file: str) -> Loaded:
 
 
 def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
-    folded = names.fold(typed.removeprefix("/"))
+    folded = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
     hint = " ".join(fields.texts("argument_hint") or ())
     description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
     tier, model = read_model(fields)

@@ -156,7 +156,7 @@ def _skills(
         inner = fields.inside(value, path=path)
         said = inner.text("name", required=True)
         about = inner.text("description", required=True)
-        folded = names.fold(said) if said else None
+        folded = names.canonical_name(said) if said else None
         skills.append(_skill(inner, name=folded, description=about, schema_required=True, thinks=thinks))
         inner.keep_rest()
     return tuple(skill for skill in skills if skill)

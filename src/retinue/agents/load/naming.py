@@ -10,22 +10,25 @@ from .fields import Fields
 __all__ = ["read_model", "read_name", "read_version", "wire_names"]
 
 
-def read_name(fields: Fields, *, snake_case: bool = False) -> tuple[str | None, str | None, tuple[str, ...]]:
+def read_name(
+    fields: Fields, *, snake_case: bool = False, shown: bool = False
+) -> tuple[str | None, str | None, tuple[str, ...]]:
     """Canonical name, version and aliases: `x_v2` is major 2 of `x` (C11); other conventions become aliases (C46).
 
     Args:
         fields: The definition.
         snake_case: The format asks for snake_case (A6): another convention is a warning.
+        shown: The format's name is for people, as in an A2A card: any visible ASCII may stand in it.
     """
     said, version = fields.text("name", required=True), fields.text("version")
     aliases = fields.texts("aliases") or ()
     if not said:
         return None, version, aliases
-    name, major = split_versioned_name(names.fold(said))
+    is_plain = shown and said.isascii() and said.isprintable()
+    name, major = split_versioned_name(names.fold(said) if is_plain else names.canonical_name(said))
     if not name:
-        fields.say(
-            "load/bad-name", f"{said!r} is no name.", path=fields.path("name"), fix="Use letters, digits and `_`."
-        )
+        message, fix = f"{said!r} is no name."[:300], "Use letters a-z, digits and `_`."
+        fields.say("load/bad-name", message, path=fields.path("name"), fix=fix)
     elif snake_case and (plain := names.fold(said)) != said:
         message = f"{said!r} is read as {plain!r}."
         fields.say("load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{plain}`.")

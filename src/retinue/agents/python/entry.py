@@ -53,7 +53,7 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
     signature = read_signature(function, bound=bound, docstring=docstring, output=options.get("output"))
     takes = signature.input_schema
     facts: dict[str, Any] = {
-        "name": names.fold(options.get("name", function.__name__)),
+        "name": names.canonical_name(options.get("name", function.__name__)),
         "description": options.get("description") or docstring.description or None,
         "input_schema": takes,
         "output_schema": signature.output_schema,

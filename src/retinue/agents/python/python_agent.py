@@ -117,7 +117,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
     @cached_property
     def _name_and_version(self) -> tuple[str, str | None]:
         said, version = self._options.get("name", self._target.__name__), self._options.get("version")
-        name, major = split_versioned_name(names.fold(said))
+        name, major = split_versioned_name(names.canonical_name(said))
         if major is not None and version is not None and version.partition(".")[0] != str(major):
             raise InvalidDefinition(
                 f"The name {said!r} says major {major}, but `version` says {version!r}.", hint="Let both say the same."

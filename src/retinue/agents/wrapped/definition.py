@@ -88,9 +88,9 @@ def canonical(name: str) -> str:
     Raises:
         InvalidInput: Nothing of it can stand in a name.
     """
-    folded = names.fold(name)[:_LONGEST].strip("_")
+    folded = names.canonical_name(name)[:_LONGEST].strip("_")
     if not folded:
-        raise InvalidInput(f"{name[:80]!r} is no name.", hint="Use letters and digits.")
+        raise InvalidInput(f"{name[:80]!r} is no name.", hint="Use letters a-z, digits, spaces and `-_./`.")
     return folded if folded[0].isalpha() else f"agent_{folded}"[:_LONGEST].strip("_")
 
 
@@ -99,7 +99,7 @@ def name_of(argv: Sequence[str]) -> str:
     program = PurePath(argv[0]).name
     said = _script(argv[1:]) if _INTERPRETER.fullmatch(program) else None
     for candidate in (said, PurePath(program).stem, "command"):
-        if candidate and names.fold(candidate):
+        if candidate and names.canonical_name(candidate):
             return canonical(candidate)
     return "command"
 

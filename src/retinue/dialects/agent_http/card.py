@@ -15,7 +15,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
-from retinue.contract.names import fold, to_kebab
+from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.refused import findings_of
 from retinue.contract.version import Version
 from retinue.dialects.mending import drop_nulls
@@ -151,7 +151,7 @@ def _is_endpoint(path: str) -> bool:
 
 
 def _name(said: str) -> str:
-    return fold(said)
+    return canonical_name(said)
 
 
 # Reading

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from retinue.contract.names import fold, to_kebab
+from retinue.contract.names import canonical_name, to_kebab
 from retinue.contract.text import cut
 from retinue.contract.version import split_versioned_name
 
@@ -35,7 +35,8 @@ def agent_in(reference: str) -> tuple[str, int | None] | None:
     path = (named[0] if named else reference).replace("\\", "/").rstrip("/")
     stem = path.rpartition("/")[2]
     stem = stem[:-3] if stem.lower().endswith(".md") else stem
-    name, major = split_versioned_name(fold(stem))
+    # `[agent-type]` is a place to be filled: it has a finding of its own.
+    name, major = split_versioned_name(canonical_name(stem.strip("[]{}")))
     return (name, major) if len(name) <= 64 and _NAME.fullmatch(name) else None
 
 

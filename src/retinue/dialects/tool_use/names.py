@@ -6,7 +6,7 @@ A tool of spec 000 is one agent with one input schema. So a skill of an agent th
 
 from typing import NamedTuple
 
-from retinue.contract.names import fold
+from retinue.contract.names import canonical_name
 from retinue.contract.version import split_versioned_name
 
 __all__ = ["ToolName", "read_tool_name", "write_tool_name"]
@@ -46,8 +46,8 @@ def read_tool_name(name: str) -> ToolName | None:
     if len(name) > _MOST:
         return None
     agent, _, skill = name.strip().partition(_BETWEEN)
-    said, major = split_versioned_name(fold(agent))
-    folded = fold(skill) if skill else None
+    said, major = split_versioned_name(canonical_name(agent))
+    folded = canonical_name(skill) if skill else None
     return ToolName(said, major, folded) if _named(said) and (folded is None or _named(folded)) else None
 
 
