@@ -1,13 +1,14 @@
 """Spec 003, the first hour: agents behind one contract, in Markdown blocks and JSON envelopes."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import retinue as package
-from tests.scenarios.conftest import Retinue, Write
+from tests.scenarios.conftest import Ended, Retinue, Write
 
 # Section "Operation Name Validation", as an agent that uses it: whoever it is not called is refused.
 ANALYZER = """
@@ -103,3 +104,46 @@ def test_an_orchestrator_asks_by_the_plain_name_too(version: str) -> None:
 
     assert asyncio.run(run()).outcome == "success"
     assert "**Agent:** ticket-analyzer\n" in asked[0]
+
+
+# Section "Validation Examples": three wrong types inside of an envelope that is whole.
+INVALID: dict[str, Any] = {
+    "status": "success", "agent": "ticket-analyzer", "version": "1.0", "operation": "story-deep",
+    "result": {"score": "85", "issues": None, "ready": "true", "files": []}, "metadata": {"execution_time_ms": 1250},
+}  # fmt: skip
+VALID: dict[str, Any] = {"score": 85, "issues": [], "ready": True, "files": []}
+
+
+@pytest.mark.row("C3", "K10", "K12")
+@pytest.mark.parametrize("how", ["option", "variable", "settings"])
+def test_wrong_types_pass_with_warnings_or_are_refused_or_read_as_the_level_says(
+    retinue: Retinue, write: Write, how: str
+) -> None:
+    write("ticket-analyzer", f"import sys\nsys.stdin.read()\nprint({json.dumps(INVALID)!r})\n", program=True)
+    command = ("ask", "--command", "./ticket-analyzer", "--dialect", "markdown_json", "--as", "ticket-analyzer")
+
+    def ask(level: str) -> Ended:
+        request = (*command, "story-deep", "Check STORY-0001.2.3", "--json")
+        if how == "settings":
+            write("../config/config.toml", f'[run]\nlevel = "{level}"\n')
+        if how == "variable":
+            return retinue(*request, RETINUE_RUN_LEVEL=level)
+        return retinue(*request, *(["--level", level] if how == "option" else []))
+
+    standard = ask("standard")
+    assert (standard.code, standard.data["data"]) == (0, INVALID["result"])
+    assert len(standard.data["warnings"]) == 3
+    strict = ask("strict")
+    assert (strict.code, strict.data["outcome"], strict.data["fault"]["code"]) == (5, "failed", "output_invalid")
+    assert [attempt["fault"]["code"] for attempt in strict.data["attempts"]] == ["output_invalid"] * 3
+    lenient = ask("lenient")
+    assert (lenient.code, lenient.data["data"]) == (0, VALID)
+
+
+@pytest.mark.row("C3")
+def test_a_project_may_only_be_stricter_than_its_user(retinue: Retinue, write: Write) -> None:
+    write("retinue.toml", '[run]\nlevel = "strict"\n')
+    assert "strict" in retinue("config", "show").out
+    write("retinue.toml", '[run]\nlevel = "lenient"\n')
+    refused = retinue("config", "show")
+    assert "a project may narrow `run.level`, not widen it to 'lenient'" in refused.err + refused.out

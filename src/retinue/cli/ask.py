@@ -9,7 +9,7 @@ import click
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
 from retinue.cli.goal_options import choose_option
-from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
+from retinue.cli.options import Bounds, bound_options, form_of, form_options, level_option, workspace_option
 from retinue.cli.runners import runner_option
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from retinue.cli.session import Begin, Begun, Settled
     from retinue.contract.budget import Budget
     from retinue.contract.definition import Skill
+    from retinue.contract.finding import Level
     from retinue.engine.inprocess import InProcessEngine
     from retinue.errors import UnknownName
     from retinue.orchestration.orchestrator import Orchestrator
@@ -48,6 +49,7 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
     "--model", metavar="NAME", help="The model it thinks with: provider:model, or a tier (small, medium, large)."
 )
 @runner_option
+@level_option
 @choose_option
 @bound_options
 @form_options
@@ -64,6 +66,7 @@ def command(
     no_journal: bool,
     model: str | None,
     runner: str | None,
+    level: "Level | None",
     choice: str | None,
     timeout: float | None,
     max_cost: float | None,
@@ -101,7 +104,7 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
-    project = open_project(workspace, model=model, runner=runner)
+    project = open_project(workspace, model=model, runner=runner, level=level)
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
@@ -112,7 +115,7 @@ def command(
         skill.name,
         instruction=instruction,
         parameters={**decoded, **given},
-        settled=replace(settled, model=model or "", runner=runner or ""),
+        settled=replace(settled, model=model or "", runner=runner or "", level=level or ""),
         choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
         budget=budget,
     )

@@ -18,6 +18,7 @@ __all__ = [
     "form_of",
     "form_options",
     "json_option",
+    "level_option",
     "workspace_option",
 ]
 
@@ -64,6 +65,12 @@ workspace_option = click.option(
     "-C",
     type=click.Path(path_type=Path),
     help="The folder to work in. [default: the top of this git repository, else this folder]",
+)
+
+level_option = click.option(
+    "--level",
+    type=click.Choice(["strict", "standard", "lenient"]),
+    help="How strictly answers are read and judged.  [default: standard]",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.remote.mcp_servers import Servers
+    from retinue.contract.finding import Level
     from retinue.engine.base import Workflow
     from retinue.engine.offload import Pool
 
@@ -64,6 +65,7 @@ class Project:
     toolbox: "Toolbox | None" = None
     loops: "Loops | None" = None
     built_in: "tuple[Agent, ...]" = ()
+    level: "Level | None" = None
 
     @property
     def grants(self) -> "Grants":
@@ -81,7 +83,7 @@ class Project:
         """What follows when an attempt fails, and how long one may take (H27, C29)."""
         from retinue.orchestration.presets import POLICIES
 
-        return POLICIES[self.settings.get("run.policy")]
+        return replace(POLICIES[self.settings.get("run.policy")], level=self.settings.get("run.level", self.level))
 
     @property
     def boundary(self) -> "Boundary":
@@ -164,7 +166,12 @@ def _here() -> Path:
 
 
 def open_project(
-    folder: Path | None, *, model: str | None = None, named: Sequence[str] = (), runner: str | None = None
+    folder: Path | None,
+    *,
+    model: str | None = None,
+    named: Sequence[str] = (),
+    runner: str | None = None,
+    level: "Level | None" = None,
 ) -> Project:
     """Read the settings of a folder and find its agents.
 
@@ -173,6 +180,7 @@ def open_project(
         model: The model, or the tier, of whoever names none, instead of what is set.
         named: Further models that the user names.
         runner: What drives the models of agents that are instructions, instead of what is set.
+        level: How strictly answers are judged, instead of what is set.
 
     Raises:
         MissingFile: The folder is not there.
@@ -200,7 +208,7 @@ def open_project(
     toolbox = _toolbox(root, settings) if models.configured else None
     loops = loops_of(settings, runner)
     registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops)
-    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made)
+    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level)
 
 
 def _mcp_servers(project: Project) -> "Servers | None":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retinue.cli.goal_options import agents_option, choose_option, context_option, model_option
-from retinue.cli.options import Bounds, bound_options, form_of, form_options, workspace_option
+from retinue.cli.options import Bounds, bound_options, form_of, form_options, level_option, workspace_option
 from retinue.cli.planned import planner_option
 from retinue.cli.runners import runner_option
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Ended, Settled
     from retinue.contract.budget import Budget
+    from retinue.contract.finding import Level
     from retinue.contract.plan import Plan
     from retinue.contract.task import ContextLevel
     from retinue.engine.inprocess import InProcessEngine
@@ -36,6 +37,7 @@ __all__ = ["command"]
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @model_option
 @runner_option
+@level_option
 @planner_option
 @choose_option
 @bound_options
@@ -52,6 +54,7 @@ def command(
     no_journal: bool,
     model: str | None,
     runner: str | None,
+    level: "Level | None",
     planner: str | None,
     choice: str | None,
     timeout: float | None,
@@ -86,20 +89,26 @@ def command(
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     text = words_of(goal) if goal else None
     _see_what_is_asked(goal, source)
-    opened = with_planner(open_project(workspace, model=model, runner=runner), planner)
+    opened = with_planner(open_project(workspace, model=model, runner=runner, level=level), planner)
     project, module = with_active(opened, quiet=form.quiet or form.machine)
     chosen = agents or project.settings.get("run.agents")
     project = project.with_only(chosen) if chosen else project
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
     settled = Settled(
-        "run", str(project.root), agents=tuple(chosen), module=module, model=model or "", runner=runner or ""
+        "run",
+        str(project.root),
+        agents=tuple(chosen),
+        module=module,
+        model=model or "",
+        runner=runner or "",
+        level=level or "",
     )
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     plan = _read(source, text, project, budget, context, quiet=form.machine) if source is not None else None
-    level: ContextLevel = project.settings.get("run.context", context)
+    handed_on: ContextLevel = project.settings.get("run.context", context)
     recorded = project.settings.get("run.journal") and not no_journal
     choosing = Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine)
-    begin = _begin(text or "", plan, settled, choosing, level=level, budget=budget)
+    begin = _begin(text or "", plan, settled, choosing, level=handed_on, budget=budget)
     ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
     ended = _explained(ended) if explain else ended
     return present(ended, form, fail_on=project.settings.get("run.fail_on", fail_on))

@@ -135,15 +135,16 @@ def _resume(
     from retinue.cli.answer import present, present_asked
     from retinue.cli.failed import tell_failed
     from retinue.cli.project import open_project, tell_notes
-    from retinue.cli.session import conduct, resuming
+    from retinue.cli.session import Settled, conduct, resuming
 
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     with _journal() as journal:
         name = found_run(journal, run)
         settled = _settled(journal, name)
     folder = Path(settled.workspace) if settled and settled.workspace else None
-    model, runner = (settled.model or None, settled.runner or None) if settled else (None, None)
-    project = open_project(workspace or folder, model=model, runner=runner)
+    said = settled or Settled("run", "")
+    level = said.level if said.level in ("strict", "standard", "lenient") else None
+    project = open_project(workspace or folder, model=said.model or None, runner=said.runner or None, level=level)
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
     if settled and settled.module:
         project, _ = with_module(project, settled.module)

@@ -55,6 +55,7 @@ class Settled:
         command: The command line that was asked, with all that was said of it.
         model: The model of whoever names none, when it was named there.
         runner: What drives the models of agents that are instructions, likewise.
+        level: How strictly answers are judged, likewise.
     """
 
     verb: str
@@ -64,11 +65,13 @@ class Settled:
     command: JsonMapping = field(default_factory=dict[str, Any])
     model: str = ""
     runner: str = ""
+    level: str = ""
 
     def noted_in(self, plan: Plan) -> Plan:
         """`plan` with this in it."""
         facts: JsonMapping = {"verb": self.verb, "workspace": self.workspace, "agents": list(self.agents)}
         facts |= {"module": self.module, "command": self.command, "model": self.model, "runner": self.runner}
+        facts["level"] = self.level
         said = {name: value for name, value in facts.items() if value}
         return plan.model_copy(update={"extras": {**plan.extras, "cli": said}})
 
@@ -89,6 +92,7 @@ def settled_in(plan: Plan) -> Settled | None:
         command=cast("JsonMapping", command) if isinstance(command, dict) else {},
         model=str(facts.get("model", "")),
         runner=str(facts.get("runner", "")),
+        level=str(facts.get("level", "")),
     )
 
 

@@ -14,7 +14,7 @@ class Key:
     """One thing that can be set.
 
     Attributes:
-        choices: The only words allowed, when they are few.
+        choices: The only words allowed, when they are few; the narrowest first where the key narrows.
         for_projects: A project file may set it at all.
         narrows: It bounds what a run may do; a project file may make the user's own bound tighter, never wider.
         adds: Words of every source are kept together: nobody can take back what somebody else forbade.
@@ -66,6 +66,13 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.fail_on": Key("text", "failure", "what makes a run exit 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "the only agents a run may use; none means all", narrows=True),
     "run.journal": Key("switch", default=True, about="keep a history of runs", for_projects=False),
+    "run.level": Key(
+        "text",
+        "standard",
+        "how strictly the answer of an agent is read and judged",
+        choices=("strict", "standard", "lenient"),
+        narrows=True,
+    ),
     "run.policy": Key(
         "text",
         "usual",

@@ -184,7 +184,7 @@ def _take(
         # A table may hold a key in the wrong place, and may be too deep to be written down.
         shown = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
         findings.append(_finding("settings/wrong-value", f"`{name}` cannot be {shown}", origin, f"give {wanted}"))
-    elif is_project and key.narrows and not _within(read, values[name].value):
+    elif is_project and key.narrows and not _within(read, values[name].value, key.choices):
         fix = f"keep within {values[name].value!r}, which holds, or {elsewhere}"
         _refuse(findings, f"a project may narrow `{name}`, not widen it to {read!r}", origin, fix)
     elif may_spend is not None and key.names_model and not may_spend(str(read)):
@@ -202,13 +202,21 @@ def _refuse(findings: list[Finding], message: str, origin: str, fix: str) -> Non
     findings.append(_finding("settings/not-for-projects", message, origin, fix, severity="warning"))
 
 
-def _within(value: object, bound: object) -> bool:
-    """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower."""
+def _within(value: object, bound: object, choices: tuple[str, ...]) -> bool:
+    """Whether `value` allows no more than the user's own `bound` does; without one anything is narrower.
+
+    Args:
+        value: What a project asks for.
+        bound: What holds.
+        choices: The words that the key takes, the narrowest first.
+    """
     if bound is None or bound == ():
         return True
     if isinstance(value, tuple):
         names, allowed = cast("tuple[str, ...]", value), cast("tuple[str, ...]", bound)
         return bool(names) and set(names) <= set(allowed)
+    if value in choices and bound in choices:
+        return choices.index(str(value)) <= choices.index(str(bound))
     return isinstance(value, int | float) and isinstance(bound, int | float) and value <= bound
 
 
