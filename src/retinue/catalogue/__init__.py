@@ -1,6 +1,6 @@
 """Ready-made agents: definitions as data, their Python beside them.
 
-Each agent is a folder: `definition.json` is the contract's own `Definition` and says what it takes and gives; the
+Each agent is a folder: its `definition.json`, or the types of its decorated class, say what it takes and gives; the
 modules beside it do the work. All of them do their share with no model and no network, and mark what they could not
 judge.
 """
@@ -43,6 +43,7 @@ def agents(
     from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
     from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
     from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
+    from retinue.catalogue.metrics import Metrics  # noqa: PLC0415
     from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
     from retinue.catalogue.personal_assistant import PersonalAssistant  # noqa: PLC0415
     from retinue.catalogue.research_supervisor import ResearchSupervisor  # noqa: PLC0415
@@ -53,6 +54,7 @@ def agents(
         CodeEngineerExecutor(models, servers=language_servers, cache_dir=cache_dir),
         DataAnalyst(),
         GitStateAnalyzer(),
+        Metrics,
         PatternDiscovery(cache_dir=cache_dir),
         PersonalAssistant(
             store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3",

@@ -11,6 +11,7 @@ __all__ = [
     "Definition",
     "Deprecation",
     "Effect",
+    "Method",
     "Runner",
     "Sample",
     "Skill",
@@ -24,6 +25,7 @@ __all__ = [
 
 Tier: TypeAlias = Literal["small", "medium", "large"]
 Effect: TypeAlias = Literal["read", "write", "network"]
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Thinks: TypeAlias = Literal["never", "can", "must", "by_others"]
 """Whether a skill asks a model: where one is configured (`can`), always (`must`), or by the agents of the plan that it
 answers with (`by_others`)."""
@@ -118,7 +120,7 @@ class Skill(Model):
     defaults: JsonMapping = Field(default_factory=dict[str, Any])
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     effects: tuple[Effect, ...] | None = None
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    method: Method | None = None
     path: str | None = None
     examples: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()

@@ -1,8 +1,10 @@
 """From what a Python function returned to a `Reply`. Nothing is judged here: that is the boundary's work."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, cast
 
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from retinue.agents.port import ABSENT, Reply
@@ -31,7 +33,8 @@ def reply_of(value: object, *, dump: Dump | None, wire: bool) -> Reply:
         case str():
             return Reply(text=value) if wire else Reply(data=value, content=value)
         case Reply():
-            return value
+            # The declared type may stand in a reply too, beside warnings and the like.
+            return replace(value, data=_dumped(value.data, dump)) if isinstance(value.data, BaseModel) else value
         case Plan():
             return Reply(plan=value)
         case Result():

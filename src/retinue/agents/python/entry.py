@@ -51,7 +51,7 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
         )
     docstring = read_docstring(function.__doc__)
     signature = read_signature(function, bound=bound, docstring=docstring, output=options.get("output"))
-    takes = signature.input_schema
+    takes, unavailable = signature.input_schema, options.get("unavailable")
     facts: dict[str, Any] = {
         "name": names.canonical_name(options.get("name", function.__name__)),
         "description": options.get("description") or docstring.description or None,
@@ -64,7 +64,9 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
         "effects": as_tuple(options.get("effects")),
         "examples": as_tuple(options.get("examples")),
         "samples": as_tuple(options.get("samples")),
-        "unavailable": options.get("unavailable"),
+        "method": options.get("method"),
+        "path": options.get("path"),
+        "unavailable": unavailable() if callable(unavailable) else unavailable,
         "thinks": options.get("thinks"),
         "thinks_within": options.get("thinks_within"),
     }

@@ -1,9 +1,9 @@
 """What can be said to `@agent` and `@skill`, beside what the function says itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
-from retinue.contract.definition import Deprecation, Effect, Sample, ThinkingBounds, Thinks
+from retinue.contract.definition import Deprecation, Effect, Method, Sample, ThinkingBounds, Thinks
 from retinue.contract.model import DialectName, JsonMapping
 
 __all__ = ["AgentOptions", "SkillOptions"]
@@ -23,7 +23,9 @@ class SkillOptions(TypedDict, total=False):
         examples: Utterances that should be routed here.
         samples: Requests with their answers, checked by lint.
         output: The type of the answer, where the return annotation does not say it.
-        unavailable: Why it cannot be called here, with the way out.
+        method: The HTTP method of its endpoint; POST where none is said (P5).
+        path: The path of its endpoint, where it is not the one that category, agent and skill give (P6).
+        unavailable: Why it cannot be called here, with the way out; a function is asked when the definition is read.
         thinks: Whether it asks a model; `never` otherwise.
         thinks_within: What it asks of models at most.
     """
@@ -38,7 +40,9 @@ class SkillOptions(TypedDict, total=False):
     examples: Sequence[str]
     samples: Sequence[Sample]
     output: object
-    unavailable: str
+    method: Method
+    path: str
+    unavailable: str | Callable[[], str]
     thinks: Thinks
     thinks_within: ThinkingBounds
 

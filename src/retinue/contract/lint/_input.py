@@ -157,7 +157,7 @@ def _values(field: Field) -> Iterator[Finding]:
         message = f"`{field.name}` takes {'anything' if bare else 'any object'}."
         yield found("input/loose", field.path, message, "Say what it holds: `type`, `properties`, `enum`, …")
     inside = mapping(schema.get("items")) if "array" in kinds else schema
-    fixed = {"enum", "const", "pattern", "format", "$ref"} & inside.keys()
+    fixed = {"enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf"} & inside.keys()
     if "string" in texts(inside.get("type")) and not fixed and lists_choices(field.description):
         message = f"The choices for `{field.name}` stand in its description only."
         yield found("input/choices-in-words", field.path, message, "List them in `enum`.")

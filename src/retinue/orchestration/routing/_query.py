@@ -26,13 +26,27 @@ class Query:
         wanted: The stem of what it wants to know, if it says so in front.
     """
 
-    __slots__ = ("asks", "begun", "files", "grams", "meant", "said", "spelled", "text", "wanted", "within", "words")
+    __slots__ = (
+        "asks",
+        "begun",
+        "files",
+        "grams",
+        "meant",
+        "said",
+        "spelled",
+        "text",
+        "wanted",
+        "whole",
+        "within",
+        "words",
+    )
 
     def __init__(
         self,
         clause: str,
         files: Sequence[str] = (),
         *,
+        whole: str = "",
         within: bool = False,
         said: Collection[Typed] = (),
     ) -> None:
@@ -40,6 +54,7 @@ class Query:
         self.said = said
         self.text = text = clause[:_QUERY_CHARS]
         self.files = files
+        self.whole = whole[:_QUERY_CHARS] or text
         self.asks = bool(opening(text))
         self.wanted = wanted(text)
         self.begun: dict[int, float] = {}

@@ -121,6 +121,7 @@ class Business:
             self._router.route,
             _topic(instruction, around),
             files=files or named_in(instruction, around) or mentioned_in(instruction),
+            whole=instruction,
             within=bool(files) or looks_into(instruction, around),
             said=_typed(instruction, around),
         )

@@ -22,7 +22,7 @@ from retinue.orchestration.routing._spelling import Spellings
 from retinue.orchestration.routing._usage import Usage
 from retinue.orchestration.routing._view import View, gram_background, word_background
 from retinue.orchestration.routing._wanted import is_particular, wanted
-from retinue.orchestration.routing.reading.dates import takes_days
+from retinue.orchestration.routing.reading.dates import takes_days, times_in
 from retinue.orchestration.routing.reading.parameter import Parameter, parameters_of
 from retinue.orchestration.routing.reading.revisions import takes_ranges, takes_revisions
 from retinue.orchestration.routing.words import gram_tokens, word_tokens
@@ -125,6 +125,7 @@ class Router:
         self._counted: tuple[int, Counter[str], Counter[str]] | None = None
         self._examples: dict[int, list[tuple[frozenset[str], str]]] = {}
         self._particular: dict[int, bool] = {}
+        self._closed: dict[int, frozenset[str] | None] = {}
         once = [self._words.once(place) for place in range(len(self._skills))]
         self._floors = Floors(examples, once, self._share_without, floor=floor)
         self._is_given = floor is not None
@@ -135,6 +136,7 @@ class Router:
         *,
         limit: int = 5,
         files: Sequence[str] = (),
+        whole: str = "",
         within: bool = False,
         said: Collection[Typed] = (),
         only: Callable[[Skill], bool] | None = None,
@@ -145,11 +147,12 @@ class Router:
             clause: What is asked.
             limit: How many candidates are given.
             files: Paths of files that it names, for those who take some files and not others.
+            whole: The clause with the days and files that `clause` may have been given without.
             within: What is asked stands in these files.
             said: Values of which kinds it holds, for those who take such.
             only: Which skills may be given at all; all, unless said.
         """
-        query = Query(clause, files, within=within, said=said)
+        query = Query(clause, files, whole=whole, within=within, said=said)
         query.meant = self._respelled(query)
         query.begun = self._openings.shares(query.text)
         ranked = self._rank(query, limit=limit)
@@ -185,7 +188,31 @@ class Router:
         return place is not None and any(self._words.holds(token, place) for token in tokens)
 
     def _is_enough(self, query: Query, found: "_Found") -> bool:
-        return self._reaches(query, found, asked=query.asks) and self._speaks_of(query, found.place)
+        fits = self._reaches(query, found, asked=query.asks) and self._speaks_of(query, found.place)
+        return fits and not self._unread(query, found.place)
+
+    def _unread(self, query: Query, place: int) -> list[str]:
+        """The words of `query` that would be lost on the skill at `place`, where it takes no text.
+
+        Whoever takes text is handed all words. Whoever takes numbers, days and choices only would answer without what
+        the others ask for: "sales forecast for 1998" with the sales of 1998.
+        """
+        if place not in self._closed:
+            skill = self._skills[place][1]
+            own = (skill.name, skill.description, *skill.examples, *_parameters(skill))
+            self._closed[place] = frozenset(_tokens(word_tokens, own)) if _takes_no_text(skill) else None
+        known = self._closed[place]
+        if known is None:
+            return []
+        text, unread = query.whole.lower(), list[str]()
+        for words, is_year in times_in(text):
+            if is_year or place in self._taking["days"]:
+                text = text.replace(words, " ")
+            elif not known.issuperset(word_tokens(words)):
+                unread.append(words)
+        meant = query.meant.get(place, {})
+        rest = Query(text).spelled.items()
+        return unread + [word for word, token in rest if not (token.isdigit() or token in known or token in meant)]
 
     def _reaches(self, query: Query, found: "_Found", *, asked: bool) -> bool:
         """Whether it is good enough; for what is not `asked`, without the help of how it begins."""
@@ -227,6 +254,8 @@ class Router:
             share = self._share(query, found, asked=query.asks)
             needed = self._floors.of(found.place, share, asked=query.asks)
             return f"fits to {share:.2f} where {needed:.2f} is needed"
+        if unread := self._unread(query, found.place):
+            return f"takes no text, and cannot be told of {', '.join(map(repr, unread[:3]))}"
         return f"is not asked for {query.word_of(query.wanted)!r}"
 
     def _rank(self, query: Query, *, limit: int) -> list["_Found"]:
@@ -374,6 +403,14 @@ def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
             pieces += [definition.description, skill.description, *map(nameless, skill.examples)]
             found.append([*pieces, *(said for said in own if said not in shared)])
     return found
+
+
+def _takes_no_text(skill: Skill) -> bool:
+    """Whether a skill is called with numbers, days and choices only."""
+    if skill.instruction_field or skill.input_schema.get("additionalProperties") is not False:
+        return False
+    inside = (parameter.items or parameter for parameter in parameters_of(skill.input_schema))
+    return all(one.type in {"integer", "number", "boolean"} or one.choices or takes_days(one) for one in inside)
 
 
 def _parameters(skill: Skill) -> list[str]:

@@ -27,10 +27,14 @@ _MONTHS: Final = {
 }  # fmt: skip
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DAY: Final = (
-    r"\d{4}-\d{2}-\d{2}|\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?(?:MONTH)\.?,?(?:\s\d{4})?"
-    r"|(?:MONTH)\.?\s\d{1,2}(?:st|nd|rd|th)?\b(?:,?\s\d{4})?|(?:MONTH)\b\.?(?:\s\d{4})?"
-    r"|today|yesterday|(?:19|20)\d{2}\b"
-).replace("MONTH", _MONTH)
+    (
+        r"\d{4}-\d{2}-\d{2}|QUARTER\s(?:of\s)?(?:19|20)\d{2}\b|(?:19|20)\d{2}[-\s]Q[1-4]\b|\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?(?:MONTH)\.?,?(?:\s\d{4})?"
+        r"|(?:MONTH)\.?\s\d{1,2}(?:st|nd|rd|th)?\b(?:,?\s\d{4})?|(?:MONTH)\b\.?(?:\s\d{4})?"
+        r"|today|yesterday|(?:19|20)\d{2}\b"
+    )
+    .replace("MONTH", _MONTH)
+    .replace("QUARTER", r"(?:Q[1-4]|(?:first|second|third|fourth)\squarter)")
+)
 _SPAN: Final = re.compile(
     rf"\b(?:between\s(?P<low>{_DAY})\sand\s(?P<high>{_DAY})"
     rf"|from\s(?P<first>{_DAY})\s(?:to|until|till|through)\s(?P<final>{_DAY})"
@@ -39,9 +43,10 @@ _SPAN: Final = re.compile(
     rf"|(?:in\s|over\s|during\s|for\s|within\s)?(?:the\s)?(?:last|past|previous)\s(?P<count>\d{{1,4}}|{NUMBER_WORDS})\s"
     r"(?P<unit>day|week|month|quarter|year)s?\b"
     r"|(?P<ago>\d{1,4}|a|an)\s(?P<back>day|week|month|year)s?\sago\b"
-    rf"|(?:(?:in|on|during|of)\s)(?P<at>{_DAY})|(?P<bare>\d{{4}}-\d{{2}}-\d{{2}}|today|yesterday)\b)",
+    rf"|(?:(?:in|on|during|of|for)\s)(?:the\s)?(?P<at>{_DAY})|(?P<bare>\d{{4}}-\d{{2}}-\d{{2}}|today|yesterday)\b)",
     re.IGNORECASE,
 )
+_QUARTERS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1": 1, "2": 2, "3": 3, "4": 4}
 _YEAR: Final = re.compile(r"\b\d{4}\b")
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 
@@ -144,6 +149,10 @@ def _exact(words: str, today: date | None) -> tuple[date, date] | None:
         return day, day
     if re.fullmatch(r"\d{4}", words):
         return date(int(words), 1, 1), date(int(words), 12, 31)
+    if quarter := re.search(r"q([1-4])|(first|second|third|fourth)\squarter", words):
+        year, number = int(re.findall(r"\d{4}", words)[0]), _QUARTERS[quarter[1] or quarter[2]]
+        last = date(year + number // 4, 3 * number % 12 + 1, 1) - timedelta(days=1)
+        return date(year, 3 * number - 2, 1), last
     return _in_a_month(words, today)
 
 

@@ -28,6 +28,9 @@ def read_one(parameter: Parameter, said: Said, _around: Surroundings) -> Reading
     if not parameter.choices:
         return None
     found = {choice: places for choice in parameter.choices if (places := _places(choice, parameter, said))}
+    if len(found) > 1:  # "average purchase" speaks of `average_purchase`, and not of `purchases`
+        spoken = [place for places in found.values() for place in places]
+        found = {choice: own for choice, places in found.items() if (own := _outermost(places, spoken))}
     if len(found) > 1:
         cued = {choice: places for choice, places in found.items() if any(_is_cued(said, first) for first, _ in places)}
         found = cued or found
@@ -55,6 +58,15 @@ def read_several(parameter: Parameter, said: Said, _around: Surroundings) -> Rea
     if not kept:
         return _all_but(inside, said)
     return said.reading(list(dict.fromkeys(choice for *_, choice in kept)), kept[0][0], kept[-1][1])
+
+
+def _outermost(places: list[tuple[int, int]], all_places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of `places` that are not part of a longer one."""
+    return [
+        (first, last)
+        for first, last in places
+        if not any(start <= first and last <= end and end - start > last - first for start, end in all_places)
+    ]
 
 
 def _is_part_of(said: Said, first: int, last: int) -> bool:

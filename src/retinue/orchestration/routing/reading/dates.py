@@ -1,6 +1,7 @@
 """Dates: the beginning or the end of a time that the clause speaks of, or the one day it is."""
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
@@ -9,7 +10,7 @@ from retinue.orchestration.routing.reading.around import Surroundings
 from retinue.orchestration.routing.reading.parameter import Parameter
 from retinue.orchestration.routing.reading.said import Reading, Said
 
-__all__ = ["read", "speaks_of_days", "takes_days"]
+__all__ = ["read", "speaks_of_days", "takes_days", "times_in"]
 
 _BEGINNINGS: Final = ("since", "after", "from", "start", "begin", "beginning", "newer")
 _ENDS: Final = ("until", "before", "to", "end", "older", "through")
@@ -32,6 +33,13 @@ def read(parameter: Parameter, said: Said, around: Surroundings) -> Reading | No
 def speaks_of_days(text: str, *, today: date | None) -> bool:
     """Whether `text` speaks of a day or a time of several."""
     return next(spans_of_time(text, today=today), None) is not None
+
+
+def times_in(text: str) -> Iterator[tuple[str, bool]]:
+    """The words of every time that `text` speaks of, and whether it is one whole calendar year."""
+    for span in spans_of_time(text, today=date(2000, 1, 1)):
+        year = span.last.year if span.last is not None else 0
+        yield span.words, year > 0 and (span.first, span.last) == (date(year, 1, 1), date(year, 12, 31))
 
 
 def takes_days(parameter: Parameter) -> bool:

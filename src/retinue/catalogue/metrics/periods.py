@@ -1,0 +1,89 @@
+"""Periods of whole days, half open inside: the day after the last one is `end`. Nothing here knows today."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final, Self
+
+from retinue.errors import InvalidInput
+
+__all__ = ["Period", "period_of_label"]
+
+_DAY: Final = timedelta(days=1)
+_LABEL: Final = re.compile(r"(?P<year>\d{4})(?:-(?:Q(?P<quarter>[1-4])|(?P<month>0[1-9]|1[0-2])))?", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
+"""Far enough from the ends of the calendar that no shift by a year or by the period itself leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start`, up to and without `end`."""
+
+    start: date
+    end: date
+
+    @classmethod
+    def of_days(cls, first: date, last: date) -> Self:
+        """The days from `first` to `last`, both included.
+
+        Raises:
+            InvalidInput: `last` is before `first`, or a year is outside of 1000 to 9000.
+        """
+        if last < first:
+            raise InvalidInput(f"The last day, {last}, is before the first, {first}.", hint="Swap them.")
+        for day in (first, last):
+            if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+                raise InvalidInput(
+                    f"{day} is outside of what can be asked about.", hint="Name a year from 1000 to 9000."
+                )
+        return cls(first, last + _DAY)
+
+    @property
+    def last(self) -> date:
+        """The last day."""
+        return self.end - _DAY
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.last}"
+
+    def common(self, other: "Period") -> "Period | None":
+        """The days of both; None when there is none."""
+        start, end = max(self.start, other.start), min(self.end, other.end)
+        return Period(start, end) if start < end else None
+
+    def previous(self) -> "Period":
+        """What came before, as long: as many months where these are whole months, else as many days."""
+        if self.start.day == self.end.day == 1:
+            months = 12 * (self.end.year - self.start.year) + self.end.month - self.start.month
+            return Period(_shifted(self.start, months=-months), self.start)
+        return Period(self.start - (self.end - self.start), self.start)
+
+    def year_before(self) -> "Period":
+        """The same days a year earlier; February stays whole in leap years and before them."""
+        return Period(_shifted(self.start, months=-12), _shifted(self.end, months=-12))
+
+    def year_to_date(self) -> "Period":
+        """From the beginning of the year in which it ends."""
+        return Period(date(self.last.year, 1, 1), self.end)
+
+
+def period_of_label(label: str) -> Period | None:
+    """The period that `1997`, `1997-Q2` or `1997-03` names; None when it names none."""
+    match = _LABEL.fullmatch(label)
+    if match is None or not _FIRST_YEAR <= (year := int(match["year"])) <= _LAST_YEAR:
+        return None
+    if match["month"]:
+        start, months = date(year, int(match["month"]), 1), 1
+    elif match["quarter"]:
+        start, months = date(year, 3 * int(match["quarter"]) - 2, 1), 3
+    else:
+        start, months = date(year, 1, 1), 12
+    return Period(start, _shifted(start, months=months))
+
+
+def _shifted(day: date, *, months: int) -> date:
+    """The same day some months away; the last of that month where it is shorter."""
+    years, month = divmod(day.month - 1 + months, 12)
+    first = date(day.year + years, month + 1, 1)
+    following = date(first.year + first.month // 12, first.month % 12 + 1, 1)
+    return min(first.replace(day=1) + timedelta(days=day.day - 1), following - _DAY)
