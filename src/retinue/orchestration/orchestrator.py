@@ -28,6 +28,7 @@ from retinue.orchestration.shares import shared
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from retinue.contract.definition import Definition, Skill
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.routing.planner import Planner
@@ -164,10 +165,11 @@ class Orchestrator:
     ) -> Result:
         """Ask one skill of one agent: a plan of one node, by the same way as any other.
 
-        What the instruction says fills the parameters that were not given.
+        What the instruction says fills the parameters that were not given. Without a skill this is the generic task:
+        the instruction is routed among the agent's own skills, and rejected with their names when none fits (C47).
 
         Raises:
-            UnknownName: Nobody is called that; or no skill, or there are several and none is named.
+            UnknownName: Nobody is called that.
         """
         plan = self.task_plan(
             agent, skill, instruction=instruction, target=target, parameters=parameters, limits=limits
@@ -189,7 +191,7 @@ class Orchestrator:
         definition = called.definition
         # The plan names a major only where the plain name would reach another one: the agent is told what is asked.
         major = None if self.registry.get(definition.name) is called else definition.major
-        found = definition.skills[0] if skill is None and len(definition.skills) == 1 else definition.skill(skill or "")
+        found = _meant(definition, instruction) if skill is None else definition.skill(skill)
         if found is None:  # the boundary says best what there is
             node = Delegation(id="n1", agent=definition.name, major=major, limits=limits or Limits(), skill=skill)
             return Plan(goal=instruction, nodes=(node,))
@@ -236,3 +238,13 @@ class Orchestrator:
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()
+
+
+def _meant(definition: "Definition", instruction: str) -> "Skill | None":
+    """The skill that an instruction without one is for; None when it fits none of several."""
+    if len(definition.skills) == 1 or not instruction.strip():
+        return definition.skills[0] if len(definition.skills) == 1 else None
+    from retinue.orchestration.routing.router import Router  # noqa: PLC0415 - a named skill needs no words read
+
+    routing = Router([definition]).route(instruction)
+    return None if routing.abstained else definition.skill(routing.candidates[0].skill)

@@ -114,7 +114,8 @@ def _refused(task: Task, run: RunContext, error: Exception) -> Result:
         agent=task.agent,
         skill=task.skill,
         versions=Versions(contract=CONTRACT_VERSION),
-        outcome="error",
+        # A task in words that is for none of the agent's skills is no failure of anybody (C47).
+        outcome="rejected" if task.skill is None and fault.path == "/skill" else "error",
         fault=_back_to_producer(fault, task),
     )
     run.emit(Started(task.agent, task.skill or "", task.instruction[:_SHOWN]))

@@ -21,7 +21,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Column, Table
-from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
+from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile
 from retinue.tools.data import Data, Rows
 from retinue.tools.workspace import Workspace
 
@@ -386,13 +386,23 @@ async def _with_metering(run: RunContext, compute: Callable[[Metering], Reply]) 
     return await in_watched_thread(watch, _in_database, run, watch, compute)
 
 
-def _in_database(run: RunContext, watch: Watch, compute: Callable[[Metering], Reply]) -> Reply:
+def _own_file(run: RunContext) -> bytes | None:
+    """The project's file of metrics; None when it has none. The sample never stands in for one that is denied."""
     try:
         workspace = run.workspace
-        own = workspace.read_bytes(_OWN_FILE, max_bytes=_MOST_TOML)
-        configuration, file = parse_configuration(own, file=_OWN_FILE), _OWN_FILE
+    except AccessDenied:  # this run has no project
+        return None
+    try:
+        return workspace.read_bytes(_OWN_FILE, max_bytes=_MOST_TOML)
     except MissingFile:
-        workspace, configuration, file = Workspace(_HERE), _SAMPLE, "cdnow.toml"
+        return None
+
+
+def _in_database(run: RunContext, watch: Watch, compute: Callable[[Metering], Reply]) -> Reply:
+    workspace, configuration, file = Workspace(_HERE), _SAMPLE, "cdnow.toml"
+    own = _own_file(run)
+    if own is not None:
+        workspace, configuration, file = run.workspace, parse_configuration(own, file=_OWN_FILE), _OWN_FILE
     with Data(workspace, check=watch.check) as data:
         source = data.open(configuration.source.file or "")
         metering = Metering(data, source, configuration, file=file)
