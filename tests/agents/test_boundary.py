@@ -333,7 +333,7 @@ def test_a_deadline_that_has_passed_is_a_time_out_without_a_call() -> None:
     assert fault.detail["bound"] == "task.limits.deadline_ns"
     assert agent.calls == 0
     result = called(agent, run=context(deadline_ns=START))
-    assert fault_of(result, "timeout").detail["bound"] == "run.deadline_ns"
+    assert fault_of(result, "timeout").detail["bound"] == "run.budget.timeout_s"
     assert result.attempts == ()
 
 

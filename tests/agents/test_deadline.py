@@ -22,7 +22,7 @@ def bound_of(
     [
         ("task.limits.timeout_s", Limits(timeout_s=10.0, deadline_ns=START + 20 * SECOND), START + 30 * SECOND, 40.0),
         ("task.limits.deadline_ns", Limits(timeout_s=20.0, deadline_ns=START + 10 * SECOND), START + 30 * SECOND, 40.0),
-        ("run.deadline_ns", Limits(timeout_s=20.0, deadline_ns=START + 30 * SECOND), START + 10 * SECOND, 40.0),
+        ("run.budget.timeout_s", Limits(timeout_s=20.0, deadline_ns=START + 30 * SECOND), START + 10 * SECOND, 40.0),
         ("skill.timeout_s", Limits(timeout_s=20.0, deadline_ns=START + 30 * SECOND), START + 40 * SECOND, 10.0),
     ],
 )
@@ -34,7 +34,7 @@ def test_the_tightest_bound_wins_and_is_named(name: str, limits: Limits, run: in
 def test_the_default_applies_where_nobody_says_anything_and_beside_the_run() -> None:
     assert bound_of() == Bound("policy.timeout_s", START + 120 * SECOND)
     assert bound_of(run=START + 500 * SECOND) == Bound("policy.timeout_s", START + 120 * SECOND)
-    assert bound_of(run=START + 50 * SECOND) == Bound("run.deadline_ns", START + 50 * SECOND)
+    assert bound_of(run=START + 50 * SECOND) == Bound("run.budget.timeout_s", START + 50 * SECOND)
 
 
 def test_who_asks_for_more_than_the_default_gets_it() -> None:
@@ -51,7 +51,7 @@ def test_the_error_says_which_bound_it_was() -> None:
     assert error.detail == {"bound": "skill.timeout_s", "seconds": 2.5}
     assert error.retryable
     assert "skill.timeout_s" in error.hint
-    assert "not called" in Bound("run.deadline_ns", START).error("counter").message
+    assert "not called" in Bound("run.budget.timeout_s", START).error("counter").message
 
 
 @given(seconds=st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False))

@@ -13,9 +13,9 @@ from tests.cli.conftest import Give
 
 LATE = Fault(
     code="timeout",
-    message="`a` did not end within 1 s (`run.deadline_ns`).",
-    hint="Allow more time by `run.deadline_ns`, or ask for less.",
-    suggestions=("Raise `run.deadline_ns`.", "Ask for a part of it."),
+    message="`a` did not end within 1 s (`run.budget.timeout_s`).",
+    hint="Allow more time by `run.budget.timeout_s`, or ask for less.",
+    suggestions=("Raise `run.budget.timeout_s`.", "Ask for a part of it."),
 )
 
 
@@ -30,7 +30,7 @@ def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
             fault=LATE,
             attempts=(Attempt(number=1, duration_ns=1, fault=LATE), Attempt(number=2, duration_ns=1)),
             data={"failures": [failure, 3], "answer": []},
-            content=f"- A: {LATE.message} {LATE.hint}\n- quoted: `run.deadline_ns`",
+            content=f"- A: {LATE.message} {LATE.hint}\n- quoted: `run.budget.timeout_s`",
             warnings=(Warned(type="missing_data", message=f"A: {LATE.message}", recovery=LATE.hint),),
         )
     )
@@ -40,13 +40,13 @@ def test_a_bound_has_its_name_of_here_in_the_whole_result() -> None:
     assert said.attempts[0].fault == said.fault
     assert said.data["failures"][0]["hint"] == "Allow more time by `--timeout`, or ask for less."
     assert said.data["failures"][1] == 3
-    assert said.content.endswith("- quoted: `run.deadline_ns`")  # somebody's words about it
+    assert said.content.endswith("- quoted: `run.budget.timeout_s`")  # somebody's words about it
     assert said.content.count("--timeout") == 2
     assert said.warnings[0].message == "A: `a` did not end within 1 s (`--timeout`)."
 
 
 def test_a_result_without_such_a_bound_is_left_alone() -> None:
-    result = Result(task_id="t", agent="a", outcome="success", data={"failures": []}, content="`run.deadline_ns`")
+    result = Result(task_id="t", agent="a", outcome="success", data={"failures": []}, content="`run.budget.timeout_s`")
     assert said_here(result) is result
 
 

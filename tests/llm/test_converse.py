@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from retinue.contract.result import Usage
 from retinue.contract.tool import ToolSpec
@@ -561,6 +561,7 @@ lines = st.one_of(
 
 
 @given(st.lists(lines, max_size=6), st.none() | st.integers(0, 5_000), st.integers(0, 6))
+@example([(ToolUse("", "x" * 300, {"a": 1}),) * 4, "Done."], 560, 3)  # more than the answer may have
 def test_whatever_a_model_says_the_conversation_ends_within_its_bounds(
     script: list[Line], tokens: int | None, max_turns: int
 ) -> None:

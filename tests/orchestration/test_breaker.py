@@ -104,7 +104,7 @@ def test_a_trial_that_fails_opens_it_again_and_a_late_failure_does_not():
     "ending",
     [
         Result(task_id="t", agent="a", outcome="canceled"),
-        failed("timeout", bound="run.deadline_ns"),
+        failed("timeout", bound="run.budget.timeout_s"),
     ],
 )
 def test_a_trial_that_was_stopped_shows_nothing_and_the_next_may_try(ending: Result):

@@ -298,7 +298,7 @@ def test_a_node_is_put_to_a_few_others_and_then_no_more():
 
 
 def test_when_the_time_of_the_run_is_over_nobody_else_is_asked():
-    fault = Fault(code="timeout", message="Too late.", detail={"bound": "run.deadline_ns"})
+    fault = Fault(code="timeout", message="Too late.", detail={"bound": "run.budget.timeout_s"})
     assert isinstance(decide(node(OTHER), failed().model_copy(update={"fault": fault}), situation()), GiveUp)
 
 

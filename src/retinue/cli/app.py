@@ -159,6 +159,8 @@ def _usage_hint(error: click.ClickException) -> str:
 
 
 def _exit_for(error: RetinueError) -> Exit:
+    if "question" in error.detail:
+        return Exit.QUESTION
     return Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
 
 

@@ -42,7 +42,7 @@ def command(context: click.Context) -> None:
 @command.command("list")
 @_scope_option
 @click.option(
-    "--limit", "-n", type=click.IntRange(min=1), default=50, show_default=True, help="How many, newest first."
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many, newest first."
 )
 @workspace_option
 @json_option
@@ -55,7 +55,9 @@ def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> N
 @command.command("search")
 @click.argument("words", nargs=-1, required=True)
 @_scope_option
-@click.option("--limit", "-n", type=click.IntRange(min=1), default=10, show_default=True, help="How many, best first.")
+@click.option(
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="How many, best first."
+)
 @workspace_option
 @json_option
 def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["command", "found_run"]
 
 _DAY_NS = 86_400 * 10**9
+_MOST_DAYS = 100_000
 _LISTED = 20
 _LONGEST_COMMENT = 2_000
 
@@ -40,7 +41,7 @@ def command(context: click.Context) -> None:
 
 @command.command("list")
 @click.option(
-    "--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first."
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
 )
 @json_option
 def _list(*, limit: int, as_json: bool) -> None:
@@ -115,11 +116,13 @@ def _explained(journal: "Journal", run: str, result: "Result") -> "Result":
 
 @command.command("resume")
 @click.argument("run", required=False, shell_complete=run_ids)
+@click.option("--accept-changes", is_flag=True, help="Go on although agents have changed since the run began.")
 @form_options
 @workspace_option
 def _resume(
     *,
     run: str | None,
+    accept_changes: bool,
     as_json: bool,
     as_jsonl: bool,
     quiet: bool,
@@ -129,7 +132,8 @@ def _resume(
 ) -> int:
     """Go on with RUN, without repeating what it has finished; without RUN, with the newest.
 
-    It works in the folder it was started in, unless another is given.
+    It works in the folder it was started in, unless another is given. When an agent in it is defined otherwise by now,
+    you are asked first.
     """
     from retinue.cli.active import with_module
     from retinue.cli.answer import present, present_asked
@@ -154,7 +158,7 @@ def _resume(
         from retinue.cli.commanded import with_command
 
         project, _ = with_command(project, settled.command)
-    ended = conduct(project, form, resuming(name), recorded=True)
+    ended = conduct(project, form, resuming(name, accept_changes=accept_changes), recorded=True)
     asked = settled is not None and settled.verb == "ask"
     if asked:
         code = present_asked(ended, form)
@@ -202,6 +206,8 @@ def _prune(*, keep: int | None, days: float | None) -> None:
 
     if keep is None and days is None:
         raise click.UsageError("Say what may go: --keep N, --older-than DAYS, or both.")
+    if days is not None and not days <= _MOST_DAYS:  # so that it refuses `nan` too
+        raise click.UsageError(f"{days:g} days is no age. Give a number of days, at most {_MOST_DAYS:,}.")
     limit_ns = None if days is None else time.time_ns() - int(days * _DAY_NS)
     with _journal() as journal:
         gone = journal.prune(older_than_ns=limit_ns, keep=keep)

@@ -10,12 +10,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, TypeAlias, cast
 
+import click
+
 from retinue.cli import places
 from retinue.cli.app import tell_error
 from retinue.cli.exits import Exit
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
-from retinue.cli.output import json_line, stdout_set_aside
+from retinue.cli.output import json_line, stdout_set_aside, tell
 from retinue.cli.planned import thinks_along
 from retinue.cli.project import Project
 from retinue.cli.questions import Person
@@ -23,7 +25,7 @@ from retinue.cli.screen import Screen, screen_for, somebody_is_there
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
 from retinue.contract.credentials import cleaned, process_cleaner
-from retinue.contract.event import Asked, Decision, Event, Finished
+from retinue.contract.event import Asked, Decision, Event, Finished, Started
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
@@ -32,14 +34,13 @@ from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
-from retinue.errors import Canceled, Unavailable, UnknownName
+from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.explain import Decided
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
 
 __all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
 
-_MOST_NAMES: Final = 100
 _INTERRUPTED: Final = "The person at the terminal interrupted it."
 
 
@@ -248,8 +249,11 @@ class _Audience:
     """
 
     def __init__(self, engine: InProcessEngine, begun: Begun, screen: Screen, lines: IO[str] | None) -> None:
-        self.nodes = Nodes(begun.run, begun.plan, kept=begun.kept)
-        asked = [result for node, result in begun.kept.items() if not node.startswith(RESERVED)]
+        self.nodes = Nodes(begun.run, begun.plan, kept=[name for name, one in begun.kept.items() if one.useful])
+        for node, result in begun.kept.items():
+            if result.lifecycle == "working":
+                self.nodes.take(Event(begun.run, node, 0, 0, 0, Finished(result)))
+        asked = [one for node, one in begun.kept.items() if one.useful and not node.startswith(RESERVED)]
         self.asked = asked[-1] if asked else None
         self.decisions: list[Decided] = []
         self._engine = engine
@@ -273,26 +277,17 @@ class _Audience:
 
     async def _follow(self, run: str, after: int, children: asyncio.TaskGroup) -> None:
         self._followed.add(run)
-        async for event in self._engine.events(run, after=after):
-            body = event.body
-            if isinstance(body, Finished) and not event.node and run == self._begun.run:
-                self._last = event
-                continue
-            self._tell(event)
-            if isinstance(body, Decision) and body.move == "descend" and (child := await self._child(run, event.node)):
-                children.create_task(self._follow(child, 0, children))
-
-    async def _child(self, run: str, node: str) -> str | None:
-        """The child run that `node` has just descended into: the latest one of it that there is."""
-        found = None
-        for number in range(2, _MOST_NAMES):
-            name = f"{run}{CHILD}{node}{RESERVED}{number}"
-            with contextlib.suppress(UnknownName, Unavailable):
-                await self._engine.get(name)
-                found = name if name not in self._followed else found
-            if found == name:
-                break
-        return found
+        with contextlib.suppress(UnknownName):  # of thousands of child runs the first may be forgotten by now
+            async for event in self._engine.events(run, after=after):
+                body = event.body
+                if isinstance(body, Finished) and not event.node and run == self._begun.run:
+                    self._last = event
+                    continue
+                self._tell(event)
+                if isinstance(body, Started) and RESERVED in event.node:  # a child run begins, or goes on
+                    child = f"{run}{CHILD}{event.node}"
+                    if child not in self._followed:
+                        children.create_task(self._follow(child, 0, children))
 
     def _tell(self, event: Event) -> None:
         body = event.body
@@ -314,17 +309,41 @@ class _Audience:
         return "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
 
 
-def resuming(run: str) -> Begin:
-    """Goes on with a run of the history."""
+def _accept(changed: list[str], run: str) -> None:
+    """Ask whether a run may go on with agents that have changed.
+
+    Raises:
+        InvalidInput: It may not, or nobody is there to say so.
+    """
+    names = ", ".join(f"`{name}`" for name in changed[:10])
+    message = f"{names} {'has' if len(changed) == 1 else 'have'} changed since this run began."
+    if not somebody_is_there():
+        hint = f"To go on with what they are now: `retinue runs resume {run} --accept-changes`. Or ask anew."
+        raise InvalidInput(message, hint=hint, detail={"changed": changed, "question": True})
+    tell(message)
+    if not click.confirm("Go on with what they are now? What is finished stays as it is.", err=True):
+        raise InvalidInput(message, hint="Nothing was changed. Undo the changes, or ask anew.")
+
+
+def resuming(run: str, *, accept_changes: bool = False) -> Begin:
+    """Goes on with a run of the history.
+
+    Args:
+        run: Its id.
+        accept_changes: Also when agents in it are defined otherwise now; a person is asked where one is there.
+    """
 
     async def begin(orchestrator: Orchestrator, engine: InProcessEngine) -> Begun:
-        del orchestrator
         journal = engine.journal
         if journal is None:
             raise Unavailable("Without a history nothing can be resumed.", hint="Leave out `--no-journal`.")
         history = journal.history(run)
         plan = Plan.model_validate_json(dumps(history.payload["plan"]))
         kept = {name: result for name, (_, result) in history.kept().items()}
+        payloads = [journal.history(each).payload for each in (run, *journal.find(f"{run}{CHILD}"))]
+        changed = dict.fromkeys(name for payload in payloads for name in orchestrator.changed(payload))
+        if changed and not accept_changes:
+            _accept(list(changed), run)
         await engine.resume(run)
         return Begun(run, plan, after=len(history.events), kept=kept)
 

@@ -8,7 +8,7 @@ from retinue.contract.result import Result, Warned
 __all__ = ["said_here", "worded"]
 
 _HERE: Final = {
-    "`run.deadline_ns`": "`--timeout`",
+    "`run.budget.timeout_s`": "`--timeout`",
     "Raise the deadline": "Raise `--timeout`",
     "Raise `task.limits.tokens`": "Raise `--max-tokens`, or its own limit in the plan",
     "Raise `task.limits.cost_usd`": "Raise `--max-cost`, or its own limit in the plan",
@@ -23,7 +23,7 @@ _HERE: Final = {
 def said_here(result: Result) -> Result:
     """`result` with its faults in these words: in itself, in its attempts, in its answer, and in its warnings.
 
-    Only sentences of ours are changed. What an agent said of `run.deadline_ns` is its own.
+    Only sentences of ours are changed. What an agent said of `run.budget.timeout_s` is its own.
     """
     told: dict[str, str] = {}
     changes: dict[str, Any] = {}

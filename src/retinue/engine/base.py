@@ -74,6 +74,11 @@ class Scope(Protocol):
         """Id of this run."""
         ...
 
+    @property
+    def events(self) -> Sequence[Event]:
+        """What has happened in this run, also before it was resumed."""
+        ...
+
     def reserve(self, names: Iterable[str]) -> None:
         """Announce steps, in an order that a replay repeats. A name is reserved once.
 
@@ -124,8 +129,8 @@ class Scope(Protocol):
     def emit(self, body: Body, *, node: str = "", attempt: int = 0) -> None:
         """Record an event. Allowed inside steps too, and from threads.
 
-        The engine itself records `Started` and `Finished` of the run, `Finished` of everything it delivers, and
-        `Asked` and `Answered` of its questions. `Started` of a node is the caller's to emit.
+        The engine itself records `Started` and `Finished` of the run and of its child runs, `Finished` of everything
+        it delivers, and `Asked` and `Answered` of its questions. `Started` of a node is the caller's to emit.
 
         Raises:
             InvalidInput: `body` is `Finished`.
@@ -201,7 +206,8 @@ class Engine(Protocol):
     async def resume(self, run: str) -> str:
         """Go on with a run that did not end well, without repeating its finished steps; gives the run's id.
 
-        Steps that ended `success` or `partial` are finished; all others run again. Answers that a person gave are kept.
+        Steps that ended `success` or `partial` are finished, and so are those whose work a child run does (`working`);
+        all others run again. Answers that a person gave are kept.
         Time and chance repeat until the first step that is run anew has ended.
         """
         ...

@@ -17,7 +17,7 @@ from retinue.engine.questions import result_of
 from retinue.engine.record import encode
 from retinue.errors import InvalidInput
 
-__all__ = ["History", "Note", "Replay", "Value"]
+__all__ = ["History", "Note", "Replay", "Value", "is_kept"]
 
 Value: TypeAlias = Literal["now", "random", "sleep"]
 """What a workflow got from its scope that no event tells: the time, a number, the moment a sleep is over."""
@@ -26,6 +26,11 @@ Note: TypeAlias = tuple[Value, float] | tuple[Literal["renewed"], dict[Value, in
 """A value that was given, or: from here on only so many of the values before are still true."""
 
 _VALUES: tuple[Value, ...] = ("now", "random", "sleep")
+
+
+def is_kept(result: Result) -> bool:
+    """Whether a step with this result is not run again: it brought something, or a child run does its work."""
+    return result.useful or result.lifecycle == "working"
 
 
 @dataclass(slots=True)
@@ -44,7 +49,7 @@ class History:
     def kept(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
 
-        A step is kept when it brought something (`success` or `partial`), an answer when a person gave it.
+        That are those of steps for which `is_kept` holds, and answers that a person gave.
         """
         found: dict[str, tuple[int, Result]] = {}
         asked: dict[str, Asked] = {}
@@ -52,7 +57,7 @@ class History:
             match event.body:
                 case Finished(result) if event.node:
                     found.pop(event.node, None)
-                    if result.useful:
+                    if is_kept(result):
                         found[event.node] = (event.sequence, result)
                 case Asked() as body:
                     asked[event.node] = body

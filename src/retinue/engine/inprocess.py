@@ -222,7 +222,7 @@ class InProcessEngine:
         return await self._runs.ask_journal(lambda journal: journal.get(run))
 
     async def resume(self, run: str) -> str:
-        """See `Engine.resume`. Steps that ended `success` or `partial` are kept, all others run again.
+        """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
 
         A run that goes on or that ended with success is left as it is.
 

@@ -77,9 +77,9 @@ class Journal:
         """Wait until everything recorded so far is in the file."""
         self._writer.flush()
 
-    def hurry(self) -> None:
-        """Write soon what is recorded so far, without waiting for more."""
-        self._writer.hurry()
+    def notify(self, written: Callable[[], None]) -> None:
+        """Call `written`, in another thread, when everything recorded so far is in the file, or never will be."""
+        self._writer.notify(written)
 
     # Recording
 

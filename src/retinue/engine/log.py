@@ -22,13 +22,14 @@ class Log:
     Attributes:
         history: What has happened so far.
         closed: The last event has been recorded.
+        written: It is in the journal too, if there is one: only then is anybody told.
     """
 
-    __slots__ = ("_clock", "_followers", "_journal", "closed", "history")
+    __slots__ = ("_clock", "_followers", "_journal", "closed", "history", "written")
 
     def __init__(self, history: History, clock: Callable[[], int], journal: "Journal | None") -> None:
         self.history = history
-        self.closed = False
+        self.closed = self.written = False
         self._clock = clock
         self._journal = journal
         self._followers: list[asyncio.Future[None]] = []
@@ -52,22 +53,33 @@ class Log:
         if self._journal is not None:
             self._journal.note(self.history.run, len(notes), note, self._clock())
 
-    def close(self) -> None:
-        """The last event has been recorded."""
+    def close(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+        """The last event has been recorded. Calls `then` in `loop` when it is written."""
         self.closed = True
-        self._wake()
-        if self._journal is not None:
-            self._journal.hurry()
+
+        def settle() -> None:
+            self.written = True
+            self._wake()
+            then()
+
+        def written() -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(settle)
+
+        if self._journal is None:
+            settle()
+        else:
+            self._journal.notify(written)
 
     async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
         """The events above `after`; with `live`, new ones until the last. Slow readers hold nobody up."""
         place = max(after, 0)
         while True:
             events = self.history.events
-            while place < len(events):
+            while place < len(events) - (live and self.closed and not self.written):
                 yield events[place]
                 place += 1
-            if not live or self.closed:
+            if not live or self.written:
                 return
             follower = asyncio.get_running_loop().create_future()
             self._followers.append(follower)

@@ -17,7 +17,7 @@ from retinue.engine.history import History, Note, Value
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.owner import is_alive
 from retinue.engine.record import decode, head_of, read_data, read_object
-from retinue.engine.store import FIRST_NOTE
+from retinue.engine.store import FIRST_NOTE, MOST
 from retinue.errors import ParseError
 
 __all__ = ["Reader"]
@@ -52,7 +52,7 @@ class Reader:
             "SELECT run, at_ns, body FROM events WHERE sequence = 0 AND instr(run, ?) = 0"
             " ORDER BY at_ns DESC, run DESC LIMIT ?",
             CHILD,
-            limit,
+            min(limit, MOST),
         )
         return [self._listed(*start) for start in starts]
 
@@ -228,7 +228,9 @@ class Reader:
         return [_note(_text(kind), _text(body)) for kind, body in rows]
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self.connection.execute(query, values).fetchall()
+        # A name from a command line may hold halves of surrogate pairs, which no run has and SQLite does not take.
+        bound = [value.encode(errors="replace").decode() if isinstance(value, str) else value for value in values]
+        return self.connection.execute(query, bound).fetchall()
 
     def _damaged(self, run: str, error: ParseError) -> ParseError:
         return ParseError(

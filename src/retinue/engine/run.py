@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import get_ident
 from typing import Final, cast
 
-from retinue.contract.event import Answered, Asked, Body, Finished, Message
+from retinue.contract.event import Answered, Asked, Body, Event, Finished, Message
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
@@ -91,6 +91,11 @@ class LiveRun:
         self._replay: Replay | None = None
 
     # What a workflow may do
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """See `Scope.events`."""
+        return self.log.history.events
 
     def reserve(self, names: Iterable[str]) -> None:
         """See `Scope.reserve`."""
@@ -211,8 +216,8 @@ class LiveRun:
         )
 
     async def ended(self) -> Result:
-        """Wait until it has ended."""
-        while self.result is None:
+        """Wait until it has ended, and its end is in the journal."""
+        while self.result is None or not self.log.written:
             waiter = self._host.loop.create_future()
             self._waiting.append(waiter)
             try:
@@ -244,6 +249,11 @@ class LiveRun:
     def questions(self) -> tuple[str, ...]:
         """Ids of the questions that wait for an answer."""
         return tuple(question.id for question in self._asked.values())
+
+    @property
+    def children(self) -> "list[LiveRun]":
+        """Its child runs that have not ended."""
+        return [each for each in self._open.values() if isinstance(each, LiveRun)]
 
     def deliver(self, name: str, result: Result) -> None:
         """Record that what was started as `name` has ended, and hand its result to the workflow. Once."""
@@ -288,13 +298,16 @@ class LiveRun:
         if self.timer is not None:
             self.timer.cancel()
         self._names, self._ready = {}, []
-        self.log.close()
+        self.log.close(self._host.loop, self._tell)
+
+    # Within
+
+    def _tell(self) -> None:
+        """Its end is on disk: whoever waits for its result gets it."""
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(None)
-
-    # Within
 
     def _only_the_workflow(self) -> None:
         if asyncio.current_task() is not self.task:

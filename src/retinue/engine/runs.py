@@ -163,6 +163,7 @@ class Runs:
             child.past = old.log.history if old is not None else None
         elif self.journal is not None:
             self.journal.begin(child.log.history)
+        parent.log.record(Started(), name)  # again when it goes on, so that whoever follows the parent finds it
         self.launch(child)
         return child
 
@@ -245,6 +246,11 @@ class Runs:
 
     def _throw_out(self, run: LiveRun) -> None:
         if run.closing or run.task is None:
+            return
+        if children := run.children:  # it collects what they finished, and each has a grace of its own
+            for child in children:
+                self.stop_run(child, run.reason or "")
+            run.timer = self.loop.call_later(GRACE_S, self._throw_out, run)
             return
         run.log.record(Message(f"The workflow went on for {GRACE_S:g} s after it was stopped.", "warning"))
         run.closing = True

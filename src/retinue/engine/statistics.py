@@ -14,6 +14,7 @@ from typing import Any, Final, cast, get_args
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
 from retinue.engine.ratings import Rating, ratings_in
+from retinue.engine.store import MOST
 
 __all__ = ["CallFacts", "Facts", "RunFacts", "UsageFacts", "facts_in"]
 
@@ -131,11 +132,11 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
     Raises:
         sqlite3.Error: The file cannot be read.
     """
-    since_ns = min(max(since_ns or 0, _newest(connection, newest)), _LAST)
+    since_ns = min(max(since_ns or 0, _newest(connection, newest)), MOST)
     starts = {
         run: (started_ns, label if isinstance(label, str) else "")
         for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
-        if isinstance(started_ns, int)
+        if isinstance(run, str) and isinstance(started_ns, int)
     }
     children = {run for run in starts if CHILD in run}
     rated = ratings_in(connection)
@@ -148,7 +149,7 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
         if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
             continue  # not asked for; or it was copied from the run that this one is a fork of
         said = _members(text)
-        if said is None:
+        if said is None or not isinstance(node, str):
             damaged += 1
         elif kind == "delegated":
             calls.append(_call(run, node, said, asked[run], inside=True))
@@ -164,9 +165,6 @@ def facts_in(connection: sqlite3.Connection, *, since_ns: int | None = None, new
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
     return Facts(ended, tuple(calls), unfinished=len(roots) - len(ended), damaged=damaged)
 
-
-_LAST: Final = 2**63 - 1
-"""The largest number that SQLite has."""
 
 _STARTS: Final = (
     "SELECT run, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
@@ -272,7 +270,7 @@ def _part(said: dict[str, Any], asked: Collection[str]) -> UsageFacts:
     if total is None and (tokens_in is not None or tokens_out is not None):
         total = (tokens_in or 0) + (tokens_out or 0)
     cost = _object(said.get("cost")).get("usd")
-    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _LAST else None
+    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < MOST else None
     agent, model, requests = _text(said.get("agent")), _text(said.get("model")), _count(said.get("requests"))
     return UsageFacts(model, tokens_in, tokens_out, total, requests, usd, agent if agent in asked else None)
 
@@ -290,7 +288,7 @@ def _text(value: object) -> str | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LAST else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 
-__all__ = ["FIRST_NOTE", "INSERT", "Row", "open_to_read", "open_to_write", "store_error"]
+__all__ = ["FIRST_NOTE", "INSERT", "MOST", "Row", "open_to_read", "open_to_write", "store_error"]
 
 Row: TypeAlias = tuple[str, int, str, int, str, int, str]
 """Run, sequence, node, attempt, kind, nanoseconds since 1970, body as JSON text.
@@ -22,6 +22,9 @@ Events of a run count from 1. Sequence 0 says how the run was started. From -1 d
 """
 
 FIRST_NOTE: Final = -1_000_000
+
+MOST: Final = 2**63 - 1
+"""The largest number that SQLite has."""
 
 INSERT: Final = "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 

@@ -39,7 +39,7 @@ class Writer:
         self.failure: RetinueError | None = None
         self._path = path
         self._failed = failed
-        self._pending: deque[Row | _Job[object]] = deque()
+        self._pending: deque[Row | _Job[object] | Callable[[], None]] = deque()
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._lock = threading.Lock()
@@ -59,9 +59,15 @@ class Writer:
         if self._thread is None:
             self._start()
 
-    def hurry(self) -> None:
-        """Write what is there without waiting for more."""
+    def notify(self, written: Callable[[], None]) -> None:
+        """Call `written` in the writer's thread, soon: when all rows so far are in the file, or never will be."""
+        self._pending.append(written)
+        self._wake.set()
         self._hurry.set()
+        if self._thread is None:
+            self._start()
+        if self._thread is None:  # none can be started
+            self._drain()
 
     def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do `work` in one transaction after everything appended so far, and wait for what it gives.
@@ -139,7 +145,11 @@ class Writer:
             if isinstance(item, _Job):
                 self._write(rows)
                 rows = []
-                self._do(item)
+                self._do(cast("_Job[object]", item))
+            elif callable(item):
+                self._write(rows)
+                rows = []
+                item()
             else:
                 rows.append(item)
         self._write(rows)

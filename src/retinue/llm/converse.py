@@ -168,7 +168,7 @@ class _Talk:
             response = await self._model.respond(request, hear=self._listen if self._hear else None)
         except BaseException as error:
             if hold is not None:
-                _let_go(hold, error)
+                _let_go(hold, error, self._model.name)
             raise
         self._heard.clear()
         self.used.append(response.usage)
@@ -239,13 +239,13 @@ def _bounded(turn: Answered) -> Answered:
     return Answered(turn.text[:MAX_TEXT], uses)
 
 
-def _let_go(hold: Hold, error: BaseException) -> None:
+def _let_go(hold: Hold, error: BaseException, model: str) -> None:
     """The request failed: what was set aside is free again if the provider has not begun to answer."""
     unreached = isinstance(error, NetworkError) and error.detail.get("reached") is False
     if unreached or isinstance(error, endings.UNSPENT):
         hold.release()
     else:
-        hold.settle(Usage())
+        hold.settle(Usage(requests=1, model=model))
 
 
 def _nothing_said() -> OutputInvalid:

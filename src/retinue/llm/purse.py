@@ -103,13 +103,15 @@ class Purse:
         requests: Calls of a model.
         above: The purse this one is a part of; what is spent here is spent there.
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
+        separate: Its `used` is its own, and not told in that of the purse above: somebody else answers for it.
 
     Attributes:
+        used: What each call through it took, also where nobody lived to tell.
         ledgers: The bounds that hold here: its own, then those above.
         is_bounded: Whether anything bounds tokens or money, here or above; else nobody need know how large a call is.
     """
 
-    __slots__ = ("is_bounded", "ledgers")
+    __slots__ = ("is_bounded", "ledgers", "used")
 
     def __init__(
         self,
@@ -119,9 +121,11 @@ class Purse:
         requests: int | None = None,
         above: "Purse | None" = None,
         name: str = "run.budget",
+        separate: bool = False,
     ) -> None:
         own = Ledger(name, tokens, usd, requests)
         self.ledgers: tuple[Ledger, ...] = (own, *above.ledgers) if above is not None else (own,)
+        self.used: list[Usage] = [] if above is None or separate else above.used
         self.is_bounded = tokens is not None or usd is not None or (above is not None and above.is_bounded)
 
     @property
@@ -168,7 +172,7 @@ class Purse:
             ledger.see_room(tokens, usd)
         for ledger in self.ledgers:
             ledger.hold(tokens, usd or 0.0, 1)
-        return Hold(self.ledgers, tokens, usd or 0.0)
+        return Hold(self.ledgers, tokens, usd or 0.0, self.used)
 
     def book(self, *, tokens: int, usd: float, requests: int = 0) -> None:
         """Note what was spent without having been held here: by a program, or before a run was resumed.
@@ -204,11 +208,13 @@ class Hold:
     _ledgers: tuple[Ledger, ...]
     _tokens: int
     _usd: float
+    _used: list[Usage]
     _open: bool = True
 
     def settle(self, usage: Usage) -> None:
         """Book what the call took. What nobody counted is booked as held: nobody knows that it was less."""
         if self._open:
+            self._used.append(usage)
             tokens = self._tokens if usage.tokens is None else usage.tokens
             usd = usage.cost.usd if usage.cost else self._usd
             for ledger in self._ledgers:

@@ -65,8 +65,10 @@ class ScriptedModel:
         if isinstance(line, Response):
             response = line
         else:
-            turn = _turn(line, len(self.asked))
-            response = Response(turn, self._usage(request, turn), "tools" if turn.uses else "end")
+            whole = _turn(line, len(self.asked))
+            turn = _within(whole, request.max_tokens)
+            stop = "length" if turn != whole else "tools" if turn.uses else "end"
+            response = Response(turn, self._usage(request, turn), stop)
         if hear is not None and response.turn.text:
             hear(response.turn.text)
         return response
@@ -116,6 +118,17 @@ def _turn(line: "str | JsonMapping | ToolUse | tuple[ToolUse, ...] | Answered", 
             return Answered(uses=tuple(named))
         case _:
             return Answered(dumps(line))
+
+
+def _within(turn: Answered, max_tokens: int | None) -> Answered:
+    """`turn` cut where a provider would have stopped: a bound on tokens relies on that."""
+    count = counter().count
+    while max_tokens is not None and (tokens := count(_text(turn))) > max_tokens:
+        if turn.uses:
+            turn = replace(turn, uses=turn.uses[:-1])
+        else:
+            turn = replace(turn, text=turn.text[: len(turn.text) * max_tokens // tokens])
+    return turn
 
 
 def _text(turn: Turn) -> str:

@@ -5,12 +5,16 @@ resumed, only the result tells; here the one is reconciled with the other, so th
 all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retinue.contract.budget import Budget
-from retinue.contract.result import Usage
+from retinue.contract.event import Event, Finished, Started, UsageNoted
+from retinue.contract.result import Result, Usage
+from retinue.engine.history import is_kept
 from retinue.llm.purse import Purse
 from retinue.orchestration.ledger import Ledger
+from retinue.orchestration.order import RESERVED
 
 __all__ = ["Account"]
 
@@ -22,12 +26,14 @@ class Account:
     Attributes:
         purse: What models may still spend; the parent's, for a child run in the same process.
         ledger: What is spent, by what was measured.
-        overhead: What the orchestrator itself took: planning, reconsidering, writing the answer.
+        used: What everything took that it paid for, in order.
+        overhead: What the orchestrator itself took of that: planning, reconsidering, writing the answer.
     """
 
     budget: Budget
     purse: Purse
     ledger: Ledger = field(init=False)
+    used: list[Usage] = field(default_factory=list)
     overhead: list[Usage] = field(default_factory=list)
     _open: dict[str, Purse] = field(default_factory=dict)
 
@@ -43,16 +49,22 @@ class Account:
             tokens: What it may spend at most, beside the bounds of the run.
         """
         purse = self._open[name] = Purse(
-            tokens=tokens, above=self.purse, name="run.budget" if tokens is None else "orchestrator"
+            tokens=tokens, above=self.purse, name="run.budget" if tokens is None else "orchestrator", separate=True
         )
         return purse
 
     def close(self, name: str, usage: Usage | None, *, overhead: bool = False) -> None:
-        """Charge what a step says it took; what its purse has not seen of it is booked there too."""
+        """Charge what a step says it took; what its purse has not seen of it is booked there too.
+
+        Where it says nothing, because it was stopped, its purse says what it asked models for.
+        """
         purse = self._open.pop(name, None)
+        if usage is None and purse is not None:
+            usage = Usage.together(purse.used)
         self.ledger.charge(usage)
         if usage is None:
             return
+        self.used.append(usage)
         if overhead:
             self.overhead.append(usage)
         seen = purse or Purse()
@@ -62,9 +74,31 @@ class Account:
         if tokens or usd or requests:
             self.purse.book(tokens=tokens, usd=usd, requests=requests)
 
-    def spent_before(self, usage: Usage | None) -> None:
-        """Charge what was spent before the run began: on its plan."""
-        self.close("", usage, overhead=True)
+    def spent_before(self, planning: Usage | None, events: Sequence[Event] = ()) -> None:
+        """Charge what was spent before: on the plan, and by earlier lives of the run on what is not kept of them.
+
+        That are steps that failed, and those that were under way when the process was killed. Child runs see to their
+        own.
+        """
+        self.close("", planning, overhead=True)
+        lost: list[Usage | None] = []
+        ended: dict[str, Result] = {}
+        noted: dict[str, list[Usage]] = {}
+        for event in events:
+            name, node = event.node, event.node.partition(RESERVED)[0]
+            match event.body:
+                case Finished(result) if name:
+                    noted.pop(node, None)
+                    lost += [earlier.usage] if (earlier := ended.get(name)) else []
+                    ended[name] = result
+                case UsageNoted(usage):
+                    noted.setdefault(node, []).append(usage)
+                case _:
+                    pass
+        children = {event.node for event in events if isinstance(event.body, Started) and RESERVED in event.node}
+        lost += [one.usage for name, one in ended.items() if not is_kept(one) and name not in children]
+        lost += [usage for usages in noted.values() for usage in usages]
+        self.close("", Usage.together(lost))
 
     @property
     def overhead_usage(self) -> Usage | None:

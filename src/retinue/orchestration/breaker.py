@@ -24,7 +24,7 @@ COOL_DOWN: Final = 10
 _COUNTED: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout", "internal_error"})
 """Network and 5xx (P9): the skill or its agent is at fault, and not what was asked."""
 
-_RUN_BOUNDS: Final = frozenset({"run.deadline_ns", "task.limits.deadline_ns"})
+_RUN_BOUNDS: Final = frozenset({"run.budget.timeout_s", "task.limits.deadline_ns"})
 """Out of time because the caller had no more of it: that says nothing about the agent."""
 
 _Key: TypeAlias = tuple[str, str | None]

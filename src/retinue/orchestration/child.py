@@ -16,7 +16,7 @@ from retinue.contract.result import Result
 from retinue.errors import BudgetExceeded, MissingFile
 from retinue.orchestration.check import Check
 from retinue.orchestration.ledger import Ledger, total_usage
-from retinue.orchestration.order import Caller, Order
+from retinue.orchestration.order import Caller, Order, digests_of
 from retinue.orchestration.planning import without_planning
 from retinue.orchestration.requests import Progress
 
@@ -41,7 +41,9 @@ class Children:
     check: Check
     composing: int
 
-    def open(self, progress: Progress, result: Result, plan: Plan, *, deadline_ns: int | None) -> Order | Result:
+    def open(
+        self, progress: Progress, result: Result, plan: Plan, *, deadline_ns: int | None, unfinished: int
+    ) -> Order | Result:
         """The order for walking the plan that a node answered with; or what the node has come to without.
 
         Args:
@@ -49,10 +51,11 @@ class Children:
             result: What its agent said beside the plan.
             plan: What it answered with.
             deadline_ns: When the run must be over.
+            unfinished: How many other nodes of this run have not ended: a call each is left for them.
         """
         node = progress.node
         self.composing = max(self.composing - 1, 0)
-        granted = self.ledger.grant(sharers=self.composing + 1)
+        granted = self.ledger.grant(sharers=self.composing + 1, reserved=unfinished)
         error = objection(self.order, node, plan, granted)
         if error is not None or granted is None:
             if granted is not None:
@@ -61,7 +64,9 @@ class Children:
         progress.last, progress.granted = result, granted
         caller = self.check.caller(node, self.order.place_of(node.id))
         plan = self._with_model_of(node, plan)
-        return child_order(self.order, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
+        below = child_order(self.order, plan, caller, granted=granted, deadline_ns=deadline_ns, task=result.task_id)
+        digests = digests_of((one.agent for one in plan.nodes), self.check.definition)
+        return below.model_copy(update={"definitions": digests})
 
     def _with_model_of(self, node: Delegation, plan: Plan) -> Plan:
         """`plan` done with the model that was chosen for `node`, where `node` has others think for it, or is parted."""

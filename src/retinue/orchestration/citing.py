@@ -127,12 +127,10 @@ class Summary:
 
 
 def evidence_of(ended: Ended) -> Evidence:
-    """What the useful results of a run say, piece by piece; of a long one its beginning."""
+    """What the reports of a run say, piece by piece; of a long one its beginning."""
     pieces: list[Piece] = []
     left_out = 0
-    for node, result in ended.pairs():
-        if not result.useful:
-            continue
+    for node, result in ended.reports:
         texts = list(dict.fromkeys(_texts(result)))
         kept = texts[: min(_OF_ONE, _MOST - len(pieces))]
         left_out += len(texts) - len(kept)

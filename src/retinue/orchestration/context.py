@@ -25,12 +25,13 @@ from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import ASK_LESS, Check, ring
 from retinue.orchestration.order import Caller
+from retinue.orchestration.requests import keyed
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.contract.correction import Correction
 
-__all__ = ["ASKED_INSIDE", "Call", "NodeContext", "Surface", "asked_inside", "costs_a_round", "memo_for"]
+__all__ = ["ASKED_INSIDE", "Call", "Deadline", "NodeContext", "Surface", "asked_inside", "costs_a_round", "memo_for"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,6 +62,40 @@ class Call(Protocol):
 
 
 @dataclass(slots=True)
+class Deadline:
+    """When a run and its child runs must be over. It stands still while a person is asked.
+
+    Attributes:
+        ends_ns: When, unless somebody is asked now; None when nothing bounds it.
+        clock: Nanoseconds since 1970 UTC.
+    """
+
+    ends_ns: int | None
+    clock: Callable[[], int] = REAL.clock
+    _questions: int = 0
+    _since_ns: int = 0
+
+    @property
+    def at_ns(self) -> int | None:
+        """When it is over, as far as is known now."""
+        waited = self.clock() - self._since_ns if self._questions else 0
+        return None if self.ends_ns is None else self.ends_ns + waited
+
+    def pause(self) -> None:
+        """A person is asked."""
+        if not self._questions:
+            self._since_ns = self.clock()
+        self._questions += 1
+
+    def resume(self) -> None:
+        """One question is over."""
+        at_ns = self.at_ns
+        self._questions -= 1
+        if not self._questions:
+            self.ends_ns = at_ns
+
+
+@dataclass(slots=True)
 class Surface:
     """What all nodes of one run share.
 
@@ -80,7 +115,7 @@ class Surface:
     call: Call
     emit: Callable[[Body, str, int], None]
     budget: Budget
-    deadline_ns: int | None = None
+    deadline: Deadline | None = None
     workspace: Workspace | None = None
     offload: Pool | None = None
     outside: Outside = REAL
@@ -96,6 +131,11 @@ class Surface:
         """All the nodes of the budget, unless said otherwise; and all its tokens and money."""
         self.calls_left = self.calls_left or self.budget.nodes
         self.purse = Purse(tokens=self.budget.tokens, usd=self.budget.cost_usd)
+
+    @property
+    def deadline_ns(self) -> int | None:
+        """When the run must be over."""
+        return None if self.deadline is None else self.deadline.at_ns
 
 
 class NodeContext:
@@ -228,7 +268,7 @@ class NodeContext:
         raise Canceled(f"Waiting for an answer: {question.text}", hint="The agent runs again with the answer.")
 
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
-        """Call another agent through the boundary, inside this step; at least once, keyed `{run}:{node}:{key}`.
+        """Call another agent through the boundary, inside this step; at least once, as task `{run}:{node}:{key}`.
 
         Whatever `grants` says, the other may use no more than this agent. What it noted for itself when it had to ask
         is kept in this agent's memo, so that it goes on from there. What it took is marked as its own, so that whoever
@@ -237,9 +277,8 @@ class NodeContext:
         """
         self._made += 1
         name = f"{self._place}:{key or self._made}"
-        asked = task.model_copy(
-            update={"id": name, "depth": self._depth + 1, "parent": self._place, "idempotency_key": name}
-        )
+        asked = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
+        asked = keyed(asked, name)
         above, check = self._callers(), self._surface.check
         again = () if check is None else (check.caller(asked, self.node),)
         if (fault := _round(above, *again) or self._over()) is not None:
@@ -250,23 +289,20 @@ class NodeContext:
         inner = self._inside(name, grants, notes.setdefault(name, {}))
         inner._above = (*above, *again)  # noqa: SLF001 - one of us
         result = await self._surface.call(asked, inner)
-        if inner.waits_for is not None:
-            self.waits_for = inner.waits_for
-            raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
-        del notes[name]
         result = inner.accounted(result)
         if result.usage is not None:
             result = result.model_copy(update={"usage": result.usage.taken_by(result.agent)})
             self._delegated = Usage.together((self._delegated, result.usage))
+        if inner.waits_for is not None:
+            self.waits_for = inner.waits_for
+            raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
+        del notes[name]
         return result
 
     def accounted(self, result: Result) -> Result:
-        """What this agent came to, with what those took whom it asked itself, if it says nothing of them.
-
-        An agent that waits for an answer says it when it goes on.
-        """
+        """What this agent came to, with what those took whom it asked itself, if it says nothing of them."""
         theirs, said = self._delegated, result.usage
-        if theirs is None or self.waits_for is not None:
+        if theirs is None:
             return result
         if said is not None and {part.agent for part in said.split()} & {part.agent for part in theirs.split()}:
             return result
@@ -277,7 +313,10 @@ class NodeContext:
         inner = NodeContext(
             self._surface, self.node, budget=self.budget, depth=self._depth + 1, answers=self._answers, memo=memo
         )
-        inner.grants, inner._purse = grants.within(self.grants) if grants else self.grants, self.purse
+        inner.grants, inner._purse = (
+            grants.within(self.grants) if grants else self.grants,
+            Purse(above=self.purse, separate=True),
+        )
         inner.deadline_ns, inner._inner, inner._place = self.deadline_ns, True, place
         return inner
 

@@ -34,7 +34,7 @@ def answer_of(
     savings: Savings,
     counter: TokenCounter,
     record: Result | None = None,
-    overhead: Usage | None = None,
+    usage: Usage | None = None,
 ) -> Result:
     """The result of a run.
 
@@ -44,7 +44,7 @@ def answer_of(
         savings: What hand-offs spared.
         counter: Counts tokens.
         record: What a model wrote as the summary, not yet judged.
-        overhead: What the orchestrator itself took.
+        usage: What all of it took: also what failed, was stopped, or was done by the orchestrator itself.
     """
     if order.answer == "collected":
         result = collect(ended)
@@ -52,8 +52,8 @@ def answer_of(
         merged = synthesise(ended, savings=savings, counter=counter)
         summary = _held(ended, record)
         result = reduced(order, ended, merged, summary) if order.answer == "reduced" else _summed_up(merged, summary)
-    if overhead is not None:
-        result = result.model_copy(update={"usage": Usage.together((result.usage, overhead))})
+    if usage is not None:
+        result = result.model_copy(update={"usage": usage})
     if ended.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
         result = _enough(order, ended, result)
     fault = placed_fault(order, ended, result.fault)

@@ -143,7 +143,7 @@ def ways(node: Delegation, result: Result, situation: Situation) -> Iterator[Mov
         yield GiveUp("It was stopped.")
     elif fault.code in _FINAL:
         yield GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
-    elif fault.detail.get("bound") == "run.deadline_ns":
+    elif fault.detail.get("bound") == "run.budget.timeout_s":
         yield GiveUp("The time of the whole run is over.")
     else:
         yield from _other_ways(node, fault, situation)

@@ -5,7 +5,7 @@ Here it is decided who plans, within which budget, and what the plan says of tha
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from retinue.agents.grants import ALL, Grants
@@ -81,6 +81,8 @@ class Goals:
             reason = f"The rules made the plan, since `{name}` cannot be asked: {thinker}"
             return with_planning(self.by_rules(goal), Planning(model=name, reason=reason))
         planner = self._model_planner()
+        began_ns = REAL.clock()
+        asked_ns = 0
         said: list[tuple[str, str]] = []
         usage: list[Usage] = []
         while True:
@@ -89,11 +91,16 @@ class Goals:
             usage += [planning.usage] if planning.usage else []
             if planning.move != "clarify" or ask is None or said:
                 break
+            since_ns = REAL.clock()
             answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
+            asked_ns = REAL.clock() - since_ns
+            if thinker.deadline_ns is not None:
+                thinker = replace(thinker, deadline_ns=thinker.deadline_ns + asked_ns)
             if answer is None or not str(answer.value or "").strip():
                 break
             said.append((planning.text, str(answer.value)))
-        plan = with_planning(plan, planning.model_copy(update={"usage": Usage.together(usage)}))
+        took = {"usage": Usage.together(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
+        plan = with_planning(plan, planning.model_copy(update=took))
         return _whole(plan, goal, words, thinking)
 
     def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":

@@ -53,12 +53,13 @@ class Ledger:
             depth=budget.depth,
         )
 
-    def grant(self, *, sharers: int) -> Budget | None:
+    def grant(self, *, sharers: int, reserved: int = 0) -> Budget | None:
         """A fair part of what is left for a child run, taken from this account; None when nothing is left.
 
-        The nodes are given for good until `refund`, so that no nesting can exceed them.
+        The nodes are given for good until `refund`, so that no nesting can exceed them; `reserved` of them stay here,
+        for what this run has still to start while the child runs.
         """
-        nodes = (self.budget.nodes - self.nodes) // max(sharers, 1)
+        nodes = (self.budget.nodes - self.nodes - reserved) // max(sharers, 1)
         if nodes < 1 or self.objection() is not None:
             return None
         self.nodes += nodes

@@ -5,6 +5,7 @@ and waits. Which engine, and what becomes of its history, is its caller's choice
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Join, Plan
 from retinue.contract.result import Result
@@ -19,8 +21,9 @@ from retinue.contract.task import Limits, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import Engine
 from retinue.engine.outside import REAL
+from retinue.errors import UnknownName
 from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
-from retinue.orchestration.order import RUN_PLAN, Order
+from retinue.orchestration.order import RUN_PLAN, Order, digests_of
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.routing.whereabouts import exists_in, find_in
 from retinue.orchestration.running import workflows
@@ -104,7 +107,7 @@ class Orchestrator:
     ) -> str:
         """Start walking `plan`, and give the id of the run.
 
-        What it cost to make the plan is charged to the run.
+        What it cost to make the plan, in money and in time, is charged to the run.
         """
         planning = planning_of(plan)
         if self.models is not None and self.models.configured and budget is not None and budget.tokens is not None:
@@ -118,8 +121,20 @@ class Orchestrator:
             model=thinks_along(self.models, self.model),
             thinking=self.thinking,
             spent=planning.usage if planning else None,
+            planned_ns=planning.duration_ns if planning else 0,
+            definitions=digests_of((node.agent for node in plan.nodes), self._definition_of),
         )
         return await self.engine.start(RUN_PLAN, order.to_json(), run=run, label=plan.goal)
+
+    def changed(self, payload: JsonMapping) -> list[str]:
+        """The agents of a run that are not defined any more as they were when it began, by what it was started with.
+
+        Raises:
+            InvalidInput: `payload` is not what a run of a plan is started with.
+        """
+        before = Order.read(payload).definitions
+        now = digests_of(before, self._definition_of)
+        return [name for name, digest in before.items() if now.get(name) != digest]
 
     async def run_goal(self, goal: str, *, budget: Budget | None = None, run: str | None = None) -> Result:
         """Answer `goal`: plan it, walk the plan, merge what came (G17).
@@ -218,6 +233,11 @@ class Orchestrator:
             questions=tuple(question for question in bound.questions if question.parameter is not None),
         )
         return Plan(goal=instruction, nodes=(node,))
+
+    def _definition_of(self, name: str) -> Definition | None:
+        with suppress(UnknownName):
+            return self.registry.get(name).definition
+        return None
 
     def _goals(self) -> Goals:
         return Goals(

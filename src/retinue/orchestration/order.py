@@ -1,12 +1,15 @@
 """What a run of a plan is told when it starts: the plan and its bounds, as the JSON payload of a workflow."""
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, Literal
+from zlib import crc32
 
 from pydantic import Field
 from pydantic_core import to_json
 
 from retinue.contract.budget import Budget
+from retinue.contract.definition import Definition
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import NodeId, Plan
 from retinue.contract.result import Usage
@@ -15,7 +18,7 @@ from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
 from retinue.orchestration.expected import overlapping
 
-__all__ = ["RESERVED", "RUN_PLAN", "Caller", "Order"]
+__all__ = ["RESERVED", "RUN_PLAN", "Caller", "Order", "digests_of"]
 
 RUN_PLAN: Final = "run_plan"
 """The one workflow that walks plans. Its payload is an `Order`."""
@@ -55,6 +58,8 @@ class Order(Model):
         model: The model that thinks along in this run; none when absent.
         thinking: How hard it is to think.
         spent: What the plan has cost already; it counts as this run's.
+        planned_ns: How long the plan took to make; that counts as this run's too.
+        definitions: A digest of the definition of each agent in the plan, to see whether it changed meanwhile.
     """
 
     plan: Plan
@@ -69,6 +74,8 @@ class Order(Model):
     model: str | None = None
     thinking: Thinking | None = None
     spent: Usage | None = None
+    planned_ns: Count = 0
+    definitions: dict[str, str] = Field(default_factory=dict[str, str])
 
     @classmethod
     def read(cls, payload: JsonMapping) -> "Order":
@@ -82,12 +89,22 @@ class Order(Model):
     def deadline(self, started_ns: int) -> int | None:
         """When a run that began then must be over, nanoseconds since 1970 UTC; None when nothing bounds it."""
         seconds = self.budget.timeout_s
-        own = None if seconds is None else started_ns + int(seconds * _SECOND)
+        own = None if seconds is None else started_ns + int(seconds * _SECOND) - self.planned_ns
         return min((bound for bound in (own, self.deadline_ns) if bound is not None), default=None)
 
     def place_of(self, node: NodeId) -> str:
         """Where a node of this run stands in the whole: `n1/n2`."""
         return f"{self.above[-1].node}/{node}" if self.above else node
+
+
+def digests_of(agents: Iterable[str], definition_of: Callable[[str], Definition | None]) -> dict[str, str]:
+    """A digest of the definition of each of `agents`; where it stands is no part of it. Unknown ones are left out."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(agents):
+        if (definition := definition_of(name)) is not None:
+            text = definition.model_copy(update={"source": None}).to_json_text()
+            found[name] = f"{crc32(text.encode()):08x}"  # nobody attacks it, and `hashlib` costs the quick path 2 ms
+    return found
 
 
 @lru_cache(maxsize=16)

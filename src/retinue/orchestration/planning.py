@@ -34,6 +34,7 @@ class Planning(Model):
         corrections: How often the model's draft was sent back.
         refused: What the last findings were when it was sent back too often.
         usage: What the model took for it.
+        duration_ns: How long it took, without the time in which a person was asked.
     """
 
     by: Literal["rules", "model"] = "rules"
@@ -44,6 +45,7 @@ class Planning(Model):
     corrections: Count = 0
     refused: tuple[str, ...] = ()
     usage: Usage | None = Field(default=None)
+    duration_ns: Count = 0
 
     @property
     def fell_back(self) -> bool:
@@ -68,13 +70,13 @@ def planning_of(plan: Plan) -> Planning | None:
 
 
 def without_planning(plan: Plan, *, only_usage: bool = False) -> Plan:
-    """`plan` without it; or without what it cost, when that was paid by another run already."""
+    """`plan` without it; or without what it cost in money and time, when that was paid by another run already."""
     if _KEY not in plan.extras:
         return plan
     extras = {name: value for name, value in plan.extras.items() if name != _KEY}
     planning = planning_of(plan) if only_usage else None
     if planning is not None:
-        extras[_KEY] = planning.model_copy(update={"usage": None}).to_json()
+        extras[_KEY] = planning.model_copy(update={"usage": None, "duration_ns": 0}).to_json()
     return plan.model_copy(update={"extras": extras})
 
 

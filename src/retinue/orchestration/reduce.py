@@ -17,7 +17,7 @@ from retinue.orchestration.condense import full_text, metadata_of, summarise
 from retinue.orchestration.order import Order
 from retinue.orchestration.present.sources import sources_in
 from retinue.orchestration.present.tamed import tame
-from retinue.orchestration.synthesise import DONE, Ended
+from retinue.orchestration.synthesise import DONE, Ended, has_reports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,6 @@ __all__ = ["placed_fault", "reduced"]
 _SUBJECTS: Final = 50
 _CITED: Final = 5
 _TITLE: Final = 120
-_FOUND: Final = {"success": "yes", "partial": "in part"}
 
 
 def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None" = None) -> Result:
@@ -46,7 +45,7 @@ def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None
     counted = _counted([result for _, result in pairs])
     claims = _claims(summary)
     answer = "\n".join((*claims, counted))
-    parts = [_part(order, node, result) for node, result in pairs if result.useful]
+    parts = [_part(order, node, result) for node, result in ended.reports]
     data: JsonMapping = {
         "answer": answer,
         "findings": [_placed(order, finding) for finding in cast("list[JsonMapping]", said["findings"])],
@@ -56,8 +55,8 @@ def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None
         "failures": [_placed(order, failure) for failure in cast("list[JsonMapping]", said["failures"])],
         "not_answered": said["not_answered"],
         "metadata": [metadata for _, result in pairs if result.useful and (metadata := metadata_of(result))],
-        "tables": [_overview(order.plan, pairs).to_json(), *_of_all(pairs, "tables")],
-        "charts": _of_all(pairs, "charts"),
+        "tables": [_overview(order.plan, pairs).to_json(), *_of_all(ended.reports, "tables")],
+        "charts": _of_all(ended.reports, "charts"),
     }
     kept = {name: value for name, value in data.items() if value not in ([], None)}
     opening = "\n\n".join(filter(None, (tame("\n".join(f"- {claim}" for claim in claims)), counted)))
@@ -96,7 +95,7 @@ def placed_fault(order: Order, ended: Ended, fault: Fault | None) -> Fault | Non
 def _counted(results: list[Result]) -> str:
     """How many parts there are, and how many of them are answered."""
     whole = sum(result.outcome == "success" for result in results)
-    in_part = sum(result.outcome == "partial" for result in results)
+    in_part = sum(has_reports(result) for result in results) - whole
     said = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
     return f"{said}, {in_part} more in part." if in_part else f"{said}."
 
@@ -140,8 +139,12 @@ def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
     return Table(
         title=title[:1].upper() + title[1:],
         columns=columns,
-        rows=tuple((_title(node), _FOUND.get(result.outcome or "", "no"), *_gist(result)) for node, result in pairs),
+        rows=tuple((_title(node), _found(result), *_gist(result)) for node, result in pairs),
     )
+
+
+def _found(result: Result) -> str:
+    return "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
 
 
 def _gist(result: Result) -> tuple[Cell, Cell]:
@@ -170,12 +173,12 @@ def _why_not(result: Result) -> str:
     return "It waits for an answer." if result.questions else "It brought nothing."
 
 
-def _of_all(pairs: list[tuple[Delegation, Result]], name: str) -> list[object]:
-    """The tables or charts of all parts, as their agents gave them."""
+def _of_all(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
+    """The tables or charts of all reports, as their agents gave them."""
     found: list[object] = []
-    for _, result in pairs:
+    for _, result in reports:
         listed: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
-        if result.useful and isinstance(listed, list):
+        if isinstance(listed, list):
             found += cast("list[object]", listed)
     return found
 

@@ -3,12 +3,14 @@
 Values out of values: nothing is started here, and no choice is made; `walk` starts and `escalate` chooses.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
+from zlib import crc32
 
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
@@ -28,7 +30,7 @@ from retinue.orchestration.synthesise import RUN_AGENT
 if TYPE_CHECKING:
     from retinue.orchestration.routing.reading import Surroundings
 
-__all__ = ["Progress", "Requests", "addressed", "answer_in"]
+__all__ = ["Progress", "Requests", "addressed", "answer_in", "keyed"]
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -46,6 +48,7 @@ class Progress:
         last: What it came to before a person was asked, or before its child run.
         granted: What its child run may spend.
         thoughts: How often a model reconsidered it.
+        earlier: What it came to before it was put to somebody else, where some of that was finished.
     """
 
     node: Delegation
@@ -58,6 +61,7 @@ class Progress:
     last: Result | None = None
     granted: Budget | None = None
     thoughts: int = 0
+    earlier: tuple[Result, ...] = ()
 
 
 class Requests:
@@ -93,7 +97,7 @@ class Requests:
         goal = self._order.plan.goal
         if node.expects:
             said = (*said, *map(_wish, node.expects))
-        return Task(
+        task = Task(
             id=f"{self._run}:{name}",
             agent=node.agent,
             major=node.major,
@@ -109,8 +113,8 @@ class Requests:
             depth=self._order.depth,
             model=node.model,
             thinking=node.thinking,
-            idempotency_key=f"{self._run}:{node.id}",
         )
+        return keyed(task, f"{self._run}:{node.id}")
 
     def handed_on(self, node: Delegation) -> JsonMapping:
         """What the needs of `node` hand on to it; measured when the answer is to say so (C20)."""
@@ -224,6 +228,18 @@ class Requests:
 def _no_wish() -> OutputWish:
     """The wish of a node that expects no file; one for all, as nothing in it can be changed."""
     return OutputWish()
+
+
+def keyed(task: Task, place: str) -> Task:
+    """`task` with an idempotency key: the same for the same request at the same place, also when it is made again.
+
+    An alternative to it, or the same with another parameter, is another request. What a person answered in the middle
+    is not: its agent goes on with what it has begun.
+    """
+    request = [task.agent, task.major, task.skill, task.instruction, task.target, task.parameters, task.context.inputs]
+    # A checksum tells the few requests of one place apart; a digest would cost the quick path 2 ms for its import.
+    checksum = crc32(json.dumps(request, sort_keys=True, default=repr).encode())
+    return task.model_copy(update={"idempotency_key": f"{place}:{checksum:08x}"})
 
 
 def _fits(value: object, question: Question) -> bool:

@@ -1,6 +1,6 @@
 """What an engine must know to run plans: the one workflow there is, put together from an order and the agents at hand.
 
-A workflow is made anew for every run and holds nothing between runs, but for the purses of child runs on their way
+A workflow is made anew for every run and holds nothing between runs, but for what child runs share on their way
 down. What it does is the business of `walk`; what it is told, of `order`.
 """
 
@@ -21,7 +21,7 @@ from retinue.engine.outside import REAL, Outside
 from retinue.errors import Unavailable
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import Check
-from retinue.orchestration.context import Surface
+from retinue.orchestration.context import Deadline, Surface
 from retinue.orchestration.goals import by_name
 from retinue.orchestration.order import RUN_PLAN, Order
 from retinue.orchestration.routing.whereabouts import exists_in
@@ -62,7 +62,7 @@ def workflows(
     definitions = by_name(registry.definitions())
     check, light = Check(registry.definitions()), partial(light_schema_of, registry)
     exists = exists_in(workspace)
-    purses: dict[str, Purse] = {}
+    shared: dict[str, tuple[Purse, Deadline]] = {}
     planners = _Planners(registry, check, grants)
 
     async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
@@ -85,14 +85,15 @@ def workflows(
             above=order.above,
             grants=grants,
         )
-        if (above := purses.pop(scope.run, None)) is not None:
-            surface.purse = Purse(tokens=order.budget.tokens, usd=order.budget.cost_usd, above=above)
+        if (above := shared.pop(scope.run, None)) is not None:
+            purse, surface.deadline = above
+            surface.purse = Purse(tokens=order.budget.tokens, usd=order.budget.cost_usd, above=purse)
         mind = None
         if order.model is not None:
             mind = Mind(
                 order.model, partial(_opened, models, order.model), planners.model, order.thinking, outside.clock
             )
-        return await Walk(scope, order, surface, definitions, mind=mind, purses=purses).run()
+        return await Walk(scope, order, surface, definitions, mind=mind, below=shared).run()
 
     return {RUN_PLAN: run_plan}
 

@@ -4,10 +4,10 @@ Nothing is rewritten and nothing is judged here: a section is what its agent sai
 what was stopped and what still has to be asked stands in the answer as well, never left out.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from retinue.agents.boundary.content import render_content
 from retinue.contract import CONTRACT_VERSION
@@ -28,7 +28,9 @@ from retinue.orchestration.present.sources import place_of, sources_in
 from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.targets import against_targets
 
-__all__ = ["DONE", "RUN_AGENT", "Ended", "collect", "synthesise"]
+__all__ = ["DONE", "RUN_AGENT", "Ended", "collect", "has_reports", "synthesise"]
+
+T = TypeVar("T")
 
 RUN_AGENT: Final = "orchestrator"
 """Whose name stands on the result of a run."""
@@ -46,6 +48,7 @@ class Ended:
 
     Attributes:
         results: By id of the node, in the plan's order.
+        earlier: By id of the node, what it had come to before it was put to somebody else.
         unneeded: Nodes that were stopped, or never started, because a join was satisfied without them.
         calls: Agents called, alternatives and child runs included.
     """
@@ -56,10 +59,20 @@ class Ended:
     unneeded: frozenset[str] = frozenset()
     duration_ns: int | None = None
     calls: int = 0
+    earlier: Mapping[str, Sequence[Result]] = field(default_factory=dict[str, Sequence[Result]])
 
     def pairs(self) -> list[tuple[Delegation, Result]]:
         """Each node with what it came to; those that never ended are left out."""
         return [(node, self.results[node.id]) for node in self.plan.nodes if node.id in self.results]
+
+    @cached_property
+    def reports(self) -> list[tuple[Delegation, Result]]:
+        """All that was finished: useful results, and failures below which something was, at any depth.
+
+        The reports that came do not vanish because their supervisor has too few of them, or was asked no longer.
+        """
+        came = ((node, one) for node, last in self.pairs() for one in (*self.earlier.get(node.id, ()), last))
+        return [(node, result) for node, result in came if has_reports(result)]
 
     @cached_property
     def failures(self) -> list[tuple[Delegation, Result]]:
@@ -81,17 +94,22 @@ class Ended:
         return (Question(id="clarify", text=planning.text, agent=RUN_AGENT), *asked)
 
 
+def has_reports(result: Result) -> bool:
+    """Whether `result` holds something that was finished, though it may itself be a failure."""
+    reports: object = result.extras.get("reports")
+    return result.useful or (isinstance(reports, int) and reports > 0)
+
+
 def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Result:
     """The answer to the plan's goal."""
-    useful = [(node, result) for node, result in ended.pairs() if result.useful]
     seen: set[str] = set()
-    sections = [_section(node, result, seen) for node, result in useful]
-    for (_, result), section in zip(useful, sections, strict=True):
+    sections = [_section(node, result, seen) for node, result in ended.reports]
+    for (_, result), section in zip(ended.reports, sections, strict=True):
         savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
     data: JsonMapping = {
         "goal": ended.plan.goal,
         "answer": sections or _for_nothing(ended),
-        "findings": _findings(useful),
+        "findings": _findings(ended.reports),
         "not_answered": [_not_answered(dropped.to_json()) for dropped in ended.plan.dropped],
         "failures": [_failure(node, result) for node, result in ended.failures],
         "questions": [question.to_json() for question in ended.questions],
@@ -107,13 +125,18 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
 def collect(ended: Ended) -> Result:
     """The results side by side, for a plan made by hand: by the ids of the nodes, and what failed.
 
-    What answers in text alone, as many programs do, has no data: then its text stands there.
+    What answers in text alone, as many programs do, has no data: then its text stands there. `incomplete` holds the
+    data of failures below which something was finished, where there are any.
     """
     useful = [(node.id, result) for node, result in ended.pairs() if result.useful]
     results: JsonMapping = {name: result.content if result.data is None else result.data for name, result in useful}
     content = "\n\n".join(f"## {name}\n\n{tame(result.content)}" for name, result in useful if result.content)
+    incomplete: dict[str, list[object]] = {}
+    for node, result in ended.reports:
+        if not result.useful:
+            incomplete.setdefault(node.id, []).append(result.data)
     data: JsonMapping = {"results": results, "failures": [_failure(node, one) for node, one in ended.failures]}
-    return _result(ended, data, content)
+    return _result(ended, {**data, "incomplete": incomplete} if incomplete else data, content)
 
 
 def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
@@ -132,7 +155,7 @@ def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
         outcome=outcome,
         data=data,
         content=content,
-        artifacts=tuple(artifact for result in useful for artifact in result.artifacts),
+        artifacts=_union(result.artifacts for _, result in ended.reports),
         warnings=_warnings(ended),
         fault=fault,
         usage=total_usage(results),
@@ -142,7 +165,7 @@ def _result(ended: Ended, data: JsonMapping, content: str) -> Result:
         files_read=_union(result.files_read for result in results),
         files_written=_union(result.files_written for result in results),
         questions=ended.questions,
-        extras={"calls": ended.calls},
+        extras={"calls": ended.calls, "reports": len(ended.reports)},
     )
 
 
@@ -248,10 +271,10 @@ def _without_repeats(text: str, seen: set[str]) -> str:
     return "\n\n".join(filter(None, (lead, rest))) if rest else "Nothing beyond what stands above."
 
 
-def _findings(useful: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
+def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
     """The findings of all agents, the same fact from the same place once."""
     found: dict[tuple[str, str], JsonMapping] = {}
-    for node, result in useful:
+    for node, result in reports:
         said = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
         listed = said.get("findings")
         for item in cast("list[object]", listed) if isinstance(listed, list) else []:
@@ -338,5 +361,5 @@ def _nobody(plan: Plan) -> Fault:
     )
 
 
-def _union(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for group in groups for name in group))
+def _union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for group in groups for one in group))

@@ -7,13 +7,15 @@ rules for workflows in `engine.base`, so the same walk runs in memory and durabl
 
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, TypeAlias, assert_never
+from zlib import crc32
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Started
 from retinue.contract.plan import Delegation, Plan, order
 from retinue.contract.question import Question
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.engine.base import Scope, Step
 from retinue.engine.outside import Stopped
 from retinue.errors import Canceled
@@ -21,7 +23,7 @@ from retinue.llm.purse import Purse
 from retinue.orchestration.account import Account
 from retinue.orchestration.check import Check
 from retinue.orchestration.child import Children, parts_in, plan_in
-from retinue.orchestration.context import ASKED_INSIDE, Surface, costs_a_round
+from retinue.orchestration.context import ASKED_INSIDE, Deadline, Surface, costs_a_round
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
@@ -29,7 +31,7 @@ from retinue.orchestration.filing import Filing
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
-from retinue.orchestration.synthesise import Ended
+from retinue.orchestration.synthesise import Ended, has_reports
 from retinue.orchestration.thoughts import Mind, Thoughts
 from retinue.orchestration.working import Working
 from retinue.orchestration.written import Lost
@@ -50,7 +52,7 @@ class Walk:
         definitions: Mapping[str, Definition],
         *,
         mind: Mind | None = None,
-        purses: dict[str, Purse] | None = None,
+        below: dict[str, tuple[Purse, Deadline]] | None = None,
     ) -> None:
         """Prepare to walk.
 
@@ -60,7 +62,7 @@ class Walk:
             surface: What all nodes share.
             definitions: Who there is.
             mind: A model that thinks along; the rules decide alone without.
-            purses: Where child runs in this process find the purse they are a part of, by their ids.
+            below: Where child runs in this process find the purse and the deadline they share, by their ids.
         """
         self._scope = scope
         self._order = command
@@ -77,16 +79,21 @@ class Walk:
         composing = sum(self._requests.composes(node) for node in command.plan.nodes)
         self._children = Children(command, self._ledger, self._check, composing)
         self._unneeded: set[str] = set()
+        self._deadline = surface.deadline or Deadline(None)
         self._working = Working(command, surface, self._account, self._requests, mind=mind)
         self._thoughts = Thoughts(mind, command, surface, self._account, self._requests, self._check)
-        self._purses = {} if purses is None else purses
+        self._below = {} if below is None else below
 
     async def run(self) -> Result:
         """Walk until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
-        self._surface.deadline_ns = self._order.deadline(started)
-        self._account.spent_before(self._order.spent)
+        clock = self._surface.outside.clock
+        # By the real clock: a run that goes on has its time again, and the recorded start may be days ago.
+        self._deadline = self._surface.deadline = self._surface.deadline or Deadline(
+            self._order.deadline(clock()), clock
+        )
+        self._account.spent_before(self._order.spent, scope.events)
         scope.reserve(order(self._order.plan.nodes))
         for node, decision in opening(self._order.plan):
             scope.emit(decision, node=node)
@@ -99,7 +106,7 @@ class Walk:
             record = await self._written()
         except Stopped:
             # What is finished is kept; the engine marks the run as canceled.
-            self._give_up_on_the_rest()
+            await self._give_up_on_the_rest()
             return self._answer(None)
         return self._answer(await scope.now() - started, record)
 
@@ -166,6 +173,8 @@ class Walk:
                 facts = {"to": f"{candidate.agent}.{candidate.skill}", "left_out": list(left_out)}
                 self._decided(verb, reason, node, **facts)
                 progress.node = request
+                if has_reports(result):
+                    progress.earlier = (*progress.earlier, result)
                 return self._start(progress)
             case GiveUp(reason):
                 self._decided("give_up", reason, node, tried=[f"{agent}.{skill}" for agent, skill in progress.tried])
@@ -263,7 +272,7 @@ class Walk:
         plan, reason = parts_in(split)
         if plan is not None:
             whole = self._requests.unanswered(node, outcome="success")
-            below = self._children.open(progress, whole, plan, deadline_ns=self._surface.deadline_ns)
+            below = self._order_below(progress, whole, plan)
             if isinstance(below, Order):
                 self._scope.emit(Started(node.agent, node.skill or "", node.instruction), node=node.id)
                 self._decided("split", f"Its request is several. {reason}", node, parts=len(plan.nodes))
@@ -289,17 +298,22 @@ class Walk:
 
     def _descend(self, progress: Progress, result: Result, plan: Plan) -> None:
         """Walk the plan that an agent answered with, as a child run."""
-        below = self._children.open(progress, result, plan, deadline_ns=self._surface.deadline_ns)
+        below = self._order_below(progress, result, plan)
         if isinstance(below, Result):
             self._judge(progress, below)
         else:
             self._go_down(progress, below)
 
+    def _order_below(self, progress: Progress, result: Result, plan: Plan) -> Order | Result:
+        others = len(self._order.plan.nodes) - len(self._requests.results) - 1
+        return self._children.open(progress, result, plan, deadline_ns=self._surface.deadline_ns, unfinished=others)
+
     def _go_down(self, progress: Progress, below: Order) -> None:
-        name = self._fresh_name(progress)
+        # The plan is in the name, so that a resumed run goes on with a child run of the same plan and no other.
+        name = f"{self._fresh_name(progress)}.{crc32(below.plan.to_json_text().encode()):08x}"
         reason = f"It answers with a plan of {len(below.plan.nodes)} delegations."
         self._decided("descend", reason, progress.node, depth=below.depth)
-        self._purses[f"{self._scope.run}:{name}"] = self._account.open(name)
+        self._below[f"{self._scope.run}:{name}"] = self._account.open(name), self._deadline
         self._opened(progress, name, "child")
         self._scope.child(name, RUN_PLAN, below.to_json())
 
@@ -332,10 +346,12 @@ class Walk:
             name = self._fresh_name(progress)
             progress.asked = {**progress.asked, name: question}
             self._opened(progress, name, "ask")
+            self._deadline.pause()
             self._scope.ask(name, addressed(question, node))
 
     def _hear(self, progress: Progress, name: str, result: Result) -> None:
         """Take an answer; when it was the last one missing, go on."""
+        self._deadline.resume()
         question = progress.asked[name]
         progress.answers = {**progress.answers, question.id: answer_in(question, result)}
         if progress.open:
@@ -364,7 +380,7 @@ class Walk:
             savings=self._requests.savings,
             counter=self._requests.counter,
             record=record,
-            overhead=self._account.overhead_usage,
+            usage=Usage.together(self._account.used),
         )
 
     def _ended(self, duration_ns: int | None) -> Ended:
@@ -375,10 +391,26 @@ class Walk:
             unneeded=frozenset(self._unneeded),
             duration_ns=duration_ns,
             calls=self._ledger.nodes,
+            earlier={name: progress.earlier for name, progress in self._progress.items() if progress.earlier},
         )
 
-    def _give_up_on_the_rest(self) -> None:
-        """Note the nodes that have not ended, but for what had come and was not taken yet when the run was stopped."""
+    async def _give_up_on_the_rest(self) -> None:
+        """Note the nodes that have not ended, but for what they finished before the run was stopped."""
+        for name, (node_id, kind) in self._open.items():
+            if kind == "ask":
+                self._deadline.resume()  # it is the parent's too
+            elif kind != "child":
+                came = self._working.came.get(node_id)
+                self._account.close(name, None if came is None else came.usage)
+        below = {name: self._progress[node] for name, (node, kind) in self._open.items() if kind == "child"}
+        for name in below:
+            self._scope.stop(name)
+        with suppress(Stopped):  # stopped twice: then what has come by now is all
+            while below:
+                for name, result in await self._scope.completed():
+                    if (progress := below.pop(name, None)) is not None:
+                        self._account.close(name, result.usage)
+                        self._requests.results[progress.node.id] = self._children.close(progress, result)
         for node in self._order.plan.nodes:
             if node.id not in self._requests.results:
                 came = self._working.came.get(node.id)

@@ -135,7 +135,7 @@ class _Call:
 
     __slots__ = (
         "_attempts", "_bound", "_correction", "_given", "_kept", "_prepared", "_readers", "_run", "_started_ns",
-        "_task", "_usage", "_warnings",
+        "_task", "_usage", "_used", "_warnings",
     )  # fmt: skip
 
     def __init__(
@@ -152,6 +152,7 @@ class _Call:
         self._attempts: list[Attempt] = []
         self._warnings: list[Warned] = []
         self._usage: Usage | None = None
+        self._used = len(run.purse.used)
         self._kept: Judged | None = None
 
     async def result(self) -> Result:
@@ -208,6 +209,9 @@ class _Call:
         took_ns = max(0, run.now() - began_ns)
         judged = await self._judged(ended, bound, began_ns)
         usage: Usage | None = judged.claims.get("usage")
+        if usage is None:  # it was killed, or says nothing of it: the purse knows what it asked models for
+            usage = Usage.together(run.purse.used[self._used :])
+        self._used = len(run.purse.used)
         if usage is not None:
             self._usage = Usage.together((self._usage, usage))
             run.emit(UsageNoted(usage))

@@ -46,7 +46,7 @@ def call_bound(task: Task, *, run_deadline_ns: int | None, started_ns: int) -> B
     if limits.deadline_ns is not None:
         bounds.append(Bound("task.limits.deadline_ns", limits.deadline_ns))
     if run_deadline_ns is not None:
-        bounds.append(Bound("run.deadline_ns", run_deadline_ns))
+        bounds.append(Bound("run.budget.timeout_s", run_deadline_ns))
     return _first(bounds)
 
 

@@ -67,6 +67,7 @@ class Spending:
             self._allowance.settle(hold, usage, turns)
         else:
             self._purse.book(tokens=usage.tokens or 0, usd=usage.known_usd or 0.0, requests=1)
+            self._purse.used.append(usage)
         self._booked_tokens += usage.tokens or 0
         self._booked_usd += usage.known_usd or 0.0
 

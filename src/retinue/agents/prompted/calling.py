@@ -110,10 +110,8 @@ class Call:
             raise
         usage = self._spent(conversation)
         if isinstance(conversation.stopped, Canceled):
-            self._notes.usage = usage
             self._keep(using, stored="outside")
             raise conversation.stopped from None
-        self._notes.usage = None
         self._keep(using, conversation.turns)
         read = self._definition.dialect is not None or self._shape is not None
         return reply_to(conversation, self._notes, read=read, usage=usage)
@@ -221,13 +219,13 @@ class Call:
     # What remains of it
 
     def _spent(self, conversation: Conversation) -> Usage | None:
-        """What this attempt took, those it called and what was spent before a question included."""
+        """What this attempt took, those it called included."""
         notes = self._notes
         delegated = self._delegating.usage if self._delegating else None
         said = conversation.usage if conversation.usage != Usage() else None
         own = Usage.together((said, delegated))
         notes.spent = Usage.together((notes.spent, own))
-        return Usage.together((notes.usage, own))
+        return own
 
     def _keep(
         self, using: Using, turns: tuple[Turn, ...] | None = None, *, stored: Literal["here", "outside"] = "here"

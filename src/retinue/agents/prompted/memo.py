@@ -26,15 +26,13 @@ class Notes:
     Attributes:
         turns: What was said and done.
         traces: The calls of tools in it.
-        usage: What was spent and not told yet, because an attempt ended in a question.
-        spent: What was spent in all, told or not: the task's bounds are about that.
+        spent: What was spent in all attempts: the task's bounds are about that.
         unapproved: What was said of each use of a tool that a person had to allow and did not.
         kit: Tells which tools were opened for it.
     """
 
     turns: tuple[Turn, ...] = ()
     traces: list[Trace] = field(default_factory=list)
-    usage: Usage | None = None
     spent: Usage | None = None
     files_read: dict[str, None] = field(default_factory=dict)
     files_written: dict[str, None] = field(default_factory=dict)
@@ -60,7 +58,6 @@ def read_notes(memo: dict[str, Any], *, whose: str) -> Notes:
         return Notes(
             turns=turns_from_json(data["turns"]),
             traces=[Trace.model_validate_json(dumps(each)) for each in data["traces"]],
-            usage=_usage(data.get("usage")),
             spent=_usage(data.get("spent")),
             files_read=dict.fromkeys(map(str, data["files_read"])),
             files_written=dict.fromkeys(map(str, data["files_written"])),
@@ -91,9 +88,8 @@ def write_notes(memo: dict[str, Any], notes: Notes, *, whose: str, stored: Liter
         "warnings": list(notes.warnings),
         "kit": notes.kit,
     }
-    data |= {
-        name: each.to_json() for name, each in (("usage", notes.usage), ("spent", notes.spent)) if each is not None
-    }
+    if notes.spent is not None:
+        data["spent"] = notes.spent.to_json()
     memo[_KEY] = data if stored == "here" else _writable(data)
 
 
