@@ -81,7 +81,7 @@ deep: $(VENV)/.dev ## search 25 times longer for what breaks a law (ARGS=tests/d
 	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(or $(ARGS),tests/dialects tests/contract)
 
 .PHONY: bench
-bench: $(VENV)/.run ## measure speed and memory, as docs/performance.md reports them
+bench: $(VENV)/.dev ## measure speed and memory, as docs/performance.md reports them
 	@$(BIN)/python -m bench $(ARGS)
 
 .PHONY: bench-peers

@@ -1,13 +1,13 @@
-"""Run all measurements, or those named on the command line, and print them as one table."""
+"""Run all measurements, or those named on the command line, and print each row of one table as soon as it is known."""
 
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import bench
-from bench.table import Row, machine, markdown
+from bench.table import HEADER, Row, machine
 
 
 def main(names: Sequence[str]) -> int:
@@ -16,18 +16,18 @@ def main(names: Sequence[str]) -> int:
     if unknown := sorted(set(names) - set(known)):
         print(f"No measurement is called {', '.join(unknown)}; there are: {', '.join(known)}.", file=sys.stderr)
         return 2
-    rows: list[Row] = []
+    print(f"{machine()}\n\n{HEADER}", flush=True)
     for name in names or known:
         if name == "__main__":
             continue
         measure = cast(
-            "Callable[[], Sequence[Row]] | None", getattr(importlib.import_module(f"bench.{name}"), "measure", None)
+            "Callable[[], Iterable[Row]] | None", getattr(importlib.import_module(f"bench.{name}"), "measure", None)
         )
         if measure is None:
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
-        rows += measure()
-    print(f"{machine()}\n\n{markdown(rows)}")
+        for row in measure():
+            print(row, flush=True)
     return 0
 
 

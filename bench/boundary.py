@@ -5,10 +5,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+import retinue
 from bench.table import Row, median_of
 from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.plain import plain_copy
@@ -152,6 +155,48 @@ def validation() -> tuple[float, int]:
     return median_of(7, work), len(json.dumps(plain_copy(RESULT)))
 
 
+def plain_call() -> float:
+    """Microseconds a call of a function that is no agent yet, after the first: its types are read once."""
+
+    async def count(text: str) -> int:
+        """Counts. Use it when a length is asked for. Returns words."""
+        return len(text.split())
+
+    async def work() -> float:
+        began = time.perf_counter()
+        for _ in range(CALLS):
+            await retinue.call(count, text="two words")
+        return (time.perf_counter() - began) / CALLS * 1e6
+
+    return median_of(7, lambda: asyncio.run(work()))
+
+
+NEW_AGENTS = """
+import asyncio, retinue
+from bench.table import peak_mb
+async def work(agents):
+    for number in range(agents):
+        definition = retinue.Definition(
+            name=f"agent_{number}", description="Counts.",
+            skills=(retinue.Skill(
+                name="count", description="Counts.", input_schema={"type": "object", "properties": {f"n{number}": {}}},
+            ),),
+        )
+        await retinue.call(retinue.scripted({"words": 2}, definition=definition))
+asyncio.run(work(1_000))
+before = peak_mb()
+asyncio.run(work(3_200))
+print(peak_mb() - before)
+"""
+
+
+def growth_mb() -> float:
+    """MB that 3,200 calls of as many new agents add, in a process of its own that has called a thousand."""
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run([sys.executable, "-c", NEW_AGENTS], cwd=root, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
 ONE_MODEL = """
 from pydantic import BaseModel
 class Count(BaseModel):
@@ -190,7 +235,7 @@ def fresh_processes() -> tuple[float, float]:
     return min(one for one, _ in rounds), min(first for _, first in rounds)
 
 
-def measure() -> list[Row]:
+def measure() -> Iterator[Row]:
     calls: list[tuple[str, Callable[[], float], str]] = [
         (
             "checked call of an async Python agent",
@@ -199,13 +244,15 @@ def measure() -> list[Row]:
         ),
         ("the same, and the agent waits once", lambda: checked_call("waiting"), "with its timer"),
         ("the boundary's own share of it", lambda: checked_call("by_hand"), "an agent without `@agent`"),
+        ("the same of a plain function, by `retinue.call`", plain_call, "its types are read once"),
         ("a thousand checked calls at once, each", at_the_same_time, "each agent waits once"),
     ]
-    rows = [Row(name, work(), "µs", goal=100, note=note) for name, work, note in calls]
+    for name, work, note in calls:
+        yield Row(name, work(), "µs", goal=100, note=note)
+    yield Row("memory that 3,200 calls of new agents add", growth_mb(), "MB", goal=10, note="process of its own")
     spent, size = validation()
-    rows.append(Row("copying and validating a 2 kB result", spent, "µs", goal=50, note=f"{size} bytes of JSON"))
+    yield Row("copying and validating a 2 kB result", spent, "µs", goal=50, note=f"{size} bytes of JSON")
     one, first = fresh_processes()
-    rows.append(Row("process that defines one pydantic model", one, "ms"))
-    rows.append(Row("process that makes its first checked call", first, "ms"))
-    rows.append(Row("first checked call over one pydantic model", first / one, "times", goal=1.8, note="interleaved"))
-    return rows
+    yield Row("process that defines one pydantic model", one, "ms")
+    yield Row("process that makes its first checked call", first, "ms")
+    yield Row("first checked call over one pydantic model", first / one, "times", goal=1.8, note="interleaved")

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import resource
 import subprocess
 import sys
 import tempfile
@@ -83,15 +82,9 @@ def traced_kb() -> float:
 
 def peak_mb_of(work: str) -> float:
     """Peak memory of a fresh process that does `work` with this module as `b`."""
-    code = f"import bench.engine as b; {work}; print(b.peak_mb())"
+    code = f"import bench.engine as b, bench.table as t; {work}; print(t.peak_mb())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
-
-
-def peak_mb() -> float:
-    """Peak memory of this process."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
 def measure() -> list[Row]:

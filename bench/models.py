@@ -6,7 +6,6 @@ measured is what is around the model. Subjects take turns; the figures are media
 
 import asyncio
 import gc
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from pydantic_graph import GraphBuilder, StepContext
 from pydantic_graph.join import reduce_list_append
 
-from bench.table import Row
+from bench.table import Row, peak_mb
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.prompted import PromptedAgent, Toolbox
@@ -285,14 +284,6 @@ def _apart(name: str) -> tuple[float, float]:
     return seconds, peak
 
 
-def _peak() -> float:
-    """The most memory this process has had, in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-
-
 def _crowds() -> list[Row]:
     rows: list[Row] = []
     for what, ours, theirs in (
@@ -320,4 +311,4 @@ def measure() -> list[Row]:
 if __name__ == "__main__":
     _begun = time.perf_counter()
     asyncio.run(CROWDS[sys.argv[1]]())  # pyright: ignore[reportArgumentType] - an awaitable made by a coroutine function
-    print(time.perf_counter() - _begun, _peak())
+    print(time.perf_counter() - _begun, peak_mb())

@@ -5,7 +5,6 @@ Real boundary calls on the in-process engine, no journal: every input and output
 
 import asyncio
 import gc
-import resource
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from bench.table import Row
+from bench.table import Row, peak_mb
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
@@ -95,15 +94,7 @@ async def crowd() -> tuple[float, float]:
             for _ in range(_CONCURRENT):
                 group.create_task(one())
         taken = time.perf_counter() - begun
-    return _CONCURRENT / taken, _peak()
-
-
-def _peak() -> float:
-    """The most memory this process has had, in MB. `ru_maxrss` alone would count the parent that started it, too."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    return _CONCURRENT / taken, peak_mb()
 
 
 def _run(work: Callable[[], Coroutine[object, object, float]]) -> float:

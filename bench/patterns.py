@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.table import Row
+from bench.table import Row, peak_mb
 from bench.tree import path_names, text_of
 
 __all__ = ["WrongSurvey", "measure", "plant_patterns"]
@@ -177,7 +177,7 @@ def _peak() -> float:
     """What this process and its workers held at most, in MB; each worker taken as large as the largest."""
     unit = 1024 * 1024 if sys.platform == "darwin" else 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (os.cpu_count() or 1)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + children) / unit
+    return peak_mb() + children / unit
 
 
 if __name__ == "__main__":

@@ -2,12 +2,17 @@
 
 import os
 import platform
+import resource
 import statistics
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Row", "machine", "markdown", "median_of"]
+__all__ = ["HEADER", "Row", "machine", "markdown", "median_of", "peak_mb"]
+
+HEADER = "| what | measured | goal | met | note |\n| --- | ---: | ---: | --- | --- |"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,12 @@ class Row:
             return None
         return self.value >= self.goal if self.at_least else self.value <= self.goal
 
+    def __str__(self) -> str:
+        goal = "" if self.goal is None else f"{'≥' if self.at_least else '≤'} {self.goal:g} {self.unit}"
+        met = {None: "", True: "yes", False: "**no**"}[self.met]
+        value = f"{self.value:,.0f}" if self.value >= 1000 else f"{self.value:.3g}"
+        return f"| {self.name} | {value} {self.unit} | {goal} | {met} | {self.note} |"
+
 
 def median_of(times: int, measure: Callable[[], float]) -> float:
     """The median of `times` measurements after one that does not count."""
@@ -46,12 +57,17 @@ def machine() -> str:
     )
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def markdown(rows: Iterable[Row]) -> str:
     """`rows` as a Markdown table."""
-    lines = ["| what | measured | goal | met | note |", "| --- | ---: | ---: | --- | --- |"]
-    for row in rows:
-        goal = "" if row.goal is None else f"{'≥' if row.at_least else '≤'} {row.goal:g} {row.unit}"
-        met = {None: "", True: "yes", False: "**no**"}[row.met]
-        value = f"{row.value:,.0f}" if row.value >= 1000 else f"{row.value:.3g}"
-        lines.append(f"| {row.name} | {value} {row.unit} | {goal} | {met} | {row.note} |")
-    return "\n".join(lines)
+    return "\n".join([HEADER, *map(str, rows)])
+
+
+def peak_mb() -> float:
+    """The most memory this process has had, in MB: for a process that does nothing but what is measured.
+
+    Linux counts in `ru_maxrss` what the process was before it became a program of its own: the parent that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)

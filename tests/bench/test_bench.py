@@ -50,7 +50,7 @@ def test_an_unknown_measurement_names_those_there_are(capsys: pytest.CaptureFixt
 def test_a_missed_goal_shows() -> None:
     rows = [table.Row("a", 2, "s", 1), table.Row("b", 2, "/s", 1, at_least=True), table.Row("c", 2, "s")]
     assert [row.met for row in rows] == [False, True, None]
-    assert [line.split(" | ")[3] for line in table.markdown(rows).splitlines()[2:]] == ["**no**", "yes", ""]
+    assert [line.split(" | ")[3] for line in map(str, rows)] == ["**no**", "yes", ""]
 
 
 def test_the_tree_is_the_same_every_time(tree: Tree, tmp_path: Path) -> None:
