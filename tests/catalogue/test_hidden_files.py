@@ -49,6 +49,10 @@ SEEN = {
         'def total(cart):\n    """What a cart costs."""\n    return len(cart) + len(KEY) + opens(cart)\n'
     ).replace("zanzibar_opens as opens", "opens"),
     "data/sales.csv": "fruit,price\napple,3\npear,4\n",
+    ".retinue/metrics.toml": (
+        '[source]\nfile = "private/sales.csv"\ndate = "day"\n'
+        '[metrics.sales]\ndefinition = "Sum of prices"\nsql = "sum(price)"\n'
+    ),
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([]) == 0\n",
 }
 RULES = Grants(rules=(ToolRule("deny", "read", ".env"), ToolRule("ask", "read", "private/**")))
@@ -103,6 +107,14 @@ CASES: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = {
     ],
     ("git_state_analyzer", "task_validation"): [{"target": "private/keys.py"}],
     ("git_state_analyzer", "drift_detection"): [{"target": "private/keys.py"}],
+    ("metrics", "get_year_to_end_sales"): [{"year": 2024}],
+    ("metrics", "calculate_churn_q2_q3"): [{"year": 2024}],
+    ("metrics", "get_metric"): [{"metric": "sales", "since": "2024-01-01", "until": "2024-12-31"}],
+    ("metrics", "compare_periods"): [
+        {"metric": "sales", "since": "2024-01-01", "until": "2024-01-31",
+         "baseline_first_day": "2024-02-01", "baseline_last_day": "2024-02-28"},
+    ],
+    ("metrics", "list_metrics"): [{}],
     ("pattern_discovery", "full_survey"): [{"question": "all"}, {"question": "all", "target": "private/keys.py"}],
     ("pattern_discovery", "focused_domain"): [{"question": "keys", "domain": "source-code", "target": "private"}],
     ("pattern_discovery", "fixture_lookup"): [{"question": "a door"}, {"question": "fixtures in private/test_keys.py"}],

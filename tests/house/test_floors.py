@@ -30,7 +30,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "mcp": ("servers", "agents"),
     "opentelemetry": ("engine",),
     "platformdirs": ("cli",),
-    "psycopg": ("engine",),
+    "psycopg": ("engine", "tools"),
     "pydantic": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
     "pydantic_ai": ("llm",),
     "pydantic_core": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),

@@ -1,5 +1,6 @@
 """The agent: typed skills over the metrics of a project, or over the sample that comes with Retinue."""
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
@@ -14,7 +15,7 @@ from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import Prose, one_line, quote
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.metrics.computing import Computed, Metering
-from retinue.catalogue.metrics.configuration import MetricDefinition, parse_configuration
+from retinue.catalogue.metrics.configuration import Configuration, MetricDefinition, parse_configuration
 from retinue.catalogue.metrics.periods import Period
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
@@ -22,7 +23,7 @@ from retinue.contract.result import Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Column, Table
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile
-from retinue.tools.data import Data, Rows
+from retinue.tools.data import Data, Rows, Source
 from retinue.tools.workspace import Workspace
 
 __all__ = [
@@ -44,6 +45,9 @@ __all__ = [
 
 _OWN_FILE: Final = ".retinue/metrics.toml"
 """Where a project says what its metrics are, from the root of its workspace."""
+
+_DATABASE: Final = "RETINUE_METRICS_DATABASE"
+"""The environment variable with the address of the database whose table is the source."""
 
 _HERE: Final = Path(__file__).parent
 _SAMPLE: Final = parse_configuration((_HERE / "cdnow.toml").read_bytes(), file="cdnow.toml")
@@ -95,7 +99,7 @@ class Figure(BaseModel):
     metric: str
     definition: str = Field(description="What the metric is.")
     formula: str = Field(description="How it is computed.")
-    value: float | None = Field(description="Absent when no row is there to compute it from.")
+    value: float | None = Field(description="Absent when there is nothing to compute it from.")
     unit: str
     since: date = Field(description="The first day that was computed.")
     until: date = Field(description="The last day that was computed.")
@@ -386,6 +390,26 @@ async def _with_metering(run: RunContext, compute: Callable[[Metering], Reply]) 
     return await in_watched_thread(watch, _in_database, run, watch, compute)
 
 
+def _opened(data: Data, configuration: Configuration, run: RunContext) -> Source:
+    """The source of the metrics. Where a database is, the user says, and never a project's file."""
+    settings = configuration.source
+    if settings.table is None:
+        return data.open(settings.file or "")
+    address = os.environ.get(_DATABASE, "")
+    if not address:
+        raise InvalidDefinition(
+            f"`{_OWN_FILE}` takes its rows from the table {settings.table[:200]!r}, and no database is named.",
+            hint=f"Set the environment variable {_DATABASE} to its address, such as postgresql://user@host/name.",
+            path=f"{_OWN_FILE}#/source/table",
+        )
+    if not run.grants.covers({"network"}):
+        raise AccessDenied(
+            "The metrics stand in a database, and this run may not use the network.",
+            hint="Allow the network, or name a file as the source.",
+        )
+    return data.open_table(address, settings.table)
+
+
 def _own_file(run: RunContext) -> bytes | None:
     """The project's file of metrics; None when it has none. The sample never stands in for one that is denied."""
     try:
@@ -404,7 +428,7 @@ def _in_database(run: RunContext, watch: Watch, compute: Callable[[Metering], Re
     if own is not None:
         workspace, configuration, file = run.workspace, parse_configuration(own, file=_OWN_FILE), _OWN_FILE
     with Data(workspace, check=watch.check) as data:
-        source = data.open(configuration.source.file or "")
+        source = _opened(data, configuration, run)
         metering = Metering(data, source, configuration, file=file)
         try:
             return compute(metering)
@@ -550,7 +574,7 @@ def _listed(metering: Metering) -> Reply:
 def _worded(value: float | None, metric: MetricDefinition) -> str:
     """A value with its unit; money and shares with all their decimal places."""
     if value is None:
-        return "no value, since no row is there"
+        return "no value"
     places = metric.decimals if isinstance(value, float) and not value.is_integer() else 0
     return f"{value:,.{places}f} {metric.unit}".rstrip()
 

@@ -6,6 +6,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, cast
 
 from retinue.catalogue.metrics.configuration import EVERY_PERIOD, Configuration, MetricDefinition
@@ -16,6 +17,8 @@ from retinue.tools.data import Data, Rows, Source, identifier
 
 __all__ = ["Computed", "Metering"]
 
+_EXACT: Final = 1e15
+"""From here on a float has no decimal places worth rounding."""
 _SHOWN: Final = 10
 """How many of the rows that a figure rests on are shown; the statement gives them all."""
 
@@ -92,18 +95,17 @@ class Metering:
         """
         metric, period = self.metric(name), self.covered(period)
         # Line breaks, so that a comment at the end of an expression ends there.
-        sql = f"SELECT CAST((\n  {metric.sql}\n) AS DECIMAL(38, {metric.decimals})) AS value, count(*) AS row_count\n"
-        sql += self._from(period, metric)
+        sql = f"SELECT\n  {metric.sql}\nAS value, count(*) AS row_count\n{self._from(period, metric)}"
         try:
-            ((value, rows),) = self._data.query(sql, limit=2).rows
-        except (InvalidInput, ValueError) as error:
-            said = error.message if isinstance(error, InvalidInput) else "It gives no single value."
-            raise InvalidDefinition(
-                f"The metric `{name}` cannot be computed: {said}",
-                hint=f"Correct its `sql` or `where`. Its columns are {', '.join(self._fields)}."[:1000],
-                path=f"{self._file}#/metrics/{name}",
-            ) from error
-        return Computed(period, cast("float | None", value), cast("int", rows), sql)
+            found = self._data.query(sql, limit=2).rows
+        except InvalidInput as error:
+            raise self._uncomputable(name, error.message) from error
+        value = found[0][0] if len(found) == 1 and len(found[0]) == 2 else ""
+        if isinstance(value, bool | str):
+            raise self._uncomputable(name, "It does not give one number.")
+        if isinstance(value, float) and abs(value) < _EXACT:
+            value = float(Decimal(str(value)).quantize(Decimal(1).scaleb(-metric.decimals), ROUND_HALF_UP))
+        return Computed(period, value, cast("int", found[0][1]), sql)
 
     def rows(self, name: str, period: Period) -> Rows:
         """The first of the rows that a metric rests on, in order of time; their statement gives all of them."""
@@ -141,6 +143,13 @@ class Metering:
         ((customers, rows, churned),) = cast("list[tuple[int, int, int]]", self._data.query(sql).rows)
         shown = self._first(f"SELECT *, {left} AS churned\n{chosen}\nORDER BY {self._date}")
         return customers, Computed(first, churned, rows, sql), shown
+
+    def _uncomputable(self, name: str, why: str) -> InvalidDefinition:
+        return InvalidDefinition(
+            f"The metric `{name}` cannot be computed: {why}",
+            hint=f"Correct its `sql` or `where`. The columns are {', '.join(self._fields)}."[:1000],
+            path=f"{self._file}#/metrics/{name}",
+        )
 
     def _first(self, sql: str) -> Rows:
         return self._data.query(sql, limit=_SHOWN)

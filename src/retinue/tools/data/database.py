@@ -1,4 +1,4 @@
-"""The files of a workspace as tables that can be asked in SQL."""
+"""The files of a workspace, and tables of PostgreSQL, as tables that can be asked in SQL."""
 
 # ruff: noqa: S608
 # SQL is put together here from our own words, from names that `identifier` quotes and values that `literal` quotes
@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, assert_never
+from typing import Literal, Self, assert_never
 
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput, ParseError
-from retinue.tools.data import csv, json, logs, parquet
+from retinue.tools.data import csv, json, logs, parquet, postgres
 from retinue.tools.data.answers import answer, type_of
 from retinue.tools.data.connection import Connection
 from retinue.tools.data.lines import Loaded
@@ -104,7 +104,7 @@ class Data:
                     max_bytes=self._max_bytes,
                     check=self._connection.check,
                 )
-                source = self._source(path, table, kind, snapshot, self._loaded(kind, snapshot, table, spare))
+                source = self._source(path, table, kind, snapshot.size, self._loaded(kind, snapshot, table, spare))
         except BaseException:
             self._connection.clear(keep=[one.table for one in self._sources.values()])
             raise
@@ -112,6 +112,44 @@ class Data:
             copy.unlink(missing_ok=True)
             spare.unlink(missing_ok=True)
         self._sources[place] = source
+        return source
+
+    def open_table(self, address: str, name: str) -> Source:
+        """Make a table of a PostgreSQL database a table here, as it stands now.
+
+        Args:
+            address: The database, as `postgresql://…`. Nobody but the user may say it.
+            name: The table or view, as `name` or `schema.name`.
+
+        Raises:
+            NotInstalled: psycopg is not installed.
+            NetworkError: The database does not answer.
+            MissingFile: There is no such table.
+            AccessDenied: It may not be read.
+            BudgetExceeded: It does not fit into the memory granted.
+            InvalidInput: A value of it is none that DuckDB knows.
+            Unavailable: The database ended the reading.
+        """
+        taken = [one.table for one in self._sources.values()]
+        table = table_name(name.rpartition(".")[2], taken=taken)
+        copy = self._folder / "copy"
+        try:
+            with self._connection.watched(f"The table {name!r}"):
+                size = postgres.load_table(
+                    self._connection,
+                    address,
+                    name,
+                    identifier(table),
+                    copy=copy,
+                    max_bytes=self._max_bytes,
+                )
+                source = self._source(name, table, "table", size, Loaded(""))
+        except BaseException:
+            self._connection.clear(keep=taken)
+            raise
+        finally:
+            copy.unlink(missing_ok=True)
+        self._sources[f"table {name}"] = source
         return source
 
     def query(self, sql: str, parameters: Sequence[Cell] = (), *, limit: int = 10_000) -> Rows:
@@ -153,7 +191,7 @@ class Data:
             message = f"{snapshot.name!r} cannot be read: {error.message}"
             raise type(error)(message, hint=error.hint, path=snapshot.name, detail=error.detail) from error
 
-    def _source(self, path: str, table: str, kind: Kind, snapshot: Snapshot, loaded: Loaded) -> Source:
+    def _source(self, path: str, table: str, kind: Kind | Literal["table"], size: int, loaded: Loaded) -> Source:
         (rows,) = self._connection.one(f"SELECT count(*) FROM {identifier(table)}")
         described = self._connection.run(f"DESCRIBE {identifier(table)}")
         return Source(
@@ -162,7 +200,7 @@ class Data:
             kind=kind,
             fields=tuple(Field(name, type_of(sql_type), sql_type) for name, sql_type, *_ in described),
             rows=rows,
-            bytes=snapshot.size,
+            bytes=size,
             encoding=loaded.encoding,
             skipped=loaded.skipped,
             skipped_total=loaded.skipped_total,

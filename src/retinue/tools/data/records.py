@@ -34,16 +34,16 @@ class SkippedLine:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that can be asked by `Data.query`.
+    """A file, or a table of a database, that can be asked by `Data.query`.
 
     Attributes:
-        path: The file, as it was named.
+        path: The file or table, as it was named.
         table: Its SQL name, unquoted: write `identifier(source.table)` into a query.
-        kind: How it was read.
+        kind: How it was read; `table` for one of a database.
         fields: Its columns, in order.
         rows: How many rows there are.
-        bytes: The size of the file, as it lies there (compressed, when it is).
-        encoding: How its text was read; empty for Parquet.
+        bytes: The size of the file, as it lies there (compressed, when it is); of a table, as text.
+        encoding: How its text was read; empty for Parquet and tables.
         skipped: The first twenty lines that are not in the table.
         skipped_total: How many lines are not.
         notes: What a reader must know to trust an answer: one sentence each.
@@ -51,7 +51,7 @@ class Source:
 
     path: str
     table: str
-    kind: Kind
+    kind: Kind | Literal["table"]
     fields: tuple[Field, ...]
     rows: int
     bytes: int
