@@ -31,7 +31,7 @@ from retinue.orchestration.shares import shared
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.contract.definition import Definition, Skill
+    from retinue.contract.definition import Skill
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.routing.planner import Planner
