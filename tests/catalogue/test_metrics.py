@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.catalogue.metrics import Metrics
-from retinue.catalogue.metrics.periods import Period, period_of_label
+from retinue.catalogue.metrics.periods import DateRange, period_of_label
 from retinue.contract.result import Result
 from retinue.tools.data import Data
 from retinue.tools.workspace import Workspace
@@ -183,24 +183,26 @@ def test_the_sample_is_the_one_of_the_published_package(tmp_path: Path) -> None:
 
 
 def test_labels_name_years_quarters_and_months() -> None:
-    assert period_of_label("1997") == Period(date(1997, 1, 1), date(1998, 1, 1))
-    assert period_of_label("1997-Q4") == Period(date(1997, 10, 1), date(1998, 1, 1))
-    assert period_of_label("1996-02") == Period(date(1996, 2, 1), date(1996, 3, 1))
+    assert period_of_label("1997") == DateRange(date(1997, 1, 1), date(1998, 1, 1))
+    assert period_of_label("1997-Q4") == DateRange(date(1997, 10, 1), date(1998, 1, 1))
+    assert period_of_label("1996-02") == DateRange(date(1996, 2, 1), date(1996, 3, 1))
     assert [period_of_label(label) for label in ("97", "1997-Q5", "1997-13", "1997-1", "0000", "٢٠٢٠")] == [None] * 6
 
 
 def test_february_stays_whole_from_leap_year_to_common_year() -> None:
-    leap, common = Period(date(1996, 2, 1), date(1996, 3, 1)), Period(date(1995, 2, 1), date(1995, 3, 1))
+    leap, common = DateRange(date(1996, 2, 1), date(1996, 3, 1)), DateRange(date(1995, 2, 1), date(1995, 3, 1))
     assert leap.year_before() == common
-    assert Period(date(1997, 2, 1), date(1997, 3, 1)).year_before() == leap
-    assert Period(date(1996, 2, 29), date(1996, 3, 1)).year_before() == Period(date(1995, 2, 28), date(1995, 3, 1))
-    assert Period(date(1996, 3, 1), date(1996, 4, 1)).previous() == leap
+    assert DateRange(date(1997, 2, 1), date(1997, 3, 1)).year_before() == leap
+    assert DateRange(date(1996, 2, 29), date(1996, 3, 1)).year_before() == DateRange(
+        date(1995, 2, 28), date(1995, 3, 1)
+    )
+    assert DateRange(date(1996, 3, 1), date(1996, 4, 1)).previous() == leap
 
 
 @settings(max_examples=200)
 @given(st.dates(date(1001, 1, 1), date(8000, 1, 1)), st.integers(1, 1500))
 def test_the_previous_period_ends_where_this_one_begins(start: date, days: int) -> None:
-    period = Period(start, start + timedelta(days=days))
+    period = DateRange(start, start + timedelta(days=days))
     before = period.previous()
     assert before.end == period.start
     assert before.start < before.end

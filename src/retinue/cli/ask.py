@@ -258,7 +258,9 @@ def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
         named = definition.skills[0] if len(names) == 1 else _fitting(agent, instruction)
     if named is None:
         raise UnknownName(
-            f"`{definition.name}` has {len(names)} skills, and nothing says which.",
+            f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
+            if instruction.strip()
+            else f"`{definition.name}` has {len(names)} skills, and nothing says which.",
             hint=f"Name one of {', '.join(names)}.",
             suggestions=tuple(names),
         )

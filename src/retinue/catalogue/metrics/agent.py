@@ -16,7 +16,7 @@ from retinue.catalogue._prose import Prose, one_line, quote
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.metrics.computing import Computed, Metering
 from retinue.catalogue.metrics.configuration import Configuration, MetricDefinition, parse_configuration
-from retinue.catalogue.metrics.periods import Period
+from retinue.catalogue.metrics.periods import DateRange
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
 from retinue.contract.result import Warned
@@ -28,16 +28,16 @@ from retinue.tools.workspace import Workspace
 
 __all__ = [
     "Basis",
-    "Churn",
-    "Comparison",
+    "CustomerChurn",
     "Figure",
     "ListedMetric",
     "MetricFigure",
     "MetricList",
     "MetricName",
     "Metrics",
+    "PeriodComparison",
     "Since",
-    "Target",
+    "TargetStatus",
     "Until",
     "Year",
     "YearSales",
@@ -114,7 +114,7 @@ class YearSales(Figure):
     year: int
 
 
-class Comparison(BaseModel):
+class PeriodComparison(BaseModel):
     """The same metric in another period."""
 
     kind: Literal["previous", "year_before", "year_to_date", "baseline"]
@@ -126,7 +126,7 @@ class Comparison(BaseModel):
     note: str = Field(default="", description="Why there is no value.")
 
 
-class Target(BaseModel):
+class TargetStatus(BaseModel):
     """What should be reached."""
 
     value: float
@@ -137,11 +137,11 @@ class Target(BaseModel):
 class MetricFigure(Figure):
     """One value, with what it compares to."""
 
-    comparisons: tuple[Comparison, ...]
-    target: Target | None = None
+    comparisons: tuple[PeriodComparison, ...]
+    target: TargetStatus | None = None
 
 
-class Churn(BaseModel):
+class CustomerChurn(BaseModel):
     """Customers who bought in the second quarter and not in the third."""
 
     answer: str = Field(description="The figure in a sentence.")
@@ -249,7 +249,7 @@ class Metrics:
         return await _with_metering(run, compute)
 
     @retinue.skill(
-        output=Churn,
+        output=CustomerChurn,
         effects=("read",),
         path=f"{_ROUTE}calculate-churn-q2-q3",
         examples=(
@@ -303,7 +303,7 @@ class Metrics:
             The value with unit, definition, SQL and rows, the changes in percent, and the status of the target.
         """
         return await _with_metering(
-            run, lambda metering: _compared(metering, metric, Period.of_days(since, until), None)
+            run, lambda metering: _compared(metering, metric, DateRange.of_days(since, until), None)
         )
 
     @retinue.skill(
@@ -348,8 +348,8 @@ class Metrics:
         """
 
         def compute(metering: Metering) -> Reply:
-            baseline = Period.of_days(baseline_first_day, baseline_last_day)
-            return _compared(metering, metric, Period.of_days(since, until), baseline)
+            baseline = DateRange.of_days(baseline_first_day, baseline_last_day)
+            return _compared(metering, metric, DateRange.of_days(since, until), baseline)
 
         return await _with_metering(run, compute)
 
@@ -441,11 +441,11 @@ def _in_database(run: RunContext, watch: Watch, compute: Callable[[Metering], Re
 # Figures
 
 
-def _year(year: int) -> Period:
-    return Period.of_days(date(year, 1, 1), date(year, 12, 31))
+def _year(year: int) -> DateRange:
+    return DateRange.of_days(date(year, 1, 1), date(year, 12, 31))
 
 
-def _figure(metering: Metering, name: str, period: Period) -> tuple[dict[str, Any], tuple[Warned, ...]]:
+def _figure(metering: Metering, name: str, period: DateRange) -> tuple[dict[str, Any], tuple[Warned, ...]]:
     """The fields of a figure, and what makes it less than whole."""
     metric = metering.metric(name)
     computed = metering.compute(name, period)
@@ -476,12 +476,12 @@ def _figure(metering: Metering, name: str, period: Period) -> tuple[dict[str, An
     return fields, (warned,)
 
 
-def _compared(metering: Metering, name: str, asked: Period, baseline: Period | None) -> Reply:
+def _compared(metering: Metering, name: str, asked: DateRange, baseline: DateRange | None) -> Reply:
     fields, warnings = _figure(metering, name, asked)
     metric = metering.metric(name)
     # Like is compared with like: half a year with the half year before, though a whole one was asked about.
     period = metering.covered(asked)
-    others: list[tuple[Literal["previous", "year_before", "year_to_date", "baseline"], Period]] = [
+    others: list[tuple[Literal["previous", "year_before", "year_to_date", "baseline"], DateRange]] = [
         ("previous", period.previous()),
         ("year_before", period.year_before()),
         ("year_to_date", period.year_to_date()),
@@ -495,7 +495,7 @@ def _compared(metering: Metering, name: str, asked: Period, baseline: Period | N
     if wanted is not None:
         reached = value is not None and (value >= wanted if metric.better == "higher" else value <= wanted)
         status = "open" if value is None or not fields["is_complete"] else "met" if reached else "missed"
-        target = Target(value=wanted, better=metric.better, status=status)
+        target = TargetStatus(value=wanted, better=metric.better, status=status)
         fields["answer"] += f" The target of {_worded(wanted, metric)} is {status}."
     fields["tables"] = (_comparison_table(comparisons, metric.unit), *fields["tables"])
     return _reply(MetricFigure(**fields, comparisons=comparisons, target=target), warnings)
@@ -505,28 +505,28 @@ def _comparison(
     metering: Metering,
     name: str,
     kind: Literal["previous", "year_before", "year_to_date", "baseline"],
-    period: Period,
+    period: DateRange,
     value: float | None,
-) -> Comparison:
+) -> PeriodComparison:
     facts: dict[str, Any] = {"kind": kind, "since": period.start, "until": period.last}
     if period.common(metering.coverage) != period:
-        return Comparison(**facts, note=f"There are data from {metering.coverage} only.")
+        return PeriodComparison(**facts, note=f"There are data from {metering.coverage} only.")
     other = metering.compute(name, period).value
     if kind == "year_to_date" or value is None or other is None:
-        return Comparison(**facts, value=other)
+        return PeriodComparison(**facts, value=other)
     change = Decimal(str(value)) - Decimal(str(other))
     percent = None if other == 0 else float(round(100 * change / abs(Decimal(str(other))), 2))
-    return Comparison(**facts, value=other, change=float(change), change_percent=percent)
+    return PeriodComparison(**facts, value=other, change=float(change), change_percent=percent)
 
 
 def _churn(metering: Metering, year: int) -> Reply:
-    second = Period(date(year, 4, 1), date(year, 7, 1))
-    third = Period(date(year, 7, 1), date(year, 10, 1))
+    second = DateRange(date(year, 4, 1), date(year, 7, 1))
+    third = DateRange(date(year, 7, 1), date(year, 10, 1))
     customers, computed, rows = metering.churn(second, third)
     churned = int(computed.value or 0)
     percent = None if customers == 0 else float(round(Decimal(100 * churned) / customers, 2))
     share = "" if percent is None else f", {percent:g} %"
-    found = Churn(
+    found = CustomerChurn(
         answer=f"{churned:,} of the {customers:,} customers who bought in the second quarter of {year} did not buy in"
         f" the third{share}. ({_source(metering)})",
         year=year,
@@ -607,7 +607,7 @@ def _table(rows: Rows, total: int) -> Table:
     )
 
 
-def _comparison_table(comparisons: Sequence[Comparison], unit: str) -> Table:
+def _comparison_table(comparisons: Sequence[PeriodComparison], unit: str) -> Table:
     return Table(
         title="Comparisons",
         columns=(
@@ -634,7 +634,7 @@ def _comparison_table(comparisons: Sequence[Comparison], unit: str) -> Table:
     )
 
 
-def _reply(found: Figure | Churn | MetricList, warnings: tuple[Warned, ...]) -> Reply:
+def _reply(found: Figure | CustomerChurn | MetricList, warnings: tuple[Warned, ...]) -> Reply:
     """What was found, as data and as text; text out of a project's file stays text."""
     blocks = [Prose("{}", (quote(found.answer, longest=4000),)).markdown()]
     if not isinstance(found, MetricList):

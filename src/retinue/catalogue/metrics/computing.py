@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, cast
 
 from retinue.catalogue.metrics.configuration import EVERY_PERIOD, Configuration, MetricDefinition
-from retinue.catalogue.metrics.periods import Period, period_of_label
+from retinue.catalogue.metrics.periods import DateRange, period_of_label
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition, InvalidInput, UnknownName
 from retinue.tools.data import Data, Rows, Source, identifier
@@ -34,7 +34,7 @@ class Computed:
         sql: The statement that gave it.
     """
 
-    period: Period
+    period: DateRange
     value: float | None
     rows: int
     sql: str
@@ -70,7 +70,7 @@ class Metering:
             )
         return known[name]
 
-    def covered(self, period: Period) -> Period:
+    def covered(self, period: DateRange) -> DateRange:
         """The days of `period` of which there are data.
 
         Raises:
@@ -85,7 +85,7 @@ class Metering:
             )
         return common
 
-    def compute(self, name: str, period: Period) -> Computed:
+    def compute(self, name: str, period: DateRange) -> Computed:
         """A metric over the days of `period` of which there are data.
 
         Raises:
@@ -107,16 +107,16 @@ class Metering:
             value = float(Decimal(str(value)).quantize(Decimal(1).scaleb(-metric.decimals), ROUND_HALF_UP))
         return Computed(period, value, cast("int", found[0][1]), sql)
 
-    def rows(self, name: str, period: Period) -> Rows:
+    def rows(self, name: str, period: DateRange) -> Rows:
         """The first of the rows that a metric rests on, in order of time; their statement gives all of them."""
         return self._first(f"SELECT *\n{self._from(self.covered(period), self.metric(name))}\nORDER BY {self._date}")
 
-    def target(self, metric: MetricDefinition, period: Period) -> float | None:
+    def target(self, metric: MetricDefinition, period: DateRange) -> float | None:
         """What should be reached in `period`: said of that period, else of every one."""
         said = (value for label, value in metric.targets.items() if period_of_label(label) == period)
         return next(said, metric.targets.get(EVERY_PERIOD))
 
-    def churn(self, first: Period, second: Period) -> tuple[int, Computed, Rows]:
+    def churn(self, first: DateRange, second: DateRange) -> tuple[int, Computed, Rows]:
         """How many customers bought in `first`, how many of them not in `second`, and the rows of `first`.
 
         Raises:
@@ -154,12 +154,12 @@ class Metering:
     def _first(self, sql: str) -> Rows:
         return self._data.query(sql, limit=_SHOWN)
 
-    def _from(self, period: Period, metric: MetricDefinition) -> str:
+    def _from(self, period: DateRange, metric: MetricDefinition) -> str:
         return f"FROM {self._table}\nWHERE {self._within(period)}" + (
             f" AND (\n  {metric.where}\n)" if metric.where else ""
         )
 
-    def _within(self, period: Period) -> str:
+    def _within(self, period: DateRange) -> str:
         return f"{self._date} >= DATE '{period.start}' AND {self._date} < DATE '{period.end}'"
 
     def _column(self, role: str, name: str | None) -> str:
@@ -186,7 +186,7 @@ class Metering:
             )
         return name
 
-    def _coverage(self) -> Period:
+    def _coverage(self) -> DateRange:
         """From the first day to the last of which there are data."""
         said = self.configuration.source
         sql = f"SELECT CAST(min({self._date}) AS DATE), CAST(max({self._date}) AS DATE) FROM {self._table}"
@@ -197,7 +197,7 @@ class Metering:
             )
         days = said.first_day or date.fromisoformat(first), said.last_day or date.fromisoformat(last)
         try:
-            return Period.of_days(*days)
+            return DateRange.of_days(*days)
         except InvalidInput as error:
             raise InvalidDefinition(
                 f"The data of `{self.source.path}` cover no days: {error.message}",

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from retinue.errors import InvalidInput
 
-__all__ = ["Period", "period_of_label"]
+__all__ = ["DateRange", "period_of_label"]
 
 _DAY: Final = timedelta(days=1)
 _LABEL: Final = re.compile(r"(?P<year>\d{4})(?:-(?:Q(?P<quarter>[1-4])|(?P<month>0[1-9]|1[0-2])))?", re.ASCII)
@@ -16,7 +16,7 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class DateRange:
     """From `start`, up to and without `end`."""
 
     start: date
@@ -46,28 +46,28 @@ class Period:
     def __str__(self) -> str:
         return f"{self.start} to {self.last}"
 
-    def common(self, other: "Period") -> "Period | None":
+    def common(self, other: "DateRange") -> "DateRange | None":
         """The days of both; None when there is none."""
         start, end = max(self.start, other.start), min(self.end, other.end)
-        return Period(start, end) if start < end else None
+        return DateRange(start, end) if start < end else None
 
-    def previous(self) -> "Period":
+    def previous(self) -> "DateRange":
         """What came before, as long: as many months where these are whole months, else as many days."""
         if self.start.day == self.end.day == 1:
             months = 12 * (self.end.year - self.start.year) + self.end.month - self.start.month
-            return Period(_shifted(self.start, months=-months), self.start)
-        return Period(self.start - (self.end - self.start), self.start)
+            return DateRange(_shifted(self.start, months=-months), self.start)
+        return DateRange(self.start - (self.end - self.start), self.start)
 
-    def year_before(self) -> "Period":
+    def year_before(self) -> "DateRange":
         """The same days a year earlier; February stays whole in leap years and before them."""
-        return Period(_shifted(self.start, months=-12), _shifted(self.end, months=-12))
+        return DateRange(_shifted(self.start, months=-12), _shifted(self.end, months=-12))
 
-    def year_to_date(self) -> "Period":
+    def year_to_date(self) -> "DateRange":
         """From the beginning of the year in which it ends."""
-        return Period(date(self.last.year, 1, 1), self.end)
+        return DateRange(date(self.last.year, 1, 1), self.end)
 
 
-def period_of_label(label: str) -> Period | None:
+def period_of_label(label: str) -> DateRange | None:
     """The period that `1997`, `1997-Q2` or `1997-03` names; None when it names none."""
     match = _LABEL.fullmatch(label)
     if match is None or not _FIRST_YEAR <= (year := int(match["year"])) <= _LAST_YEAR:
@@ -78,7 +78,7 @@ def period_of_label(label: str) -> Period | None:
         start, months = date(year, 3 * int(match["quarter"]) - 2, 1), 3
     else:
         start, months = date(year, 1, 1), 12
-    return Period(start, _shifted(start, months=months))
+    return DateRange(start, _shifted(start, months=months))
 
 
 def _shifted(day: date, *, months: int) -> date:

@@ -61,9 +61,22 @@ def load_table(
         BudgetExceeded: It holds more than `max_bytes`.
         Unavailable: The database ended the reading.
     """
+    columns, size = _copied(connection, address, source, copy=copy, max_bytes=max_bytes)
+    typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
+    connection.run(
+        f"CREATE TABLE {table} AS SELECT * FROM read_csv({literal(str(copy))}, header=false, auto_detect=false,"
+        f" delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{typed}}},"
+        f" max_line_size={64 << 20})"
+    )
+    return size
+
+
+def _copied(
+    connection: Connection, address: str, source: str, *, copy: Path, max_bytes: int
+) -> tuple[list[tuple[str, str]], int]:
+    """The rows as a file, with the names and types of their columns, and how many bytes there are."""
     try:
-        import psycopg  # noqa: PLC0415 - optional
-        from psycopg import sql  # noqa: PLC0415
+        import psycopg.sql  # noqa: PLC0415 - optional
     except ImportError as error:
         raise NotInstalled(
             "The package `psycopg` is not installed, and PostgreSQL is read by it.", hint="install `retinue[postgres]`"
@@ -74,8 +87,8 @@ def load_table(
         raise NetworkError(
             "The PostgreSQL database cannot be reached.", hint="check its address, and that it accepts you"
         ) from None
+    sql, size = psycopg.sql, 0
     name = sql.Identifier(*source.split("."))
-    size = 0
     try:
         with database, database.cursor() as cursor:
             database.read_only = True
@@ -84,7 +97,7 @@ def load_table(
             cursor.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name))
             columns = [(column.name, _type_of(database, column)) for column in cursor.description or ()]
             with (
-                copy.open("wb", buffering=0) as file,
+                copy.open("wb") as file,
                 cursor.copy(
                     # Quoted, so that an empty text is told from no value.
                     sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)").format(name)
@@ -113,13 +126,7 @@ def load_table(
         raise Unavailable(f"The database ended the reading of {source!r}: {said[:300]}", hint="try again") from None
     finally:
         database.close()
-    typed = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns)
-    connection.run(
-        f"CREATE TABLE {table} AS SELECT * FROM read_csv({literal(str(copy))}, header=false, auto_detect=false,"
-        f" delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{typed}}},"
-        f" max_line_size={64 << 20})"
-    )
-    return size
+    return columns, size
 
 
 def _type_of(database: "psycopg.Connection", column: "psycopg.Column") -> str:
