@@ -761,3 +761,31 @@ def test_the_decorator_alone_loads_no_loader_and_no_thread() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Figure(BaseModel):
+    value: int
+
+
+@agent(category="business")
+class Figures:
+    """Gives figures. Use it for tests. Returns a number."""
+
+    @skill(output=Figure, method="GET", path="/agents/business/figures/one", unavailable=lambda: "")
+    def get_one(self) -> Reply:
+        """Gives one."""
+        return Reply(data=Figure(value=1), content="One.")
+
+    @skill(unavailable=lambda: "install two")
+    def get_two(self) -> int:
+        """Gives two."""
+        return 2
+
+
+@pytest.mark.row("P5")
+def test_a_skill_says_its_endpoint_and_a_reply_holds_the_declared_type() -> None:
+    one, two = Figures.definition.skills
+    assert (one.method, one.path, one.unavailable) == ("GET", "/agents/business/figures/one", "")
+    assert (two.method, two.path, two.unavailable) == (None, None, "install two")
+    result = call(Figures, skill="get_one")
+    assert (result.data, result.content) == ({"value": 1}, "One.")

@@ -13,9 +13,12 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from retinue.agents.registry import Registry
 from retinue.catalogue.metrics import Metrics
 from retinue.catalogue.metrics.periods import DateRange, period_of_label
 from retinue.contract.result import Result
+from retinue.engine.inprocess import InProcessEngine
+from retinue.orchestration.orchestrator import Orchestrator
 from retinue.tools.data import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
@@ -209,3 +212,27 @@ def test_the_previous_period_ends_where_this_one_begins(start: date, days: int) 
     if not period.start.day == period.end.day == 1:
         assert before.end - before.start == period.end - period.start
     assert period.year_before().start <= period.year_before().end
+
+
+# Words
+
+
+@pytest.mark.row("C45", "C47", "G25")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("sales in Q2 1997", {"metric": "sales", "since": "1997-04-01", "until": "1997-06-30"}),
+        ("revenue for the fourth quarter of 1997", {"metric": "sales", "since": "1997-10-01", "until": "1997-12-31"}),
+        ("customers in 1998 Q1", {"metric": "customers", "since": "1998-01-01", "until": "1998-03-31"}),
+        ("average purchase in 1998", {"metric": "average_purchase", "since": "1998-01-01", "until": "1998-12-31"}),
+        ("what were the sales in 1997", {"year": 1997}),
+        ("sales in the first half of 1997", None),
+        ("sales on weekends in 1997", None),
+        ("predict the sales of 1998", None),
+    ],
+)
+def test_words_are_read_whole_or_refused(words: str, expected: dict[str, Any] | None) -> None:
+    plan = Orchestrator(Registry([Metrics]), InProcessEngine({})).task_plan("metrics", instruction=words)
+    (node,) = plan.nodes
+    assert (None if node.skill is None else node.parameters) == expected
+    assert node.questions == ()
