@@ -92,10 +92,10 @@ def test_the_repository_is_described(retinue: Give, folder: Path) -> None:
 
 
 def test_what_is_wrong_with_the_project_is_said(retinue: Give, folder: Path) -> None:
+    retinue("run", "where is the fox?")
     (folder / "retinue.toml").write_text("timeut = 1\n")
     (folder / "agents").mkdir()
     (folder / "agents" / "x.json").write_text("{")
-    retinue("run", "where is the fox?")
     found = checks(retinue)
     assert found["settings"]["state"] == "broken"
     assert found["agents"]["what"].endswith("1 file gave none")

@@ -25,7 +25,13 @@ ANSWER = {
 def agent(name: str, thinks: Thinks = "must", within: ThinkingBounds | None = None, **facts: object) -> Definition:
     takes = {"type": "object"}
     skill = Skill(
-        name="work", description="Works.", input_schema=takes, output_schema=ANSWER, thinks=thinks, thinks_within=within
+        name="work",
+        description="Works.",
+        input_schema=takes,
+        output_schema=ANSWER,
+        effects=(),
+        thinks=thinks,
+        thinks_within=within,
     )
     whole = {"name": name, "description": "Works.", "skills": (skill,), "tools": (), "instructions": "Do it well."}
     return Definition.model_validate({**whole, **facts})

@@ -243,7 +243,7 @@ def test_settings_that_are_no_file_are_a_warning_and_the_rest_goes_on(home: Path
     (root / "pyproject.toml").mkdir()
     done = run(home, root, "config", "show")
     answered(done, "run.timeout_s")
-    assert "pyproject.toml" in done.stderr
+    assert "retinue.toml" in done.stderr
 
 
 # The fence

@@ -389,17 +389,12 @@ def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environ
 # What it may do
 
 
-def test_a_run_that_may_only_read_is_offered_no_tool_that_writes(tmp_path: Path) -> None:
-    def answer(request: Request) -> Line:
-        if request.shape is not None:
-            return route(("TASKS", "add a task"))
-        return use("TASKS_ACTION_add", title="obey") if len(request.turns) == 1 else "I could not."
-
-    agent, model = thinking(answer, tmp_path)
+def test_a_run_that_may_only_read_does_not_reach_an_agent_that_writes(tmp_path: Path) -> None:
+    agent, model = thinking(lambda _: "I could not.", tmp_path)
     result = ask(agent, "add a task", run=LocalContext(grants=READ_ONLY))
-    offered = {tool.name for request in model.asked for tool in request.tools}
-    assert offered == {"TASKS_GET_open"}
-    assert result.traces == ()
+    assert result.fault is not None
+    assert result.fault.code == "access_denied"
+    assert model.asked == []
 
 
 @pytest.mark.parametrize("word", ["deny", "ask"])

@@ -93,7 +93,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise MissingFile(f"There is no file {str(path)!r}.", hint="Check the path.") from None
     except (OSError, ValueError) as error:
         raise AccessDenied(f"{str(path)!r} cannot be opened: {error}.", hint="Check its permissions.") from None

@@ -153,6 +153,8 @@ _FEW: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST: Final = 2000
+_LEAD: Final = 120
+"""So many characters before a word may lead up to it."""
 _NAME: Final = r"[^\W\d_][\w.'\u2019-]*"
 _PERSON: Final = re.compile(
     rf"\b(?:by|from|author(?:ed by)?|of)\s+(?P<by>[\w.+-]+@[\w.-]+|@?{_NAME}(?:\s+[A-Z][\w.'\u2019-]*){{0,3}})"
@@ -195,7 +197,7 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
     bare = _QUOTED.sub(" ", text)
     people = _people(bare)
     words = [found for found in _WORD.finditer(bare) if _tells(found.group())]
-    firm = bool(exact) or any(_LEADS.search(bare[: found.start()]) for found in words)
+    firm = bool(exact) or any(_LEADS.search(bare[max(found.start() - _LEAD, 0) : found.start()]) for found in words)
     rest = " ".join(found.group() for found in words)
     return Asked(wish, (*exact, *([rest] if rest else [])), firm=firm, people=people)
 
