@@ -3,6 +3,7 @@
 The way back, a module with `run_agent` as an agent, is `module`.
 """
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -14,11 +15,13 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import json
-from retinue.contract.fault import Fault
+from retinue.contract.fault import Fault, public
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Limits, Task
+from retinue.engine.ids import RunIds
+from retinue.engine.outside import REAL
 from retinue.errors import InvalidInput, RetinueError
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
 __all__ = ["RunAgent", "as_run_agent"]
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 
 class RunAgent(Protocol):
@@ -56,7 +61,9 @@ def as_run_agent(
         # core/agent/reviewer.py, for ACTIVE_AGENT_PATH
         run_agent = retinue.as_run_agent(reviewer)
 
-    Every call passes the boundary, so what comes out is checked. `response_time_secs` is the wall clock of the call.
+    Every call passes the boundary, so what comes out is checked. What an exception of the agent says goes to the log
+    (`logging.getLogger("retinue")`), and to the caller only the id under which it stands there. `response_time_secs` is
+    the wall clock of the call.
     In `config`, `domain_timeout_secs` bounds the call and `model_overrides.domain` names its model; `tool_root`,
     `only_domains` and `execution_mode` reach the agent in `task.extras["run_agent"]["config"]`. Keys that the spec does
     not know reach it there too, as they may be the agent's own; they are listed in the answer's `ignored` (B14), and
@@ -71,6 +78,7 @@ def as_run_agent(
     """
     through = boundary or Boundary(Registry())
     around = os.environ if environment is None else environment
+    ids = RunIds(REAL.clock, REAL.chance)
 
     async def run_agent(
         prompt: str,
@@ -89,15 +97,33 @@ def as_run_agent(
             said["prompt"], again = read_correction(said["prompt"], said["config"] or {})
             task, read = _asked(name, skill, said, extra, around)
             async with LocalContext(workspace=workspace) as run:
+                run.run = ids.new()
                 result = await apart(through.call_agent(agent, task, run, correction=again))
-            answer = _answer(result, read)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is an answer here
+            answer = _answer(_public(result, run.run), read)
+        except Exception as error:  # whatever it is, it is an answer here
             failed = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))
+            if not isinstance(error, RetinueError):
+                id_ = ids.new()
+                _LOGGER.exception("run %s: `%s` could not be called", id_, name)
+                failed = _public(failed, id_)
             answer = _answer(failed, None)
         answer["response_time_secs"] = (time.perf_counter_ns() - began_ns) / 1e9
         return answer
 
     return run_agent
+
+
+def _public(result: Result, run: str) -> Result:
+    """`result` for whoever called: without what the agent's own exceptions say, notes on them included."""
+    if result.fault is None and not any(attempt.fault for attempt in result.attempts):
+        return result
+    fault = result.fault and public(result.fault, run=run)
+    attempts = tuple(
+        attempt.model_copy(update={"fault": attempt.fault and public(attempt.fault, run=run)})
+        for attempt in result.attempts
+    )
+    warnings = tuple(warning for warning in result.warnings if not warning.synthetic)
+    return result.model_copy(update={"fault": fault, "attempts": attempts, "warnings": warnings})
 
 
 _TEXTS: Final = ("prompt", "chat_history", "memory")

@@ -4,6 +4,7 @@
 """
 
 import inspect
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding, Severity
+from retinue.contract.sanitize import printable
 from retinue.errors import RetinueError
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from retinue.llm.models import Models
 
 __all__ = ["discover", "load_file"]
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 _NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
 
@@ -71,6 +75,8 @@ def discover(
             loaded = think(loaded, file=file) if think else loaded
             _register(registry, loaded, file=file, contests=not place.skills)
     registry.add_built_in(catalogue)
+    for skipped in registry.skipped:
+        _LOGGER.warning("%s is not used: %s", printable(skipped.path), printable(skipped.reason))
     return registry
 
 

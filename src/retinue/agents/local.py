@@ -20,6 +20,7 @@ from retinue.contract.plan import Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.engine.log import log_event
 from retinue.engine.outside import REAL, Outside
 from retinue.errors import AccessDenied
 from retinue.llm.purse import Purse
@@ -110,7 +111,9 @@ class LocalContext:
 
     def emit(self, body: Body) -> None:
         """Append an event to `events`."""
-        self.events.append(Event(self.run, self.node, self.attempt, len(self.events) + 1, self.now(), body))
+        event = Event(self.run, self.node, self.attempt, len(self.events) + 1, self.now(), body)
+        self.events.append(event)
+        log_event(event)
 
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""

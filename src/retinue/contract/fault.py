@@ -10,7 +10,7 @@ from retinue.contract._shown import shown
 from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
 
-__all__ = ["Fault"]
+__all__ = ["Fault", "public"]
 
 
 class Fault(Model):
@@ -80,6 +80,36 @@ class Fault(Model):
             detail={name: value for name, value in self.detail.items() if name != "class"},
             retry_after_s=self.retry_after_s,
         )
+
+
+def public(fault: Fault, *, run: str) -> Fault:
+    """What of `fault` may be told to whoever asked from outside.
+
+    Our own errors are written for the one who asked. The text of any other exception is not: it names files, hosts and
+    values of the agent's own, so a fixed sentence stands in its place, with the id under which history and log have the
+    rest. Of `detail` only the findings about what was sent are told.
+
+    Args:
+        fault: As the boundary gave it.
+        run: The id by which the operator finds it.
+    """
+    if fault.code != "internal_error" and fault.detail.get("class") in _CLASSES:
+        return fault.model_copy(
+            update={"detail": {name: fault.detail[name] for name in _PUBLIC if name in fault.detail}}
+        )
+    return fault.model_copy(
+        update={
+            "message": f"The agent failed. Its operator finds the reason under run `{run}`.",
+            "hint": "Ask again later, or tell its operator the id of the run.",
+            "suggestions": (),
+            "path": "",
+            "detail": {"run": run},
+        }
+    )
+
+
+_PUBLIC = ("class", "findings", "correct", "bound", "retryable")
+"""Facts of `detail` that are about the request or its limits."""
 
 
 def _said(error: BaseException) -> str:

@@ -1,11 +1,13 @@
 """The events of one run as they happen: numbered, kept, written to the journal, and followed by whoever wants to."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from retinue.contract.event import Body, Event, Finished, Message
+from retinue.contract.event import Body, Decision, Event, Finished, Message, Retried, Started
+from retinue.contract.sanitize import printable
 from retinue.engine.history import History, Note
 from retinue.engine.outcome import without_data
 from retinue.errors import InvalidInput
@@ -13,7 +15,47 @@ from retinue.errors import InvalidInput
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
-__all__ = ["Log"]
+__all__ = ["Log", "log_event"]
+
+_LOGGER: Final = logging.getLogger("retinue.runs")
+logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints what nobody handles to stderr
+
+_CIRCUITS: Final = {"open_circuit": logging.WARNING, "probe_circuit": logging.INFO, "close_circuit": logging.INFO}
+_LONGEST: Final = 500
+
+
+def log_event(event: Event) -> None:
+    """Tell `logging.getLogger("retinue.runs")` what an operator acts on: starts, ends, retries, open circuits.
+
+    Never what was asked or answered. The message of a failure is among it, since that is all that tells why.
+    """
+    body, where = event.body, f"run {event.run}" + (f" {event.node}" if event.node else "")
+    match body:
+        case Started():
+            _LOGGER.log(_level(event), "%s: started%s", where, body.agent and f" `{body.agent}`")
+        case Finished(result):
+            fault, ended = result.fault, result.outcome or result.lifecycle
+            if fault is None or result.useful:
+                _LOGGER.log(_level(event), "%s: ended, %s", where, ended)
+            else:
+                _LOGGER.warning("%s: ended, %s: %s: %s", where, ended, fault.code, _on_one_line(fault.message))
+        case Retried():
+            why = "corrected" if body.code in {"output_invalid", "parse_error"} else "tried again"
+            _LOGGER.warning(
+                "%s: attempt %d failed (%s), %s in %.3g s", where, event.attempt, body.code, why, body.wait_s
+            )
+        case Decision(move) if move in _CIRCUITS:
+            _LOGGER.log(_CIRCUITS[move], "%s: %s: %s", where, move, _on_one_line(body.reason))
+        case _:
+            pass
+
+
+def _level(event: Event) -> int:
+    return logging.DEBUG if event.node else logging.INFO
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(printable(text[:_LONGEST]).split())
 
 
 class Log:
@@ -41,6 +83,7 @@ class Log:
         events = self.history.events
         event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
         events.append(event)
+        log_event(event)
         if self._journal is not None:
             self._write(self._journal, event)
         if self._followers:
