@@ -22,7 +22,7 @@ from retinue.tools.workspace import Workspace
 DEFINITION = b"""---
 name: note-keeper
 description: Answers questions about notes. Use when something was written down. Returns the answer and where it stands.
-tools: Read, Grep, Bash(git log:*)
+tools: Read, Grep, git, Bash(make test)
 model: haiku
 ---
 You answer from the notes in the workspace, and say in which file the answer stands.
@@ -60,7 +60,7 @@ async def ask(question: str, *, folder: Path, grants: Grants) -> Result:
 
 async def main() -> None:
     """Ask about a note that gives orders."""
-    grants = permitted({"allow": ["Bash(git log:*)"], "deny": ["Read(.env)"]})
+    grants = permitted({"allow": ["Bash(make test)"], "deny": ["Read(.env)"]})
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "notes.md").write_text(NOTES)
         result = await ask("What is the door code?", folder=Path(folder), grants=grants)

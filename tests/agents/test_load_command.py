@@ -66,10 +66,15 @@ def test_a_command_is_a_caller_too() -> None:
     assert (call.agent, call.skill, call.target, call.source.line) == ("ticket-analyzer", "story-deep", None, 3)
 
 
-@pytest.mark.parametrize(("key", "meant"), [("tools", "allowed-tools"), ("argument_hnt", "argument-hint")])
-def test_a_key_that_means_another_is_said_to_as_commands_spell_it(key: str, meant: str) -> None:
-    (finding,) = load(f"---\n{key}: Read\n---\nFix it.").findings
-    assert (finding.rule, finding.fix) == ("load/unknown-key", f"Did you mean '{meant}'?")
+def test_a_key_that_means_another_is_said_to_as_commands_spell_it() -> None:
+    (finding,) = load("---\nargument_hnt: Read\n---\nFix it.").findings
+    assert (finding.rule, finding.fix) == ("load/unknown-key", "Did you mean 'argument-hint'?")
+
+
+def test_tools_limit_a_command_too() -> None:
+    loaded = load("---\ntools: Read\n---\nFix it.")
+    assert definition_of(loaded).tools == ("Read",)
+    assert [finding.rule for finding in loaded.findings] == ["load/other-key"]
 
 
 def test_without_front_matter_the_first_line_describes_it() -> None:

@@ -57,7 +57,7 @@ def test_front_matter_and_body_become_an_agent_with_one_skill_that_takes_a_task(
     loaded = load(
         "name: research-specialist\n"
         "description: Finds things out. Use it for questions. Returns a report.\n"
-        "tools: Read, Grep, Bash(git log:*, git diff:*)\n"
+        "tools: Read, Grep, Bash(make:*, pytest:*)\n"
         "model: sonnet\n"
         "permissionMode: plan\n"
         "maxTurns: 12\n"
@@ -69,7 +69,7 @@ def test_front_matter_and_body_become_an_agent_with_one_skill_that_takes_a_task(
     definition = definition_of(loaded)
     assert definition.name == "research_specialist"
     assert definition.aliases == ("research-specialist",)
-    assert definition.tools == ("Read", "Grep", "Bash(git log:*, git diff:*)")
+    assert definition.tools == ("Read", "Grep", "Bash(make:*, pytest:*)")
     assert (definition.tier, definition.model) == ("medium", None)
     runner = definition.runner
     assert (runner.permission_mode, runner.max_turns, runner.skills) == ("plan", 12, ("pdf", "csv"))
@@ -100,11 +100,37 @@ def test_tools_may_be_a_list_or_left_to_the_parent() -> None:
 
 
 def test_words_of_other_runtimes_are_kept_in_extras_and_reported() -> None:
-    loaded = load("name: x\ndescription: y\ncolor: red\nhooks:\n  PreToolUse: []\nmaxTurn: 3")
-    assert definition_of(loaded).extras == {"color": "red", "hooks": {"PreToolUse": []}, "maxTurn": 3}
+    loaded = load("name: x\ndescription: y\ncolor: red\nhooks:\n  PreToolUse: []\nmoddel: 3")
+    assert definition_of(loaded).extras == {"color": "red", "hooks": {"PreToolUse": []}, "moddel": 3}
     unknown = [finding for finding in loaded.findings if finding.rule == "load/unknown-key"]
     assert [(finding.line, finding.column) for finding in unknown] == [(4, 1), (5, 1), (7, 1)]
-    assert unknown[2].fix == "Did you mean 'max_turns'?"
+    assert unknown[2].fix == "Did you mean 'model'?"
+
+
+@pytest.mark.parametrize(
+    ("front", "rule"),
+    [
+        ("maxTurn: 3", "load/unknown-limit"),
+        ("blockedTools: Bash", "load/unknown-limit"),
+        ("readOnly: true", "load/unknown-limit"),
+        ("maxTurns: 0", "load/value"),
+        ("permissionMode: yolo", "load/value"),
+        ("disallowedTools: Raed(.env)", "load/denies-nothing"),
+        ("disallowedTools: Read(~/.env)", "load/denies-nothing"),
+        ("disallowedTools: 'Read(\".env\")'", "load/denies-nothing"),
+    ],
+)
+def test_a_limit_that_would_not_hold_is_an_error(front: str, rule: str) -> None:
+    loaded = load(f"name: x\ndescription: y\n{front}")
+    assert loaded.agents == ()
+    assert [finding.rule for finding in loaded.errors] == [rule]
+
+
+@pytest.mark.parametrize("key", ["tool", "allowedTools", "allowed-tools"])
+def test_other_programs_keys_for_tools_limit_them_here_too(key: str) -> None:
+    loaded = load(f"name: x\ndescription: y\n{key}: Read")
+    assert definition_of(loaded).tools == ("Read",)
+    assert [finding.rule for finding in loaded.findings if finding.severity == "warning"] == ["load/other-key"]
 
 
 def test_skills_declared_as_objects_replace_the_generic_one() -> None:
@@ -295,7 +321,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters
 @given(
     description=TEXT,
     tools=st.lists(st.from_regex(r"[A-Za-z]{1,8}", fullmatch=True)),
-    turns=st.integers(min_value=0, max_value=10**6),
+    turns=st.integers(min_value=1, max_value=10**6),
     extra=JSON,
 )
 def test_what_a_definition_says_survives_the_front_matter(

@@ -36,7 +36,7 @@ def test_a_skill_becomes_an_agent_that_takes_a_task() -> None:
         "description: Reads PDF files. Use it when somebody hands over one.\n"
         "license: Apache-2.0\n"
         "compatibility: Needs poppler\n"
-        "allowed-tools: Bash(git log:*) Bash(jq:*, rg:*) Read\n"
+        "allowed-tools: Bash(make:*) Bash(jq:*, wc:*) Read\n"
         "metadata:\n"
         "  author: example-org\n"
         '  version: "2.1"\n'
@@ -48,7 +48,7 @@ def test_a_skill_becomes_an_agent_that_takes_a_task() -> None:
     definition = definition_of(loaded)
     assert (definition.name, definition.aliases) == ("pdf_processing", ("pdf-processing",))
     assert (definition.version, definition.tags, definition.tier) == ("2.1", ("pdf", "text"), "small")
-    assert definition.tools == ("Bash(git log:*)", "Bash(jq:*, rg:*)", "Read")
+    assert definition.tools == ("Bash(make:*)", "Bash(jq:*, wc:*)", "Read")
     assert definition.instructions == "Do it with care."
     assert definition.extras == {
         "license": "Apache-2.0",

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, note, settings, strategies as st
 
 from retinue import catalogue
+from retinue.agents.grants import MODES
 from retinue.agents.load.definition import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of, load
 from retinue.agents.load.prompted import NEEDS_MODEL
@@ -45,7 +46,14 @@ def definitions(draw: st.DrawFn) -> Definition:
         )
         for skill in named.values()
     )
-    return Definition.model_validate({**dict(drawn), "description": draw(said), "skills": skills})
+    runner = drawn.runner.model_copy(
+        update={
+            "permission_mode": draw(st.none() | st.sampled_from(MODES)),
+            "max_turns": draw(st.none() | st.integers(min_value=1, max_value=1_000)),
+        }
+    )
+    whole = {**dict(drawn), "description": draw(said), "skills": skills, "runner": runner}
+    return Definition.model_validate(whole)
 
 
 def read(written: Written, form: Format) -> Definition:

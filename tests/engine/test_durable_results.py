@@ -40,7 +40,7 @@ asyncio.run(main())
 @pytest.mark.parametrize("told_by", ["result", "events"])
 def test_a_process_killed_once_it_told_of_a_success_has_it_in_its_history(told_by: str, tmp_path: Path):
     place = tmp_path / "journal.sqlite3"
-    ended = subprocess.run(  # noqa: S603 - our own program
+    ended = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(place), told_by],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

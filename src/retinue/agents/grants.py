@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from retinue.agents.patterns import fits_path, matches, speaks_of
 from retinue.contract.definition import Effect
+from retinue.contract.names import fold, nearest
+from retinue.contract.text import listed
 from retinue.contract.tool import ToolSpec
+from retinue.errors import InvalidInput
 from retinue.tools.paths import folded
 
 if TYPE_CHECKING:
     from retinue.tools.workspace import Workspace
 
-__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "Subject", "ToolRule", "Verdict", "VerdictWord"]
+__all__ = ["ALL", "MODES", "READ_ONLY", "Grants", "Mode", "Subject", "ToolRule", "Verdict", "VerdictWord", "mode_from"]
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -310,6 +313,24 @@ class Grants:
             default=None,
         )
         return None if rule is None else Verdict(rule.verdict, f"the rule {rule.verdict} `{rule}`")
+
+
+def mode_from(word: str) -> Mode:
+    """The mode that a word means, in any spelling: `acceptEdits`, `accept-edits`.
+
+    Raises:
+        InvalidInput: It means none.
+    """
+    folded = fold(word)
+    if folded in MODES:
+        return folded
+    near = nearest(word, MODES)
+    meant = f"Did you mean `{near[0]}`? " if near else ""
+    raise InvalidInput(
+        f"{word[:80]!r} is no permission mode.",
+        hint=f"{meant}There is {listed([f'`{mode}`' for mode in MODES])}.",
+        suggestions=near or MODES,
+    )
 
 
 def _strictest(verdicts: Iterable[Verdict | None]) -> Verdict | None:

@@ -29,10 +29,12 @@ def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
     """Show every setting and its value."""
     from retinue.cli import places
     from retinue.cli.output import echo, echo_json, findings_text, safe, tell
+    from retinue.cli.permissions import rules_at_odds
     from retinue.cli.project import find_root
     from retinue.cli.settings import KEYS, load
 
     settings = load(find_root(workspace))
+    found = [*settings.findings, *rules_at_odds(settings)]
     shown = {name: "***" if KEYS[name].secret else setting.value for name, setting in settings.values.items()}
     if as_json:
         values = {
@@ -40,15 +42,15 @@ def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:
             for name, value in shown.items()
             if value is not None
         }
-        findings = [finding.to_json() for finding in settings.findings]
+        findings = [finding.to_json() for finding in found]
         echo_json({"settings": values, "user_file": str(places.user_config_file()), "findings": findings})
         return
     width = max(map(len, shown))
     for name, value in shown.items():
         note = settings.values[name].origin if origin else KEYS[name].about
         echo(f"{name:<{width}} = {_as_text(value):<10}{click.style(f'  # {safe(note)}', dim=True)}")
-    if settings.findings:
-        tell(findings_text(settings.findings))
+    if found:
+        tell(findings_text(found))
 
 
 def _as_text(value: object) -> str:

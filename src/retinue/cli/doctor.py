@@ -126,6 +126,7 @@ def _history() -> Iterator[_Check]:
 
 def _here(workspace: Path | None) -> Iterator[_Check]:
     from retinue.cli.output import counted
+    from retinue.cli.permissions import rules_at_odds
     from retinue.cli.project import open_project
 
     project = open_project(workspace)
@@ -136,6 +137,9 @@ def _here(workspace: Path | None) -> Iterator[_Check]:
     yield _Check("agents", "ok", f"{count} at hand{passed}", "See `retinue agents`." if skipped else "")
     for finding in project.settings.findings:
         yield _Check("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
+    for finding in rules_at_odds(project.settings):
+        state = "missing" if finding.rule == "permissions/can-write" else "broken"
+        yield _Check("permissions", state, f"{finding.file}: {finding.message}", finding.fix)
 
 
 def _providers(workspace: Path | None) -> Iterator[_Check]:

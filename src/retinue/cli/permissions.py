@@ -6,13 +6,14 @@ never get here.
 
 from typing import TYPE_CHECKING
 
-from retinue.agents.prompted.permissions import permitted
+from retinue.agents.prompted.permissions import permitted, rule_findings
 
 if TYPE_CHECKING:
-    from retinue.agents.grants import Grants
+    from retinue.agents.grants import Grants, VerdictWord
     from retinue.cli.settings import Settings
+    from retinue.contract.finding import Finding
 
-__all__ = ["grants_of"]
+__all__ = ["grants_of", "rules_at_odds"]
 
 
 def grants_of(settings: "Settings") -> "Grants":
@@ -21,11 +22,21 @@ def grants_of(settings: "Settings") -> "Grants":
     Raises:
         InvalidInput: A word is no permission. Nothing is left out quietly: it might be what somebody wanted denied.
     """
-    return permitted(
-        {
-            "allow": settings.get("permissions.allow"),
-            "ask": settings.get("permissions.ask"),
-            "deny": settings.get("permissions.deny"),
-        },
-        mode=settings.get("permissions.mode") or None,
-    )
+    return permitted(_words(settings), mode=settings.get("permissions.mode") or None)
+
+
+def rules_at_odds(settings: "Settings") -> "list[Finding]":
+    """What is odd about the rules in force: they fit nothing, or they allow more than they seem to."""
+    return [
+        finding.model_copy(update={"file": settings.values[f"permissions.{verdict}"].origin})
+        for verdict, words in _words(settings).items()
+        for finding in rule_findings({verdict: words})
+    ]
+
+
+def _words(settings: "Settings") -> "dict[VerdictWord, tuple[str, ...]]":
+    return {
+        "allow": settings.get("permissions.allow"),
+        "ask": settings.get("permissions.ask"),
+        "deny": settings.get("permissions.deny"),
+    }

@@ -291,11 +291,13 @@ def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) 
     Raises:
         InvalidInput: A setting cannot be used, and might be a bound.
     """
+    from retinue.cli.permissions import rules_at_odds
+
     project.settings.check()
     if quiet:
         return
     twice = [each for each in project.registry.findings if each.rule == "discovery/name-taken"]
-    if notes := [*project.settings.findings, *twice]:
+    if notes := [*project.settings.findings, *rules_at_odds(project.settings), *twice]:
         tell(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
         tell(f"{counted(files, 'file')} of this project gave no agent: see `retinue agents`.")

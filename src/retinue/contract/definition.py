@@ -137,7 +137,7 @@ class Skill(Model):
 class Runner(Model):
     """How a prompted agent wants to be run. What is absent is left to the runtime."""
 
-    max_turns: Count | None = None
+    max_turns: Annotated[int, Field(ge=1, strict=True)] | None = None
     permission_mode: str | None = None
     effort: str | None = None
     skills: tuple[str, ...] = ()

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.grants import ToolRule
-from retinue.agents.prompted import mode_from, permitted, rules_from
-from retinue.agents.prompted.naming import OURS, read_word
+from retinue.agents.grants import ToolRule, mode_from
+from retinue.agents.prompted import permitted, rules_from
+from retinue.agents.tool_words import OURS, read_word
 from retinue.errors import InvalidInput
 
 
@@ -16,7 +16,6 @@ from retinue.errors import InvalidInput
         ("Read(./src/**)", "read", ("./src/**",)),
         ("Bash(git log:*, git diff:*)", "shell", ("git log:*", "git diff:*")),
         ("Bash(*)", "shell", ()),
-        ("Bash()", "shell", ()),
         ("WebFetch(domain:x.org)", "web_fetch", ("domain:x.org",)),
         ("MultiEdit", "edit", ()),
         ("Task", "delegate", ()),

@@ -155,7 +155,6 @@ def test_notes_come_back_as_they_were_written() -> None:
     notes = Notes(
         turns=(Said("a"), Answered("b", (use("x", id="1", n=1),)), ToolAnswers((ToolAnswer("1", "x", "c"),))),
         traces=[Trace(tool="x", output="c", args={"n": 1}, duration_ns=5)],
-        usage=Usage(tokens_in=1, requests=1),
         spent=Usage(tokens_in=2, requests=2),
         files_read={"a.txt": None},
         files_written={"b.txt": None},

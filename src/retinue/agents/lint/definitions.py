@@ -11,7 +11,7 @@ from retinue.agents.load.document import Place, finding_of
 from retinue.agents.load.fields import snake
 from retinue.agents.load.front import read_front
 from retinue.agents.load.loaded import Loaded
-from retinue.agents.prompted.naming import NAMES, OURS, read_word
+from retinue.agents.tool_words import NAMES, OURS, read_word
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding

@@ -20,7 +20,7 @@ from .definition import prompted_skill
 from .fields import Fields
 from .front import Front
 from .loaded import Loaded
-from .naming import read_model, read_version
+from .naming import read_model, read_tools, read_version
 from .prompt import load_prompt
 from .skill import FILES
 
@@ -83,7 +83,7 @@ def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
         "tags": fields.texts("tags", split=True),
         "tier": tier,
         "model": model,
-        "tools": fields.texts("allowed_tools", spaced=True),
+        "tools": read_tools(fields, "allowed_tools", spaced=True),
         "instructions": front.body or None,
         "source": fields.source,
         "skills": (skill,) if skill else None,

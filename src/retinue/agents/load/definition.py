@@ -6,15 +6,17 @@ Judges form only. Whether a definition is a good one is the business of `contrac
 import copy
 from typing import Final
 
+from retinue.agents.grants import mode_from
 from retinue.agents.instruction import instruction_field
 from retinue.contract import names, schema
 from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, ThinkingBounds, Thinks
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
+from retinue.errors import InvalidInput
 
 from .document import Document
 from .fields import Fields
-from .naming import read_model, read_name, wire_names
+from .naming import read_model, read_name, read_tools, wire_names
 from .prompted import NEEDS_MODEL
 
 __all__ = ["TASK_SCHEMA", "prompted_skill", "read_definition", "read_deprecation", "skill_facts"]
@@ -95,7 +97,7 @@ def _definition(
         "tags": fields.texts("tags", split=True),
         "tier": tier,
         "model": model,
-        "tools": fields.texts("tools", split=True),
+        "tools": read_tools(fields, "tools"),
         "instructions": fields.text("instructions") or instructions,
         "dialect": fields.text("dialect"),
         "composes": fields.flag("composes"),
@@ -123,11 +125,22 @@ def _runner(fields: Fields) -> Runner | None:
 def _running(fields: Fields, *, with_skills: bool) -> dict[str, object]:
     return {
         "max_turns": fields.whole("max_turns"),
-        "permission_mode": fields.text("permission_mode"),
+        "permission_mode": _mode(fields),
         "effort": fields.text("effort"),
         "skills": fields.texts("skills", split=True) if with_skills else None,
         "memory": fields.text("memory"),
     }
+
+
+def _mode(fields: Fields) -> str | None:
+    """The permission mode it asks for. One that means none would leave the agent the user's, which may be wider."""
+    said, path = fields.text("permission_mode"), fields.path("permission_mode")
+    if said is not None:
+        try:
+            mode_from(said)
+        except InvalidInput as error:
+            fields.say("load/value", error.message, path=path, fix=error.hint)
+    return said
 
 
 def read_deprecation(fields: Fields) -> Deprecation | None:

@@ -33,6 +33,24 @@ CODE_KEYS: Final = frozenset(
 )
 """Keys that would name code to run. Data never does: such a definition is refused."""
 
+_LIMITS: Final = ("allowed_tools", "disallowed_tools", "effects", "max_turns", "permission_mode", "timeout_s", "tools")
+"""Keys that limit what an agent may do."""
+
+_LIMITING: Final = frozenset(
+    {
+        "allow", "allowed", "allowlist", "allows", "blacklist", "block", "blocked", "blocklist", "denied", "denies",
+        "deny", "denylist", "disallow", "disallowed", "exclude", "excluded", "forbid", "forbidden", "permission",
+        "permissions", "permitted", "prohibited", "readonly", "restrict", "restricted", "restrictions", "sandbox",
+        "turns", "whitelist",
+    }
+)  # fmt: skip
+"""A key with one of these words in it limits something, or means to."""
+
+_CLOSE: Final = 0.8
+"""How alike two keys are of which one is a slip of the pen: `maxTurn` is, `hooks` is none of `tools`."""
+
+_LIMITS_THERE_ARE: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or take it out."
+
 _Noun = TypeVar("_Noun", bound=Model)
 _MOST_SAID: Final = 50
 """Unknown keys of one object that are each spoken of."""
@@ -46,6 +64,19 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def snake(key: str) -> str:
     """Fold the spelling of a key: `maxTurns` and `max-turns` are `max_turns`."""
     return _HUMP.sub("_", key.strip()).replace("-", "_").replace(" ", "_").lower()
+
+
+def _looks_like_limit(name: str) -> bool:
+    """Whether a key means to limit what the agent may do: by a word in it, or as a slip of a key that does."""
+    words = set(name.split("_"))
+    named = name.endswith(("tool", "tools", "toolset", "toolsets")) or {"read", "only"} <= words
+    return named or bool(words & _LIMITING) or any(_is_slip(name, limit) for limit in _LIMITS)
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown keys need it
+
+    return SequenceMatcher(None, name, meant).ratio() >= _CLOSE
 
 
 def listed(text: str, *, spaced: bool = False) -> list[str]:
@@ -238,16 +269,24 @@ class Fields:
     def keep_rest(self, *, kebab: bool = False) -> None:
         """Move what is left into `extras`. Each key is said to have no effect; a near miss is said to be one.
 
+        A key that looks as if it forbade something is an error: whoever wrote it relies on it.
+
         Args:
             kebab: Whether keys are spelt `allowed-tools` here, and not `allowed_tools`.
         """
-        for count, (name, value) in enumerate(self._left.items()):
+        # Limits first: each of them is said, however many other keys there are.
+        left = sorted(self._left.items(), key=lambda item: not _looks_like_limit(item[0]))
+        for count, (name, value) in enumerate(left):
             key = self._put(name, value)
             if count < _MOST_SAID:
                 near = self._meant(name)
                 fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
                 message = f"The key {key!r} has no effect here; it is kept in `extras`."
-                self.say("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
+                if _looks_like_limit(name):
+                    message = f"The key {key!r} looks like a limit, and none is known by that name."
+                    self.say("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMITS_THERE_ARE)
+                else:
+                    self.say("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
         if len(self._left) > _MOST_SAID:
             message = f"{len(self._left) - _MOST_SAID} more keys have no effect here; they are kept in `extras`."
             self.say("load/unknown-key", message, path=self._path, severity="info")

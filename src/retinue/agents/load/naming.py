@@ -1,13 +1,20 @@
 """What an agent is called, in which version, and what it runs on: the same words in every definition file."""
 
+from typing import Final
+
+from retinue.agents.tool_words import read_word, remarks_on_rule, writes_by
 from retinue.contract import names
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.json import JsonObject
 from retinue.contract.version import is_version, split_versioned_name
+from retinue.errors import RetinueError
 
-from .fields import Fields
+from .fields import Fields, listed
 
-__all__ = ["read_model", "read_name", "read_version", "wire_names"]
+__all__ = ["read_model", "read_name", "read_tools", "read_version", "wire_names"]
+
+DISALLOWED: Final = "disallowed_tools"
+_TOOL_KEYS: Final = ("tools", "allowed_tools", "tool")
 
 
 def read_name(
@@ -79,3 +86,61 @@ def read_model(fields: Fields) -> tuple[Tier | None, str | None]:
         return tier, None
     named = read_tier(said)
     return (tier or named, None) if named else (tier, said)
+
+
+def read_tools(fields: Fields, key: str, *, spaced: bool = False) -> tuple[str, ...] | None:
+    """The tools that an agent may use; what is denied it stays in `extras`, and is judged here too.
+
+    Other programs say the same in other keys. One that was only kept would leave the agent all tools.
+
+    Args:
+        fields: The definition.
+        key: The key of this format.
+        spaced: Its parts may also stand between spaces.
+    """
+    said = [name for name in _TOOL_KEYS if fields.peek(name) is not None]
+    used = key if key in said or not said else said[0]
+    for other in said:
+        if other != used:
+            message = f"`{other}` and `{used}` both say which tools there are."
+            fields.say("load/key-twice", message, path=fields.path(other), fix=f"Keep `{key}`.")
+    if used != key:
+        message = f"`{used}` is read as `{key}`; other programs ignore it here."
+        fields.say("load/other-key", message, path=fields.path(used), severity="warning", fix=f"Write `{key}`.")
+    denied, path = fields.peek(DISALLOWED), fields.path(DISALLOWED)
+    fields.keep(DISALLOWED)
+    words = listed(denied) if isinstance(denied, str) else denied if isinstance(denied, list) else []
+    if denied is not None and (not words or not all(isinstance(word, str) for word in words)):
+        fields.say(
+            "load/wrong-type", f"`{DISALLOWED}` must be a list of tools.", path=path, fix="Write a list of texts."
+        )
+    for word in words:
+        if isinstance(word, str):
+            _judge_rule(fields, word, path=path, denies=True)
+    path = fields.path(used)
+    tools = fields.texts(used, split=not spaced, spaced=spaced)
+    for word in tools or ():
+        _judge_rule(fields, word, path=path, denies=False)
+    return tools
+
+
+def _judge_rule(fields: Fields, said: str, *, path: str, denies: bool) -> None:
+    """Say what is odd about one word for a tool. What denies nothing is an error; what allows nothing is safe."""
+    try:
+        word = read_word(said)
+    except RetinueError as error:
+        if denies:
+            fields.say("load/denies-nothing", error.message, path=path, fix=error.hint)
+        return  # what cannot be read among `tools` is said when they are looked up
+    if denies:
+        for remark in () if word.elsewhere else remarks_on_rule(word):
+            fields.say("load/denies-nothing", remark, path=path, fix="Correct it, or take it out.")
+        return
+    if word.patterns:
+        for remark in remarks_on_rule(word):
+            fields.say("load/fits-nothing", remark, path=path, severity="warning", fix="Correct the pattern.")
+    for pattern in word.patterns if word.tool == "shell" else ():
+        if by := writes_by(pattern):
+            message = f"{said[:100]!r} can write: by {by}."
+            fix = "Name the tool `git` instead, which only reads." if pattern.startswith("git") else "Allow less."
+            fields.say("load/can-write", message, path=path, severity="info", fix=fix)

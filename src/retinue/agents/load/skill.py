@@ -16,7 +16,7 @@ from .definition import TASK_SCHEMA, prompted_skill
 from .fields import Fields
 from .front import Front
 from .loaded import Loaded
-from .naming import read_model, read_name, read_version
+from .naming import read_model, read_name, read_tools, read_version
 from .prompt import load_prompt
 
 __all__ = ["FACTS", "FILES", "MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "SKILL_NAME", "load_skill"]
@@ -72,7 +72,7 @@ def _definition(fields: Fields, front: Front, files: Sequence[str]) -> Definitio
         "tags": more.texts("tags", split=True),
         "tier": tier,
         "model": model,
-        "tools": fields.texts("allowed_tools", spaced=True),
+        "tools": read_tools(fields, "allowed_tools", spaced=True),
         "instructions": front.body or None,
         "source": fields.source,
         "skills": (skill,) if skill else None,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .agent import PromptedAgent
     from .assembly import default_toolbox
     from .granted import findings_about
-    from .permissions import mode_from, permitted, rules_from
+    from .permissions import permitted, rule_findings, rules_from
     from .toolbox import EMPTY, Kit, Toolbox
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "Toolbox",
     "default_toolbox",
     "findings_about",
-    "mode_from",
     "permitted",
+    "rule_findings",
     "rules_from",
 ]
 
@@ -33,8 +33,8 @@ _HOMES: Final = {
     "Toolbox": "toolbox",
     "default_toolbox": "assembly",
     "findings_about": "granted",
-    "mode_from": "permissions",
     "permitted": "permissions",
+    "rule_findings": "permissions",
     "rules_from": "permissions",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from retinue.agents.port import Reply, RunContext
+from retinue.agents.tool_words import DELEGATE, SKILL
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Decision
 from retinue.contract.names import fold
@@ -23,7 +24,6 @@ from .delegating import Delegating
 from .granted import Granted
 from .loop import Loop
 from .memo import read_notes, write_notes
-from .naming import DELEGATE, SKILL
 from .prompt import corrected, opening, shape_of
 from .remembering import remembered
 from .replying import reply_to

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from retinue.agents.grants import Grants
 from retinue.agents.port import RunContext
+from retinue.agents.tool_words import DELEGATE
 from retinue.contract.definition import Definition
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
@@ -19,8 +20,6 @@ from retinue.contract.task import Task
 from retinue.contract.tool import ToolSpec
 from retinue.errors import RetinueError, UnknownName
 from retinue.tools.port import Grip, ToolOutput
-
-from .naming import DELEGATE
 
 __all__ = ["PARENT_MODEL", "Delegating"]
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple, cast
 
-from retinue.agents.grants import MODES, Grants, Mode, ToolRule
+from retinue.agents.grants import MODES, Grants, Mode, ToolRule, mode_from
+from retinue.agents.tool_words import DELEGATE, SKILL, ToolWord, read_word
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.names import fold
 from retinue.errors import RetinueError
 
-from .naming import DELEGATE, SKILL, ToolWord, read_word
-from .permissions import mode_from, rules_from
+from .permissions import rules_from
 from .toolbox import Toolbox
 
 __all__ = ["Granted", "Own", "findings_about", "own_of"]

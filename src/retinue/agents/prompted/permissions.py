@@ -4,19 +4,18 @@ The user's own settings are the outermost grants. What a project says can only n
 something do nothing, as `agents.grants` has it for everybody who is not the user.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, get_args
 
-from retinue.agents.grants import MODES, Grants, Mode, ToolRule, VerdictWord
-from retinue.contract.names import fold, nearest
-from retinue.contract.text import listed
+from retinue.agents.grants import Grants, ToolRule, VerdictWord, mode_from
+from retinue.agents.tool_words import read_word, remarks_on_rule, writes_by
+from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput, RetinueError
 
-from .naming import read_word
-
-__all__ = ["mode_from", "permitted", "rules_from"]
+__all__ = ["permitted", "rule_findings", "rules_from"]
 
 _SHOWN: Final = 80
+_GIT: Final = "Take the rule out: the tool `git` reads the history, writes nothing, and needs no rule."
 
 
 def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ...]:
@@ -44,24 +43,6 @@ def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ..
     return tuple(rules)
 
 
-def mode_from(word: str) -> Mode:
-    """The mode that a word means, in any spelling: `acceptEdits`, `accept-edits`.
-
-    Raises:
-        InvalidInput: It means none.
-    """
-    folded = fold(word)
-    if folded in MODES:
-        return folded
-    near = nearest(word, MODES)
-    meant = f"Did you mean `{near[0]}`? " if near else ""
-    raise InvalidInput(
-        f"{word[:_SHOWN]!r} is no permission mode.",
-        hint=f"{meant}There is {listed([f'`{mode}`' for mode in MODES])}.",
-        suggestions=near or MODES,
-    )
-
-
 def permitted(
     user: Mapping[VerdictWord, Iterable[str]],
     *,
@@ -82,3 +63,37 @@ def permitted(
     if not project:
         return outermost
     return Grants(rules=rules_from(project)).within(outermost)
+
+
+def rule_findings(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[Finding, ...]:
+    """The rules that cannot be read, that fit nothing, or that allow more than they seem to."""
+    return tuple(
+        finding
+        for verdict in get_args(VerdictWord)
+        for said in words.get(verdict, ())
+        for finding in _odd(verdict, said)
+    )
+
+
+def _odd(verdict: VerdictWord, said: str) -> Iterator[Finding]:
+    key, shown = f"permissions.{verdict}", repr(said[:_SHOWN])
+    try:
+        word = read_word(said)
+    except RetinueError as error:
+        yield Finding(rule="permissions/no-rule", message=f"`{key}` holds {shown}: {error.message}", fix=error.hint)
+        return
+    for remark in remarks_on_rule(word):
+        yield Finding(
+            rule="permissions/fits-nothing",
+            message=f"`{key}` holds {shown}. {remark}",
+            severity="warning",
+            fix="Correct the rule, or take it out.",
+        )
+    for pattern in word.patterns if verdict == "allow" and word.tool == "shell" else ():
+        if by := writes_by(pattern):
+            yield Finding(
+                rule="permissions/can-write",
+                message=f"`{key}` holds {shown}, which can write: by {by}.",
+                severity="warning",
+                fix=_GIT if pattern.startswith("git") else "Allow less, or ask.",
+            )

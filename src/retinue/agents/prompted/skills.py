@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import cast
 
 from retinue.agents.load.skill import FILES
+from retinue.agents.tool_words import SKILL
 from retinue.contract.definition import Definition
 from retinue.contract.model import JsonMapping
 from retinue.contract.tool import ToolSpec
 from retinue.tools.port import Grip, ToolOutput
-
-from .naming import SKILL
 
 __all__ = ["Skills"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.agents.grants import Grants, Subject, Verdict
 from retinue.agents.port import RunContext
+from retinue.agents.tool_words import DELEGATE
 from retinue.contract import schema
 from retinue.contract.event import ToolCall
 from retinue.contract.json import dumps
@@ -27,7 +28,6 @@ from retinue.tools.port import Grip, Tool, ToolOutput
 from .about import shown_call, subjects
 from .delegating import Delegating
 from .fence import fenced
-from .naming import DELEGATE
 
 if TYPE_CHECKING:
     from retinue.contract.schema import Validator

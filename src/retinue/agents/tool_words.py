@@ -1,18 +1,21 @@
 """What definitions and settings call tools, in our names: `Bash(git log:*)` is `shell` with the pattern `git log:*`.
 
-Only words. Which tools there are says the toolbox, and what an agent may do with them `agents.grants`.
+Only words, and what can be told of one by itself: that no call can fit it, that it allows more than it seems to. Which
+tools there are says the toolbox, and what an agent may do with them `agents.grants`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final
 
+from retinue.agents.patterns import TAKES_PATHS, normal_path
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidInput
 
-__all__ = ["DELEGATE", "NAMES", "OURS", "SKILL", "ToolWord", "read_word"]
+__all__ = ["DELEGATE", "NAMES", "OURS", "SKILL", "ToolWord", "read_word", "remarks_on_rule", "writes_by"]
 
 DELEGATE: Final = "delegate"
 """The tool that calls another agent."""
@@ -51,6 +54,9 @@ _ELSEWHERE: Final = frozenset(
 
 _WORD: Final = re.compile(r"(?P<name>\*|[A-Za-z][A-Za-z0-9_*-]{0,127})(?:\s*\((?P<patterns>[^\x00-\x1f]{0,2000})\))?")
 _MCP: Final = re.compile(r"mcp__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+_FOREIGN: Final = re.compile(r"mcp__|[A-Z][A-Z0-9_*]*\Z")
+"""Tools of MCP servers and of a user's own domain, which nobody knows before they are there."""
+
 NAMES: Final = frozenset(OURS.values()) | {
     "forget", "git", "outline", "recall", "remember",
 }  # fmt: skip
@@ -97,6 +103,11 @@ def read_word(word: str) -> ToolWord:
         )
     name, said = found["name"], found["patterns"]
     patterns = tuple(part.strip() for part in (said or "").split(",") if part.strip())
+    if said is not None and not patterns:
+        raise InvalidInput(
+            f"{word[:80]!r} says no pattern between its parentheses.",
+            hint=f"Write one, as in `{name}(docs/**)`, or `{name}` alone for every call.",
+        )
     if "*" in patterns or "**" in patterns:
         patterns = ()
     if name in _ELSEWHERE:
@@ -116,3 +127,63 @@ def _ours(name: str) -> str:
         return folded
     by_fold = {fold(other): ours for other, ours in OURS.items()}
     return name if "*" in name else by_fold.get(folded, name)
+
+
+def remarks_on_rule(word: ToolWord) -> Iterator[str]:
+    """Why a rule, or a part of it, can fit no call, one sentence each.
+
+    Tools of MCP servers and of a user's own domain are not known here, so nothing is said of their names.
+    """
+    if word.elsewhere:
+        yield f"`{word.tool}` is a tool of another program, so the rule does nothing here."
+    elif not any(fnmatchcase(name, word.tool) for name in NAMES) and not _FOREIGN.match(word.tool):
+        yield f"The rule does nothing: {word.missing(NAMES)}"
+    for pattern in word.patterns:
+        if why := _why_never(word.tool, pattern):
+            yield f"`{word.tool}({pattern})` fits nothing: {why}."
+
+
+def _why_never(tool: str, pattern: str) -> str:
+    """Why no call can fit the pattern; empty when one can."""
+    is_quoted = pattern[0] in "\"'" and pattern[-1] == pattern[0]
+    why = ""
+    if tool in TAKES_PATHS:
+        if is_quoted:
+            why = "the path would have to have these quotes in its name"
+        elif pattern.startswith(("~", "$")):
+            why = "a path begins in the workspace, or with `//` for one of the whole machine"
+        elif normal_path(pattern.lstrip("/")).startswith(".."):
+            why = "it leads out of the workspace"
+        elif pattern.startswith("domain:"):
+            why = "it is no path"
+    elif tool == "shell":
+        signs = set("|;&<>`") & set(pattern)
+        if signs and not {"'", '"'} & set(pattern):
+            why = f"there is no shell, so {min(signs)!r} never stands outside of quotes"
+    elif tool == "web_fetch" and not pattern.startswith(("domain:", "http", "*")):
+        why = "write `domain:` before the name of a host"
+    return why
+
+
+_WRITES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "awk": "`print > file`", "env": "any program after it", "fd": "`--exec`", "find": "`-delete` and `-exec`",
+        "git branch": "`git branch -D`", "git diff": "`--output`", "git format-patch": "files of its own",
+        "git grep": "`--open-files-in-pager`", "git log": "`--output`", "git reflog": "`expire`",
+        "git remote": "`add` and `remove`", "git shortlog": "`--output`", "git show": "`--output`",
+        "git stash": "`drop`", "git tag": "`-d`", "rg": "`--pre`", "sed": "`-i`", "sort": "`-o`", "tree": "`-o`",
+        "uniq": "its second file", "xargs": "any program after it", "yq": "`-i`",
+    }
+)  # fmt: skip
+"""Commands that look as if they only read, and by what they write or run something."""
+
+
+def writes_by(pattern: str) -> str:
+    """By what a command writes that fits a rule for `shell` and looks as if it only read; empty when by nothing."""
+    start = pattern.removesuffix(":*").rstrip("* ")
+    if start == pattern:
+        return ""  # no argument can be added
+    if start == "git":
+        return "every command of git"
+    words = start.split(" ")
+    return next((by for known, by in _WRITES.items() if words[: len(known.split(" "))] == known.split(" ")), "")
