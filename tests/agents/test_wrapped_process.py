@@ -144,6 +144,7 @@ def test_a_daemon_that_parts_well_from_a_program_that_ends_well_lives_on(tmp_pat
     said = ran(python(PARTING.format(pid=str(tmp_path / "pid"), options=quiet, then="")))
     daemon = int((tmp_path / "pid").read_text())
     assert alive(daemon)
+    assert said.left == (daemon,)
     os.kill(daemon, signal.SIGKILL)
     assert not said.outlived
 

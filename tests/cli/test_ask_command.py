@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -323,6 +324,20 @@ def test_ctrl_c_ends_the_program_too(home: Path, folder: Path) -> None:
         terminal.interrupt()
         assert terminal.ended()[0] == 130
     wait_until_gone(int((folder / "pid").read_text()))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can it be seen what a process has inherited")
+def test_a_daemon_that_a_program_leaves_is_named(retinue: Give, folder: Path) -> None:
+    twice = "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.closerange(0, 99)\n"
+    daemon = f"{twice}        open('pid', 'w').write(str(os.getpid()))\n        time.sleep(1000)\n    os._exit(0)\n"
+    script(folder, f"import os, time\n{daemon}os.wait()\nwhile not os.path.exists('pid'): pass\nprint('done')\n")
+    said = retinue("ask", "--command", "./my-agent", "look", "--json")
+    pid = int((folder / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)
+    assert said.code == 0
+    (warning,) = said.data["warnings"]
+    assert warning["message"] == f"`my-agent` left 1 process running: {pid}."
 
 
 @pytest.mark.slow

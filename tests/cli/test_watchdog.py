@@ -162,6 +162,20 @@ def test_a_background_job_of_a_script_ends_with_the_program_it_started(
     wait_until_gone(int((folder / "pid").read_text()))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_command_that_is_killed_leaves_no_program_behind(home: Path, folder: Path) -> None:
+    stubborn = "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    script(folder, f"{stubborn}open('pid', 'w').write(str(os.getpid()))\nprint(flush=True)\ntime.sleep(1000)\n")
+    with shell.start(home, folder, "ask", "--command", "./my-agent", "look") as process:
+        while not (folder / "pid").exists() or not (folder / "pid").read_text():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        process.kill()
+        process.communicate()
+    wait_until_gone(int((folder / "pid").read_text()))
+
+
 def test_the_watchdog_of_a_background_job_bites(home: Path, hogs: Path) -> None:
     command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *shell.COMMAND, "ask", "spinner", "hello", "--timeout", "1s"]
     done = subprocess.run(

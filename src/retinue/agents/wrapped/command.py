@@ -39,6 +39,7 @@ _ANYTHING: Final = ("read", "write", "network")
 _MOST_EVENTS: Final = 10_000
 """How often a program may tell of its progress; what it tells beyond that is only in its answer."""
 _BEGINNING: Final = 500
+_SHOWN: Final = 5
 _TOLD: Final = 2_000
 """Characters of stderr that go into a fault or a result: the last ones."""
 
@@ -201,6 +202,13 @@ class CommandAgent:
                 f"`{name}` ended before what it had started; that was ended too.",
                 "What it was doing may be half done.",
                 "Let the program wait for what it starts.",
+            )
+        if said.left:
+            count = "1 process" if len(said.left) == 1 else f"{len(said.left)} processes"
+            yield _warned(
+                f"`{name}` left {count} running: {', '.join(map(str, said.left[:_SHOWN]))}.",
+                "It goes on with whatever it does, and nobody waits for it.",
+                f"If it is no daemon that you want, end it: `kill {said.left[0]}`.",
             )
         if readable:
             yield _warned(

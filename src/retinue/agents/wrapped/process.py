@@ -16,13 +16,14 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO, cast
 
 from retinue.engine.blocking import in_thread
 from retinue.errors import NotInstalled, RetinueError
 
 from ._listening import GONE_S, Hear, Listening, signal_group
 from .refusals import refusal
-from .stragglers import end_marked, marked_environment, new_mark
+from .stragglers import end_marked, marked, marked_environment, new_mark
 
 __all__ = ["Said", "run_program"]
 
@@ -36,6 +37,7 @@ class Said:
         stderr: The last 16 KiB of it.
         flooded: It said more than was allowed, and was ended; `stdout` is the beginning.
         outlived: Children held its output open after its end, and were ended.
+        left: Processes that let go of its outputs, parted from it and run on after it ended by itself.
     """
 
     status: int
@@ -43,6 +45,7 @@ class Said:
     stderr: bytes
     flooded: bool = False
     outlived: bool = False
+    left: tuple[int, ...] = ()
 
 
 async def run_program(
@@ -122,13 +125,17 @@ class _Program:
         with ExitStack() as stack:
             woken = self._wakeable(stack)
             mark = new_mark()
+            guard = _Guard()
+            stack.callback(guard.close)
             process = self._started(stdin, mark)
+            guard.watch(process.pid)
             _alive[process.pid] = mark
             stack.callback(_alive.pop, process.pid)
             stack.callback(_reap, process)
             listening = stack.enter_context(Listening(process, woken, max_bytes=self._max_bytes, hear=self._hear))
             listening.to_the_end()
-            if self._stopping or listening.flooded or listening.outlived:  # a daemon that parted well may live on
+            is_ended = not (self._stopping or listening.flooded or listening.outlived)
+            if not is_ended:  # a daemon that parted well may live on
                 signal_group(process.pid, signal.SIGKILL)
                 end_marked(mark)
         status = process.poll()
@@ -138,6 +145,7 @@ class _Program:
             stderr=bytes(listening.stderr),
             flooded=listening.flooded,
             outlived=listening.outlived,
+            left=marked(mark, apart_from=process.pid) if is_ended else (),
         )
 
     def _wakeable(self, stack: ExitStack) -> int:
@@ -174,6 +182,41 @@ class _Program:
                 )
             except OSError as error:
                 raise refusal(error, self._argv[0], self._cwd) from error
+
+
+class _Guard:
+    """Ends a process group even when this process is killed, and can do nothing any more.
+
+    A shell reads the group's number, then waits for a line that never comes: when this process is gone, so is the other
+    end of its pipe. Linux alone has a signal for that, and it is sent when the thread ends that started the program.
+    It is started before the program, which might have parted already by the time that it is there.
+    """
+
+    def __init__(self) -> None:
+        self._shell = None
+        with suppress(OSError):  # no shell, or no room for a process: then without
+            self._shell = subprocess.Popen(
+                ["/bin/sh", "-c", 'read -r group && { read -r _; kill -KILL "-$group"; }'],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env={},
+                start_new_session=True,
+            )
+
+    def watch(self, group: int) -> None:
+        """End this group when this process is gone."""
+        if self._shell is not None:
+            with suppress(OSError):  # somebody has ended it
+                cast("IO[bytes]", self._shell.stdin).write(b"%d\n" % group)
+
+    def close(self) -> None:
+        """Nothing is to be ended any more."""
+        if self._shell is not None:
+            self._shell.kill()  # before its pipe is closed
+            self._shell.wait()
+            cast("IO[bytes]", self._shell.stdin).close()
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["end_marked", "marked_environment", "new_mark"]
+__all__ = ["end_marked", "marked", "marked_environment", "new_mark"]
 
 _VARIABLE: Final = "_RETINUE_CALL"
 _PROCESSES: Final = Path("/proc")
@@ -43,6 +43,16 @@ def end_marked(mark: str) -> None:
         if not found and all(looked.values()):
             return
         time.sleep(_PAUSE_S)
+
+
+def marked(mark: str, *, apart_from: int) -> tuple[int, ...]:
+    """The processes that have inherited `mark` and still run, without those of the process group `apart_from`."""
+    found: list[int] = []
+    for process, environment in _environments():
+        with suppress(ProcessLookupError):
+            if _has(environment, mark) and os.getpgid(process) != apart_from:
+                found.append(process)
+    return tuple(found)
 
 
 def _has(environment: bytes, mark: str) -> bool:
