@@ -247,9 +247,17 @@ def _one(node: Delegation, definition: Definition, word: str | None, around: Sur
         max_requests=1 if definition.tools == () else definition.runner.max_turns,
         price=around.price_of(name) if name else None,
         past=around.past_of(node.agent, node.skill or ""),
-        within=None if definition.instructions is not None else (skill and skill.thinks_within) or ThinkingBounds(),
+        within=None if _is_prompted(definition, skill) else (skill and skill.thinks_within) or ThinkingBounds(),
         perhaps=skill is not None and skill.thinks == "can",
     )
+
+
+def _is_prompted(definition: Definition, skill: Skill | None) -> bool:
+    """Whether what a model is asked is the request itself: no code of the agent's own decides it."""
+    if definition.instructions is not None:
+        return True
+    is_data = definition.source is not None and not definition.source.file.endswith(".py")
+    return is_data and skill is not None and skill.thinks == "must" and skill.thinks_within is None
 
 
 # Reasons.
