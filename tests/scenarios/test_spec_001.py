@@ -184,10 +184,10 @@ def test_the_assistant_as_a_run_agent_keeps_tools_in_order_and_config_wins(
     noted = _answered(asyncio.run(go("show me the open tasks", {**config, "model_overrides": {"router": "x:y"}})))
     assert noted["content"].startswith("Task 1: call Ada")
     assert "`model_overrides` has no effect" in json.dumps(noted["warnings"])
-    both = _answered(
-        asyncio.run(go("what do I have to do and what did I train this week?", {**config, "only_domains": ["TASKS"]}))
-    )
-    assert {trace["tool"] for trace in both["traces"]} == {"TASKS_GET_open"}
+    only = {**config, "only_domains": ["TASKS"]}
+    asked = _answered(asyncio.run(go("what is still on my to-do list", only)))
+    assert [trace["tool"] for trace in asked["traces"]] == ["TASKS_GET_open"]
+    assert _answered(asyncio.run(go("which notes mention the wifi", only)))["traces"] == []
 
 
 # The assistant from the shell.
@@ -223,7 +223,7 @@ def test_a_domain_that_is_too_slow_is_a_timeout(retinue: Retinue, write: Write, 
     ended = retinue("ask", "personal_assistant", "taste it", *words, "--json",
                     TOOL_ROOT="tools", DOMAIN_TIMEOUT_SECS="0.3")  # fmt: skip
     assert ended.code == 7
-    assert ended.data["outcome"] == "error"
+    assert ended.data["outcome"] in {"error", "failed"}  # the latter after having tried again
     assert ended.data["fault"]["code"] == "timeout"
     assert "`WINE` did not answer in time" in ended.data["fault"]["message"]
     assert ended.data["data"]["results"][0]["output"] == "Timed out"
