@@ -154,3 +154,27 @@ def test_why_no_model_is_set_is_told_before_somebody_is_refused_for_it(retinue: 
     said = retinue("ask", "poet", "the sea")
     assert said.code == 4
     assert said.err.index("not trusted may not set `models.default`") < said.err.index("needs a model")
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "what changed?"), ("plan", "what changed?"), ("ask", "git_state_analyzer", "x y")]
+)
+@pytest.mark.parametrize("model", ["anthropic:claude-haiku-4-5", "small"])
+def test_a_model_that_is_named_without_its_key_ends_the_command(
+    retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], model: str
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    refused = retinue(*words, "--model", model, "--json")
+    assert (refused.code, refused.out) == (3, "")
+    assert refused.error["code"] == "unauthenticated"
+    assert "ANTHROPIC_API_KEY" in refused.error["hint"]
+
+
+@pytest.mark.parametrize("bound", ["--max-cost", "--max-tokens"])
+@pytest.mark.parametrize("words", [("run", "what changed?"), ("ask", "git_state_analyzer", "what changed?")])
+def test_nothing_is_done_for_a_budget_of_nothing(
+    retinue: Give, folder: Path, bound: str, words: tuple[str, ...]
+) -> None:
+    ended = retinue(*words, bound, "0", "--json")
+    assert ended.code == 7
+    assert ended.data["fault"]["code"] == "budget_exceeded"

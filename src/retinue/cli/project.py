@@ -185,6 +185,7 @@ def open_project(
     Raises:
         MissingFile: The folder is not there.
         InvalidInput: It is no folder, or `model` names none that there can be.
+        Unauthenticated: The key of `model` is missing.
     """
     root = find_root(folder)
     settings = load(root)
@@ -195,6 +196,7 @@ def open_project(
     keep_secret(*settings.get("models.key_variable").values())
     if model:
         models.see(model)
+        models.see_key(model)
     index = places.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(

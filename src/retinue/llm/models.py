@@ -181,6 +181,21 @@ class Models:
 
             see_provider(full, self.providers.get(provider, ProviderSettings()))
 
+    def see_key(self, name: str) -> None:
+        """See that the key of the model, or the tier, called `name` is there. Nobody is asked whether it is right.
+
+        Raises:
+            Unauthenticated: It is not; the hint names the variable.
+            UnknownName, InvalidInput: As `see`.
+        """
+        full = self.choose(model=name, whose="user").name
+        if full in self.ready or (provider := _provider_in(full)) in _FILES:
+            return
+        from .providers import key_of  # noqa: PLC0415 - seldom needed
+
+        environment = os.environ if self.environment is None else self.environment
+        key_of(provider, self.providers.get(provider, ProviderSettings()), environment)
+
     def get(self, name: str) -> "LanguageModel":
         """The model called `name`. Opening it asks nobody on the network.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-__all__ = ["open_model", "see_provider"]
+__all__ = ["key_of", "open_model", "see_provider"]
 
 _HERE: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
@@ -69,12 +69,10 @@ def open_model(
     provider, _, model = name.partition(":")
     address = address_of(provider, reached, environment)
     _see_address(provider, address)
-    variables = (
-        (reached.key_variable,) if reached.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
-    )
+    variables = _variables(provider, reached)
     keep_secret(*variables)
     with _said_as_ours(name, provider, variables):
-        key = _key(provider, reached, environment, variables)
+        key = key_of(provider, reached, environment)
         address = address or _HERE.get(provider, "")
         opened = _opened(provider, model, address, environment, key)
     # Where no key went out, no variable can hold a wrong one.
@@ -149,12 +147,20 @@ def _move(name: str, client: Any, base_url: str) -> None:
     client.base_url = base_url
 
 
-def _key(
-    provider: str, reached: ProviderSettings, environment: Mapping[str, str], variables: tuple[str, ...]
-) -> str | None:
-    """The key to send; None when none is needed, or none may go to a foreign address."""
+def _variables(provider: str, reached: ProviderSettings) -> tuple[str, ...]:
+    """Where the key of `provider` may be."""
+    return (reached.key_variable,) if reached.key_variable else KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())
+
+
+def key_of(provider: str, reached: ProviderSettings, environment: Mapping[str, str]) -> str | None:
+    """The key to send; None when none is needed, or none may go to a foreign address.
+
+    Raises:
+        Unauthenticated: It is missing, or can be none.
+    """
     if reached.base_url and not reached.key_variable:
         return None
+    variables = _variables(provider, reached)
     variable = next((name for name in variables if environment.get(name)), None)
     if variable is None:
         if reached.key_variable or provider in KEYS:
