@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FailOn",
     "as_document",
+    "asked_result",
     "draw",
     "ending",
     "hand_over",
@@ -56,17 +57,23 @@ def present_asked(ended: "Ended", form: Form, *, extras: dict[str, Any] | None =
         form: How to show it.
         extras: What else belongs into the result.
     """
-    result = ended.result
-    if ended.asked is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
-        result = ended.asked
-        if result.agent == RUN_AGENT:  # whoever was asked delegated all of it
-            node = ended.plan.nodes[0]
-            result = result.model_copy(update={"agent": node.agent, "skill": node.skill})
+    result = asked_result(ended)
     if extras:
         result = result.model_copy(update={"extras": {**result.extras, **extras}})
     code = Exit.INTERRUPTED if ended.interrupted else for_asked(result)
     _show(ended, result, form, code)
     return code
+
+
+def asked_result(ended: "Ended") -> "Result":
+    """The asked agent's own result, or that of the run where it was canceled or waits for an answer."""
+    result = ended.result
+    if ended.asked is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
+        result = ended.asked
+        if result.agent == RUN_AGENT:  # the agent delegated all of it
+            node = ended.plan.nodes[0]
+            result = result.model_copy(update={"agent": node.agent, "skill": node.skill})
+    return result
 
 
 def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:

@@ -8,7 +8,9 @@ import click
 
 from retinue.cli.active import MODULE_VARIABLE, active_path, with_module
 from retinue.cli.complete import agent_words
+from retinue.cli.exits import for_asked
 from retinue.cli.goal_options import choose_option
+from retinue.cli.message import Refused
 from retinue.cli.options import Bounds, bound_options, form_of, form_options, level_option, workspace_option
 from retinue.cli.runners import runner_option
 
@@ -44,6 +46,8 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
 @click.option("--dialect", type=click.Choice(_DIALECTS), help="What the program speaks. [default: words]")
 @click.option("--as", "name", metavar="NAME", help="What the program is called in its contract.")
 @click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the program may see; repeatable.")
+@click.option("--in", "incoming", type=click.Choice(_DIALECTS), help="Read the request as a message of this dialect.")
+@click.option("--out", "outgoing", type=click.Choice(_DIALECTS), help="Write the answer in this dialect.")
 @click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
 @click.option(
     "--model", metavar="NAME", help="The model it thinks with: provider:model, or a tier (small, medium, large)."
@@ -63,6 +67,8 @@ def command(
     dialect: str | None,
     name: str | None,
     environment: tuple[str, ...],
+    incoming: str | None,
+    outgoing: str | None,
     no_journal: bool,
     model: str | None,
     runner: str | None,
@@ -87,13 +93,18 @@ def command(
     With --command a program is asked in the agent's place: [SKILL] [INSTRUCTION]. No shell runs it, and it sees few
     variables; --env names more.
 
+    With --in the request is a message, by default from stdin; it names the agent where the command does not. The answer
+    is written in the same dialect, or in that of --out.
+
     \b
       retinue ask git_state_analyzer "what changed last week?"
       retinue ask git_state_analyzer branch_status --param base=main --json
       retinue ask --command "./my-agent --json" --dialect markdown_json "what is missing?"
+      retinue ask --in tool_use < handoff.json
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
-    from retinue.cli.answer import present_asked
+    from retinue.cli.answer import asked_result, present_asked
     from retinue.cli.choosing import Choosing, compared
+    from retinue.cli.dialect_request import read_request, write_answer
     from retinue.cli.failed import tell_failed
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.session import conduct
@@ -102,10 +113,18 @@ def command(
     if model and choice:
         raise click.UsageError("--model says with which model it is done, and --choose too. Say one of them.")
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
+    if (incoming or outgoing) and (form.machine or form.document):
+        raise click.UsageError("--in and --out write the answer as a message. Leave out --json, --jsonl and --format.")
     said, given = parameters_of(pairs, document)
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace, model=model, runner=runner, level=level)
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
+    request = None
+    if incoming:
+        request = read_request(project, words, incoming, level=level or "standard", is_program=line is not None)
+        if isinstance(request, Refused):
+            return request.tell(machine=False)
+        words, said, given = request.words, {**request.untyped, **said}, {**request.typed, **given}
     project, agent, rest, settled = _addressed(project, words, program, workspace)
     skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
     decoded, decodings = _decoded(said, skill)
@@ -114,6 +133,7 @@ def command(
         f"{agent.definition.name}@{agent.definition.major}",
         skill.name,
         instruction=instruction,
+        target=request.target if request else None,
         parameters={**decoded, **given},
         settled=replace(settled, model=model or "", runner=runner or "", level=level or ""),
         choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
@@ -122,6 +142,9 @@ def command(
     recorded = project.settings.get("run.journal") and not no_journal
     ended = compared(conduct(project, form, begin, recorded=recorded, timeout_s=budget.timeout_s))
     notes = {"decoded": [each.to_json() for each in decodings], "option": ended.result.extras.get("option")}
+    if outgoing or incoming:
+        result = asked_result(ended)
+        return write_answer(result, outgoing or incoming or "", output=output, code=for_asked(result))
     code = present_asked(ended, form, extras={name: said for name, said in notes.items() if said})
     if not (form.quiet or form.machine):
         tell_failed(ended, code)
@@ -304,6 +327,7 @@ def _begin(
     skill: str,
     *,
     instruction: str,
+    target: str | None,
     parameters: dict[str, Any],
     settled: "Settled",
     choosing: "Choosing",
@@ -313,7 +337,7 @@ def _begin(
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        plan = orchestrator.task_plan(agent, skill, instruction=instruction, parameters=parameters)
+        plan = orchestrator.task_plan(agent, skill, instruction=instruction, target=target, parameters=parameters)
         if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
             nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})

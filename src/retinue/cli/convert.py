@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from retinue.dialects.port import Dialect, Kind, Rendered
     from retinue.errors import InvalidInput
 
-__all__ = ["command"]
+__all__ = ["command", "tell_losses"]
 
 
 @click.command("convert")
@@ -64,7 +64,7 @@ def command(*, asked: Asked, target: str, form: str | None, strict: bool, output
         return tell_error(error, Exit.INVALID, machine=as_json)
     if strict and rendered.losses:
         if not as_json:
-            _tell_losses(rendered.losses)
+            tell_losses(rendered.losses)
         return tell_error(_lossy(rendered, writer), Exit.INVALID, machine=as_json)
     _deliver(message, rendered, writer, output, as_json=as_json)
     return Exit.OK
@@ -129,10 +129,10 @@ def _deliver(message: Message, rendered: "Rendered", writer: "Dialect", output: 
     tell_findings(message.findings)
     # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
     deliver(plain(text) if output is None and sys.stdout.isatty() else text, output)
-    _tell_losses(rendered.losses)
+    tell_losses(rendered.losses)
 
 
-def _tell_losses(losses: "Sequence[Loss]") -> None:
+def tell_losses(losses: "Sequence[Loss]") -> None:
     """Every field that is not said, a line each reason."""
     from retinue.cli.output import safe, tell
 

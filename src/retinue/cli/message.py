@@ -50,6 +50,8 @@ _NAMES: Final[dict["Kind", str]] = {
     "event": "news of progress",
 }
 _LONGEST_NAME: Final = 64
+_OWN_KEYS: Final = frozenset({"task_id", "agent", "versions"})
+"""What each of our own results has, and no message of a dialect has together."""
 _MOST_OTHERS: Final = 3
 
 
@@ -133,21 +135,27 @@ class Message:
     """A message as it was read.
 
     Attributes:
+        dialect: What it speaks; None when it is a result as `--json` prints it.
         sign: Why it is taken for what it is; None when that was said and not seen.
         others: What else it could be.
         findings: What was wrong with it and was borne, each with its place.
     """
 
-    dialect: "Dialect"
+    dialect: "Dialect | None"
     kind: "Kind"
     parsed: "Parsed[Noun]"
     sign: "Sign | None"
     others: "tuple[Sign, ...]"
     findings: "tuple[Finding, ...]"
 
+    @property
+    def name(self) -> str:
+        """What it speaks."""
+        return "retinue" if self.dialect is None else self.dialect.NAME
+
     def to_json(self) -> dict[str, Any]:
         """As what it was read, without what it says."""
-        facts: dict[str, Any] = {"dialect": self.dialect.NAME, "kind": self.kind, "form": self.parsed.form}
+        facts: dict[str, Any] = {"dialect": self.name, "kind": self.kind, "form": self.parsed.form}
         if self.sign is not None:
             facts |= {"certainty": self.sign.certainty, "why": self.sign.why}
         return facts
@@ -186,6 +194,8 @@ def read_message(asked: Asked) -> Message | Refused:
     reader = None if asked.dialect is None else _reader(asked.dialect, asked.kind)
     known = _known(asked)
     data = _bytes_of(asked.file)
+    if reader is None and asked.kind in {None, "result"} and (own := _own_result(data)) is not None:
+        return own
     signs = _signs(data, reader, asked.kind)
     try:
         _see_it_is_not_too_large(data)
@@ -229,6 +239,25 @@ def _known(asked: Asked) -> "Known":
             raise InvalidInput(f"No {option} can be called {name[:100]!r}.", hint=hint, path=f"--{option}")
         known = replace(known, agent=folded) if option == "agent" else replace(known, skill=folded)
     return known
+
+
+def _own_result(data: bytes) -> Message | None:
+    """The message, when it is a result as `ask --json` and `run --json` print it."""
+    from pydantic import ValidationError
+
+    from retinue.contract.json import loads
+    from retinue.contract.result import Result
+    from retinue.dialects.port import Parsed
+    from retinue.errors import RetinueError
+
+    try:
+        value = loads(data)
+        if not isinstance(value, dict) or not value.keys() >= _OWN_KEYS:
+            return None
+        result = Result.model_validate_json(data)
+    except (RetinueError, ValidationError):
+        return None
+    return Message(None, "result", Parsed(result, "result", ()), None, (), ())
 
 
 def _signs(data: bytes, reader: "Dialect | None", kind: "Kind | None") -> "tuple[Sign, ...]":
@@ -312,8 +341,14 @@ def tell_reading(message: Message) -> None:
     from retinue.cli.output import safe, tell
 
     sign = message.sign
-    sure = f"; {sign.certainty}: {safe(sign.why)}" if sign is not None else ", as you said"
-    head = click.style(message.dialect.NAME, bold=True)
+    sure = (
+        f"; {sign.certainty}: {safe(sign.why)}"
+        if sign is not None
+        else ""
+        if message.dialect is None
+        else ", as you said"
+    )
+    head = click.style(message.name, bold=True)
     tell(f"{head}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{sure}")
     if sign is not None and sign.certainty != "certain":
         for other in message.others[:_MOST_OTHERS]:
