@@ -103,7 +103,7 @@ def test_findings_go_back_to_the_model_and_the_mended_draft_is_walked():
         ([{**GOOD, "move": "respond_directly"}] * 3, "there are nodes"),
         ([{"move": "clarify", "reason": "?"}] * 3, "`text` is empty"),
         ([use("shell", command="rm -rf /")] * 20, ""),
-        (["x" * 2_000_000] * 3, "longer than"),
+        (["x" * 2_000_000] * 3, "was cut off"),
         ([""] * 10, ""),
         ([Unavailable("overloaded", hint="wait")], "unavailable"),
         ([ValueError("a bug in somebody's model")], "ValueError"),

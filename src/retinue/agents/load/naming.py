@@ -13,7 +13,7 @@ from .fields import Fields, listed
 
 __all__ = ["read_model", "read_name", "read_tools", "read_version", "wire_names"]
 
-DISALLOWED: Final = "disallowed_tools"
+_DISALLOWED: Final = "disallowed_tools"
 _TOOL_KEYS: Final = ("tools", "allowed_tools", "tool")
 
 
@@ -107,12 +107,12 @@ def read_tools(fields: Fields, key: str, *, spaced: bool = False) -> tuple[str, 
     if used != key:
         message = f"`{used}` is read as `{key}`; other programs ignore it here."
         fields.say("load/other-key", message, path=fields.path(used), severity="warning", fix=f"Write `{key}`.")
-    denied, path = fields.peek(DISALLOWED), fields.path(DISALLOWED)
-    fields.keep(DISALLOWED)
+    denied, path = fields.peek(_DISALLOWED), fields.path(_DISALLOWED)
+    fields.keep(_DISALLOWED)
     words = listed(denied) if isinstance(denied, str) else denied if isinstance(denied, list) else []
     if denied is not None and (not words or not all(isinstance(word, str) for word in words)):
         fields.say(
-            "load/wrong-type", f"`{DISALLOWED}` must be a list of tools.", path=path, fix="Write a list of texts."
+            "load/wrong-type", f"`{_DISALLOWED}` must be a list of tools.", path=path, fix="Write a list of texts."
         )
     for word in words:
         if isinstance(word, str):
