@@ -243,8 +243,6 @@ def _known(asked: Asked) -> "Known":
 
 def _own_result(data: bytes) -> Message | None:
     """The message, when it is a result as `ask --json` and `run --json` print it."""
-    from pydantic import ValidationError
-
     from retinue.contract.json import loads
     from retinue.contract.result import Result
     from retinue.dialects.port import Parsed
@@ -255,7 +253,7 @@ def _own_result(data: bytes) -> Message | None:
         if not isinstance(value, dict) or not value.keys() >= _OWN_KEYS:
             return None
         result = Result.model_validate_json(data)
-    except (RetinueError, ValidationError):
+    except (RetinueError, ValueError):  # what pydantic raises is a `ValueError`
         return None
     return Message(None, "result", Parsed(result, "result", ()), None, (), ())
 
