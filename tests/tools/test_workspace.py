@@ -1,6 +1,9 @@
 import os
+import signal
 import socket
 import string
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
@@ -364,3 +367,32 @@ def test_folding_knows_git_in_any_case_and_with_anything_that_is_dropped(tail: s
     dropped = "".join(character for character in tail if character in ". \u200c\ufeff")
     assert folded(".GiT" + dropped) == ".git"
     assert folded(".git:" + tail) == ".git"
+
+
+_KILLED_AT_WORK = """
+import resource, signal, sys
+from retinue.tools.workspace import Workspace
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # so that the first block beyond the limit kills us
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+Workspace(sys.argv[1], write=["."]).write_bytes("report.md", b"x" * 100_000)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has files without a name")
+@pytest.mark.parametrize("before", [None, "the old report"])
+def test_a_process_that_is_killed_while_it_writes_leaves_no_half_file(before: str | None, tmp_path: Path) -> None:
+    if before is not None:
+        (tmp_path / "report.md").write_text(before)
+    ended = subprocess.run([sys.executable, "-c", _KILLED_AT_WORK, str(tmp_path)], check=False, timeout=120)
+    assert ended.returncode == -signal.SIGXFSZ
+    there = {file.name: file.read_text() for file in tmp_path.iterdir()}
+    assert there == ({} if before is None else {"report.md": before})
+
+
+def test_a_file_is_written_where_the_system_has_no_files_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    Workspace(tmp_path, write=["."]).write_bytes("report.md", b"new")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("report.md", "new")]

@@ -125,16 +125,37 @@ def _put(parts: tuple[str, ...], folder: int, data: bytes) -> None:
         _check_regular(found, parts)
         _check_unprotected(found, parts)
     temporary = f".{token_hex(8)}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
+    descriptor = _nameless(folder)
+    named = descriptor is None
+    if descriptor is None:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            file.flush()
             if found is not None:
                 _keep(found, descriptor)
+            if not named:
+                os.link(f"/proc/self/fd/{descriptor}", temporary, dst_dir_fd=folder, follow_symlinks=True)
+                named = True
         os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        os.unlink(temporary, dir_fd=folder)
+        if named:
+            os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _nameless(folder: int) -> int | None:
+    """A new file without a name, which is gone with the process: killed while it writes, it leaves nothing half done.
+
+    Linux has them, on most file systems; None elsewhere.
+    """
+    if not hasattr(os, "O_TMPFILE") or not os.access("/proc/self/fd", os.F_OK):
+        return None
+    try:
+        return os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666, dir_fd=folder)
+    except OSError:  # this file system has none; what else is wrong shows when a named one is made
+        return None
 
 
 def _keep(found: os.stat_result, descriptor: int) -> None:

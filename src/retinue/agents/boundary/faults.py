@@ -6,9 +6,13 @@ The one place where an agent's exceptions become data. What comes out can always
 from types import TracebackType
 from typing import Any, Final, cast
 
+from pydantic import ValidationError
+
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
+from retinue.contract.refused import findings_of
+from retinue.contract.result import Artifact, Cost, Result, Trace, Usage, Warned
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, RetinueError
 
 __all__ = ["fault_of", "invalid_input", "notes_of", "output_invalid"]
@@ -24,6 +28,9 @@ _BUILT_IN: Final[tuple[tuple[type[BaseException], FaultCode], ...]] = (
 )
 """Exceptions of the language that say plainly what kind of failure it is (K33)."""
 
+_SAID_OF_ITSELF: Final = frozenset(model.__name__ for model in (Artifact, Cost, Result, Trace, Usage, Warned))
+"""What an agent builds to tell of its work. One that does not hold is a wrong answer, as it is in JSON."""
+
 _ENDS_PROGRAM: Final = (SystemExit, GeneratorExit)
 
 
@@ -33,6 +40,9 @@ def fault_of(
     """The fault that says what `error` says. Never raises, not even for an error that cannot be shown."""
     place: dict[str, Any] = {"operation": operation, "target": target, "failed_at": failed_at, "timestamp_ns": now_ns}
     try:
+        if isinstance(error, ValidationError) and error.title in _SAID_OF_ITSELF:
+            findings = list(findings_of(error, rule=f"reply/{error.title.lower()}"))
+            return output_invalid(findings, agent=agent, operation=operation, target=target, now_ns=now_ns)
         fault = _said(error, agent, place)
         return Fault.model_validate_json(fault.to_json_text())
     except Exception:  # noqa: BLE001 - `__str__`, an attribute or the detail of a foreign error is broken
