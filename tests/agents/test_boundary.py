@@ -1,10 +1,11 @@
 """What goes in: names, skills, parameters, limits. Whatever is wrong with them, a result comes back."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+import retinue
 from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.port import Reply, RunContext
@@ -13,7 +14,7 @@ from retinue.contract.budget import Budget
 from retinue.contract.correction import Correction
 from retinue.contract.event import Decision, Finished, Message, Started
 from retinue.contract.fault import Fault
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.contract.task import Context, Limits, OutputWish, Task
 from tests.agents.scripted import GOOD, SECOND, START, Clock, Move, Scripted, ask, bodies, context, skill, task
 
@@ -384,3 +385,13 @@ def test_skills_of_one_agent_are_kept_apart() -> None:
     boundary = Boundary(Registry([Scripted(skills=(skill(), other))]))
     assert asyncio.run(boundary.call(task(skill="count"), context())).outcome == "success"
     fault_of(asyncio.run(boundary.call(task(skill="shout"), context())), "output_invalid")
+
+
+def test_a_usage_in_fractions_is_a_wrong_answer_of_the_agent() -> None:
+    @retinue.agent(description="Counts badly.")
+    async def counts() -> Reply:
+        """Count."""
+        return Reply(data={"x": 1}, usage=Usage(tokens_in=cast("int", 1.5)))
+
+    result = asyncio.run(retinue.call(counts))
+    assert fault_of(result, "output_invalid").detail["findings"][0]["path"] == "/tokens_in"

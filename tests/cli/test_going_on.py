@@ -1,0 +1,154 @@
+"""`retinue runs resume`: what was finished is not done again, and what changed meanwhile is asked about."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from retinue.agents.trust import TrustStore
+from tests.cli.conftest import Give
+
+_AGENTS = '''"""A chief with two workers, who note when they are called."""
+
+from pathlib import Path
+
+import retinue
+
+
+def note(who: str) -> None:
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{who}\\n")
+
+
+@retinue.agent
+async def chief(task: str) -> retinue.Plan:
+    """Has a village built. Use when a village must be built. Returns the houses."""
+    note("chief")
+    built = [retinue.Delegation(id=name, agent=name, instruction="one house") for name in ("mason", "roofer", "glazier")]
+    return retinue.Plan(goal=task, nodes=built, join="quorum", quorum=1.0)
+
+
+@retinue.agent
+async def mason(task: str) -> str:
+    """Lays bricks. Use when bricks must be laid. Returns the wall."""
+    note("mason")
+    return "a wall of forty bricks"
+
+
+@retinue.agent
+async def roofer(task: str) -> str:
+    """Covers roofs. Use when a roof must be covered. Returns the roof."""
+    note("roofer")
+    if not Path("tiles").exists():
+        raise PermissionError("no tiles")
+    return "a roof of red tiles"
+
+
+@retinue.agent
+async def glazier(task: str) -> str:
+    """Puts in panes. Use when a pane must be put in. Returns the window."""
+    note("glazier")
+    if not Path("tiles").exists():
+        raise PermissionError("no panes")
+    return "a window of two panes"
+'''
+
+
+def trusted(folder: Path, text: str) -> None:
+    file = folder / ".retinue" / "agents" / "village.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(folder)
+
+
+@pytest.fixture
+def village(folder: Path) -> Path:
+    """A trusted project whose chief has a village built by three."""
+    trusted(folder, _AGENTS)
+    plan = {"goal": "a village", "nodes": [{"id": "top", "agent": "chief", "instruction": "a village"}]}
+    (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    return folder
+
+
+def calls(folder: Path) -> list[str]:
+    return sorted((folder / "calls.txt").read_text().split())
+
+
+@pytest.mark.row("H25")
+def test_the_report_that_came_is_shown_below_the_quorum_and_kept(retinue: Give, village: Path) -> None:
+    done = retinue("run", "--plan", "plan.json")
+    assert done.code == 1
+    assert "a wall of forty bricks" in done.out
+    assert "Only 1 of 3 branches reported" in done.out
+    assert "a wall of forty bricks" in retinue("runs", "show").out
+    assert "a wall of forty bricks" in retinue("runs", "show", "--format", "html").out
+
+
+def test_a_chief_is_not_called_again_nor_who_had_finished(retinue: Give, village: Path) -> None:
+    assert retinue("run", "--plan", "plan.json").code == 1
+    (village / "tiles").touch()
+    done = retinue("runs", "resume", "--jsonl")
+    assert done.code == 0
+    assert calls(village) == ["chief", "glazier", "glazier", "mason", "roofer", "roofer"]
+    events = done.lines
+    assert "a roof of red tiles" in json.dumps(events[-1])
+    assert "a wall of forty bricks" in json.dumps(events[-1])
+    assert {event["node"] for event in events if ":" in event["run"]} >= {"roofer", "glazier"}
+
+
+@pytest.mark.row("C46")
+def test_a_definition_that_changed_is_asked_about_before_going_on(retinue: Give, village: Path) -> None:
+    assert retinue("run", "--plan", "plan.json").code == 1
+    (village / "tiles").touch()
+    trusted(village, _AGENTS.replace("Covers roofs.", "Covers roofs with straw."))
+    refused = retinue("runs", "resume", "--json")
+    assert (refused.code, refused.out) == (9, "")
+    assert refused.error["message"] == "`roofer` has changed since this run began."
+    assert "--accept-changes" in refused.error["hint"]
+    assert calls(village) == ["chief", "glazier", "mason", "roofer"]  # nobody was called
+    assert retinue("runs", "resume", "--accept-changes").code == 0
+    assert calls(village) == ["chief", "glazier", "glazier", "mason", "roofer", "roofer"]
+
+
+def test_an_agent_that_only_moved_has_not_changed(retinue: Give, village: Path) -> None:
+    assert retinue("run", "--plan", "plan.json").code == 1
+    (village / "tiles").touch()
+    (village / ".retinue" / "agents" / "village.py").rename(village / ".retinue" / "agents" / "hamlet.py")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(village)
+    assert retinue("runs", "resume").code == 0
+
+
+@pytest.mark.parametrize("number", ["99999999999999999999", "0"])
+def test_a_list_of_more_than_anybody_reads_is_refused(retinue: Give, folder: Path, number: str) -> None:
+    for words in (("runs", "list"), ("memory", "list"), ("memory", "search", "x")):
+        done = retinue(*words, "-n", number, "--json")
+        assert (done.code, done.error["code"]) == (2, "invalid_input")
+
+
+@pytest.mark.parametrize("age", ["nan", "inf", "1e300"])
+def test_an_age_that_is_no_number_deletes_nothing(retinue: Give, village: Path, age: str) -> None:
+    retinue("run", "--plan", "plan.json")
+    done = retinue("runs", "prune", "--older-than", age)
+    assert done.code == 2
+    assert "number of days" in done.err
+    assert len(retinue("runs", "list", "--json").data) == 1
+
+
+def test_a_name_that_is_no_text_is_no_run(retinue: Give, village: Path) -> None:
+    retinue("run", "--plan", "plan.json")
+    for words in (("runs", "show"), ("runs", "resume"), ("stats", "--run")):
+        assert retinue(*words, "\udcff").code == 2
+    assert retinue("runs", "rate", "\udcff", "good").code == 2
+
+
+def test_a_row_whose_id_is_no_text_is_left_out_of_the_statistics(retinue: Give, village: Path, home: Path) -> None:
+    retinue("run", "--plan", "plan.json")
+    with closing(sqlite3.connect(home / "state" / "journal.sqlite3")) as connection, connection:
+        copied = "INSERT INTO events SELECT {}, attempt, kind, at_ns, body FROM events WHERE run NOT LIKE '%:%' {}"
+        connection.execute(copied.format("x'ff', sequence, node", ""))
+        connection.execute(copied.format("run, 5000, x'ff'", "AND kind = 'finished' LIMIT 1"))
+    assert retinue("stats", "--json").data["runs"]["calls"] == 1
+    assert "damaged" in retinue("runs", "list").out
