@@ -198,3 +198,47 @@ def test_the_mode_plan_holds_for_an_agent_that_the_user_calls_too(tmp_path: Path
     assert said.returncode != 0
     assert "does not say what it touches" in said.stderr + said.stdout
     assert not (office.folder / "made.txt").exists()
+
+
+ODD = """
+[permissions]
+allow = ["Bash(git log:*)", "Bash(make test:*)"]
+deny = ["Raed(.env)", "Read(~/.env)", "Read('.env')", "WebFetch(example.org)", "Read(.env)", "mcp__x", "NOTES_*"]
+"""
+TOLD = ["can write: by `--output`", "there is no tool `Raed`", "(~/.env)` fits nothing", "quotes", "`domain:`"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("config", "show"), ("doctor",), ("run", "do something odd")])
+def test_rules_that_fit_nothing_or_can_write_are_told(tmp_path: Path, words: tuple[str, ...]) -> None:
+    config = tmp_path / "own" / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(ODD)
+    said = retinue(tmp_path, *words)
+    shown = " ".join((said.stdout + said.stderr).split())
+    for told in TOLD:
+        assert told in shown
+    for sound in ("make test", "'Read(.env)'", "mcp__x", "NOTES_"):
+        assert f"holds {sound}" not in shown
+        assert f"holds '{sound}" not in shown
+
+
+@pytest.mark.slow
+def test_a_rule_with_empty_parentheses_allows_no_program(tmp_path: Path) -> None:
+    config = tmp_path / "own" / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[permissions]\nallow = ["Bash()"]\n')
+    said = retinue(tmp_path, "run", "what changed")
+    assert said.returncode != 0
+    assert "Bash()" in said.stderr
+    assert "no pattern between its parentheses" in retinue(tmp_path, "config", "show").stderr
+
+
+@pytest.mark.slow
+def test_an_agent_whose_limit_would_not_hold_is_no_agent_and_lint_says_why(tmp_path: Path) -> None:
+    office = Office(tmp_path, keys="deniedTools: Bash\npermissionMode: yolo\nmaxTurns: 0")
+    linted = retinue(office.folder, "lint", ".claude")
+    assert linted.returncode == 6
+    for told in ("deniedTools", "yolo", "maxTurns"):
+        assert told in linted.stdout
+    assert retinue(office.folder, "ask", "clerk", "Do it", RETINUE_MODELS_DEFAULT="openai:x").returncode != 0
