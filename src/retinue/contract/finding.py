@@ -4,14 +4,14 @@ from typing import Literal, TypeAlias
 
 from retinue.contract.model import Count, Model
 
-__all__ = ["Finding", "Level", "Loss", "Replacement", "Severity"]
+__all__ = ["Finding", "Level", "Loss", "Severity", "TextEdit"]
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 Level: TypeAlias = Literal["strict", "standard", "lenient"]
 """How strictly a consumer reads (C3). Producers are always strict."""
 
 
-class Replacement(Model):
+class TextEdit(Model):
     """A text that stands at the place of a finding, or in the few lines below it, and what to write instead."""
 
     old: str
@@ -37,7 +37,7 @@ class Finding(Model):
     line: Count | None = None
     column: Count | None = None
     fix: str = ""
-    replacement: Replacement | None = None
+    replacement: TextEdit | None = None
 
 
 class Loss(Model):

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Final
 
-from retinue.contract.finding import Finding, Replacement
+from retinue.contract.finding import Finding, TextEdit
 
 from .document import Place
 from .fields import snake
@@ -51,7 +51,7 @@ def with_texts_quoted(text: str, *, file: str, first_line: int) -> tuple[str, tu
             continue
         place = (first_line + at, len(found["head"]) + colon.start() + 1)
         quoted = json.dumps(found["text"], ensure_ascii=False)
-        replacement = Replacement(old=found["text"], new=quoted)
+        replacement = TextEdit(old=found["text"], new=quoted)
         findings[found["key"]] = _finding(found["key"], place, replacement, file=file)
         lines[at] = found["head"] + quoted
     return "\n".join(lines), tuple(findings.values())
@@ -64,7 +64,7 @@ def _ends_there(lines: list[str], at: int) -> bool:
     return below is None or (key is not None and snake(key[1]) in _KEYS)
 
 
-def _finding(key: str, place: Place, replacement: Replacement, *, file: str) -> Finding:
+def _finding(key: str, place: Place, replacement: TextEdit, *, file: str) -> Finding:
     return Finding(
         rule="load/unquoted-colon",
         message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",

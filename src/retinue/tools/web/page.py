@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from retinue.errors import AccessDenied, InvalidInput
-from retinue.tools.web.apart import read_html_apart
 from retinue.tools.web.body import decoded, media_type
 from retinue.tools.web.client import Received, WebClient
+from retinue.tools.web.page_process import read_html_apart
 from retinue.tools.web.statuses import status_error
 from retinue.tools.web.text import Link
 from retinue.tools.web.url import WebUrl

@@ -7,7 +7,7 @@ warning; what is a matter of taste is for information.
 from collections.abc import Mapping
 from typing import Final
 
-from retinue.contract.finding import Finding, Replacement, Severity
+from retinue.contract.finding import Finding, Severity, TextEdit
 
 from .across import ACROSS
 from .compatibility import COMPATIBILITY
@@ -53,5 +53,5 @@ def found(
         line=line,
         column=column,
         fix=fix,
-        replacement=Replacement(old=replace[0], new=replace[1]) if replace else None,
+        replacement=TextEdit(old=replace[0], new=replace[1]) if replace else None,
     )

@@ -18,7 +18,9 @@ __all__ = ["main", "read_html_apart"]
 
 _TIMEOUT_S = 30.0
 _MAX_BYTES = 64 * 2**20
-_START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from retinue.tools.web.apart import main; main()"
+_START = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from retinue.tools.web.page_process import main; main()"
+)
 
 
 def read_html_apart(html: str, *, url: WebUrl) -> PageText:
