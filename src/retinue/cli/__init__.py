@@ -3,7 +3,11 @@
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["is_program", "main"]
+
+
+is_program = False
+"""Whether this process is the command, and not another program that calls `main` with arguments."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     if arguments is not None:
         return app.run(list(arguments))
+    global is_program  # noqa: PLW0603 - there is one program
+    is_program = True
     code = app.run(sys.argv[1:])
     watchdog = sys.modules.get("retinue.cli.watchdog")  # only commands that call agents load it
     return code if watchdog is None else watchdog.exit_process(code)

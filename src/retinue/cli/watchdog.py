@@ -89,8 +89,10 @@ class Watchdog:
                     raise KeyboardInterrupt from None
                 raise
             finally:
-                self._leave(loop, executor)
-                self._over.set()
+                try:
+                    self._leave(loop, executor)
+                finally:  # whatever went wrong: nobody may be interrupted once this is over
+                    self._over.set()
 
     def error(self) -> DeadlineExceeded:
         """What to say when it has struck."""
@@ -135,6 +137,8 @@ class Watchdog:
         while not self._over.wait(_LOOK_S):
             if self._allowed_s is None or time.monotonic() - self._moved_at <= self._allowed_s + _GRACE_S:
                 continue
+            if not _owns_process() and (self._leaving or self._strikes == _MOST_STRIKES):
+                return  # a program that called `main` with arguments goes on after it, and is not ours to end
             if self._strikes == _MOST_STRIKES:  # the agent swallows them, and keeps the main thread for good
                 if self._last is not None:
                     _bounded(partial(self._last, self))
@@ -149,7 +153,7 @@ class Watchdog:
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt, TimeoutError):
             if tasks:
                 loop.run_until_complete(asyncio.wait(tasks, timeout=_LEAVING_S))
             loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _LEAVING_S))
@@ -161,6 +165,13 @@ class Watchdog:
             loop.close()
         else:
             _left_behind.append((loop, tasks))
+
+
+def _owns_process() -> bool:
+    """Whether the command is the whole program, and not called by another."""
+    import retinue.cli
+
+    return retinue.cli.is_program
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
