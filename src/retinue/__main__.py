@@ -2,7 +2,7 @@
 
 import sys
 
-from retinue.cli import main
+from retinue.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

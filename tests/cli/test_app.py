@@ -1,6 +1,7 @@
 """The command line as a whole: which verbs there are, and what becomes of an error."""
 
 import sys
+import threading
 from pathlib import Path
 
 import click
@@ -125,6 +126,16 @@ def test_main_reads_the_arguments_of_the_process(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["retinue", "--version"])
     assert main() == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_main_never_ends_the_process_that_calls_it(
+    retinue: Give, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert retinue("plan", "is the work tree clean").code == 0  # has loaded what ends the process of a command
+    monkeypatch.setattr(sys, "argv", ["retinue", "--version"])
+    assert main() == 0
+    assert "exit" not in {thread.name for thread in threading.enumerate()}
     assert __version__ in capsys.readouterr().out
 
 

@@ -94,7 +94,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_the_command_line_answers_before_it_loads(option: str) -> None:
-    statement = f"with contextlib.suppress(SystemExit):\n  sys.argv[:] = ['retinue', {option!r}]\n  from retinue.cli import main\n  main()"
+    statement = f"with contextlib.suppress(SystemExit):\n  sys.argv[:] = ['retinue', {option!r}]\n  from retinue.cli import program\n  program()"
     assert loaded_after(statement).isdisjoint({"asyncio", "jsonschema_rs", "pydantic", "rich", "sqlite3"})
 
 

@@ -138,7 +138,7 @@ class Watchdog:
             if self._allowed_s is None or time.monotonic() - self._moved_at <= self._allowed_s + _GRACE_S:
                 continue
             if not _owns_process() and (self._leaving or self._strikes == _MOST_STRIKES):
-                return  # a program that called `main` with arguments goes on after it, and is not ours to end
+                return  # a program that called `main` goes on after it, and is not ours to end
             if self._strikes == _MOST_STRIKES:  # the agent swallows them, and keeps the main thread for good
                 if self._last is not None:
                     _bounded(partial(self._last, self))
