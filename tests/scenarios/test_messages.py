@@ -27,6 +27,13 @@ HAND_OFF = {
     },
 }
 BLOCK = "**Agent:** greet\n**Operation:** greet\n**Target:** Ada\n**Context:** A guest.\n\n**Optional Parameters:**\n- name: Ada\n"
+WORKER = """
+import json, re, sys
+block = sys.stdin.read()
+asked = dict(re.findall(r"^\\*\\*(\\w+):\\*\\* (.*)$", block, re.MULTILINE))
+print(json.dumps({"status": "success", "agent": asked["Agent"], "version": "1.0", "operation": asked["Operation"],
+                  "result": {"target": asked["Target"], "last": block.splitlines()[-1]}, "metadata": {"execution_time_ms": 1}}))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +106,46 @@ def test_a_result_as_json_can_be_converted(retinue: Retinue) -> None:
     assert (ended.code, ended.data["result"]) == (0, {"greeting": "Hello, Ada!"})
     ended = retinue("parse", "--json", stdin=answer.out)
     assert (ended.data["dialect"], ended.data["kind"]) == ("retinue", "result")
+
+
+def test_a_message_on_the_command_line_needs_no_spaces(retinue: Retinue) -> None:
+    ended = retinue("ask", "greet", "--in", "run_agent", '{"prompt":"Ada"}')
+    assert ended.code == 0, ended.err
+    assert "Hello, Ada!" in ended.out
+
+
+def test_a_message_for_nobody_is_refused_or_goes_to_the_active_module(retinue: Retinue, write: Write) -> None:
+    body = json.dumps({"prompt": "greet Ada"})
+    ended = retinue("ask", "--in", "run_agent", stdin=body)
+    assert (ended.code, ended.out) == (2, "")
+    assert "The message does not say which agent it is for." in ended.err
+    write(
+        "core.py",
+        "async def run_agent(prompt, chat_history=None, memory=None, config=None):\n    return {'content': 'Hello!', 'response_time_secs': 0.1, 'traces': []}\n",
+    )
+    ended = retinue("ask", "--in", "run_agent", stdin=body, ACTIVE_AGENT_PATH="core.py")
+    assert ended.code == 0, ended.err
+    assert "Hello!" in ended.out
+
+
+def test_an_operation_that_the_agent_does_not_have_is_refused(retinue: Retinue) -> None:
+    ended = retinue("ask", "--in", "markdown_json", stdin=BLOCK.replace("Operation:** greet", "Operation:** great"))
+    assert ended.code == 2
+    assert "`greet` has no skill 'great'." in ended.err
+
+
+def test_a_program_is_asked_what_the_message_asks(retinue: Retinue, write: Write) -> None:
+    write("worker", WORKER, program=True)
+    command = ("ask", "--command", "./worker", "--dialect", "markdown_json", "--as", "greet")
+    ended = retinue(*command, "--in", "markdown_json", stdin=BLOCK)
+    assert (ended.code, ended.data["operation"], ended.data["result"]) == (
+        0,
+        "greet",
+        {"target": "Ada", "last": "A guest."},
+    )
+    write("upper", "import sys\nprint(sys.stdin.read().upper())\n", program=True)
+    ended = retinue(
+        "ask", "--command", "./upper", "--in", "run_agent", "--out", "task_signal", stdin='{"prompt": "hi"}'
+    )
+    assert ended.code == 0, ended.err
+    assert "HI" in ended.out

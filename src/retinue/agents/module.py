@@ -157,7 +157,8 @@ class ModuleAgent:
         try:
             read = parse_value(value, known=known)
         except OutputInvalid as error:
-            hint, ways = f"{error.hint} {_HOW}", (*error.suggestions, _HOW)
+            ways = tuple(dict.fromkeys((*error.suggestions, _HOW)))
+            hint = error.hint if _HOW in error.hint else f"{error.hint} {_HOW}"
             raise OutputInvalid(
                 error.message, hint=hint, path=error.path, suggestions=ways, detail=error.detail
             ) from None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from retinue.agents.boundary.untyped import Decoding
     from retinue.agents.port import Agent
     from retinue.cli.choosing import Choosing
+    from retinue.cli.dialect_request import DialectRequest
     from retinue.cli.project import Project
     from retinue.cli.session import Begin, Begun, Settled
     from retinue.contract.budget import Budget
@@ -119,23 +120,26 @@ def command(
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace, model=model, runner=runner, level=level)
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
-    request = None
+    target, context = None, ""
     if incoming:
-        request = read_request(project, words, incoming, level=level or "standard", is_program=line is not None)
+        strictness = project.settings.get("run.level", project.level)
+        request = read_request(project, words, incoming, level=strictness, is_program=line is not None)
         if isinstance(request, Refused):
             return request.tell(machine=False)
-        words, said, given = request.words, {**request.untyped, **said}, {**request.typed, **given}
-    project, agent, rest, settled = _addressed(project, words, program, workspace)
-    skill, instruction = _requested(agent, rest) if line is None else (agent.definition.skills[0], _single(rest))
-    decoded, decodings = _decoded(said, skill)
+        asked = _asked_by_message(project, request, program, workspace)
+        target, context = request.target, request.context
+        said, given = {**request.untyped, **said}, {**request.parameters, **given}
+    else:
+        asked = _asked(project, words, program, workspace)
+    project = asked.project
+    decoded, decodings = _decoded(said, asked.skill)
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
-        f"{agent.definition.name}@{agent.definition.major}",
-        skill.name,
-        instruction=instruction,
-        target=request.target if request else None,
+        asked,
+        target=target,
+        context=context,
         parameters={**decoded, **given},
-        settled=replace(settled, model=model or "", runner=runner or "", level=level or ""),
+        settled=replace(asked.settled, model=model or "", runner=runner or "", level=level or ""),
         choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
         budget=budget,
     )
@@ -172,28 +176,74 @@ class _Program:
             raise click.UsageError(f"{', '.join(idle)} is said of a program. Name it with --command.")
 
 
-def _addressed(
-    project: "Project", words: "Sequence[str]", program: _Program, folder: Path | None
-) -> "tuple[Project, Agent, Sequence[str], Settled]":
-    """Who is asked and among whom, the words that are left, and what must hold when the run is resumed.
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who is asked for what, among whom, and what must hold when the run is resumed."""
+
+    project: "Project"
+    agent: "Agent"
+    skill: "Skill"
+    instruction: str
+    settled: "Settled"
+
+
+def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder: Path | None) -> _Asked:
+    """What the words of a command ask.
 
     Raises:
-        UsageError: Nobody is named, and no module either.
-        UnknownName: Nobody is called that.
+        UsageError: Nobody is named, and no module either, or there are too many words.
+        UnknownName: Nobody is called that, or has such a skill.
+        Unavailable: The skill cannot be called here.
         InvalidInput: The program is none.
     """
     from retinue.cli.session import Settled
 
     program.see_it_is_there()
-    if program.line is None:
-        agent, rest, module = _named(project, words)
-        return project, agent, rest, Settled("ask", str(project.root), module=module)
-    from retinue.cli.commanded import said_of_command, with_command
+    if program.line is not None:
+        skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
+        return _asked_program(project, program, skill, _single(words[1:] if skill else words), folder)
+    agent, rest, module = _named(project, words)
+    return _Asked(project, agent, *_requested(agent, rest), Settled("ask", str(project.root), module=module))
 
-    skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
-    rest = words[1:] if skill else words
+
+def _asked_by_message(project: "Project", request: "DialectRequest", program: _Program, folder: Path | None) -> _Asked:
+    """What a message asks.
+
+    Raises: as `_asked`.
+    """
+    from retinue.cli.session import Settled
+    from retinue.errors import InvalidInput
+
+    program.see_it_is_there()
+    if program.line is not None:
+        return _asked_program(project, program, request.skill or None, request.instruction, folder)
+    module = "" if request.agent else active_path() or ""
+    if not (request.agent or module):
+        raise InvalidInput(
+            "The message does not say which agent it is for.",
+            hint=f"Name an agent before it (`retinue agents`), or a module in {MODULE_VARIABLE}.",
+        )
+    name = request.agent
+    if module:
+        project, name = with_module(project, module)
+    agent = project.registry.get(name)
+    skill = (_skill_called if request.skill else _skill_for)(agent, request.skill or request.instruction)
+    return _Asked(project, agent, skill, request.instruction, Settled("ask", str(project.root), module=module))
+
+
+def _asked_program(
+    project: "Project", program: _Program, skill: str | None, instruction: str, folder: Path | None
+) -> _Asked:
+    """What is asked of a program.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    from retinue.cli.commanded import said_of_command, with_command
+    from retinue.cli.session import Settled
+
     said = said_of_command(
-        program.line,
+        program.line or "",
         name=program.name,
         skill=skill,
         dialect=program.dialect,
@@ -201,13 +251,14 @@ def _addressed(
         folder=folder,
     )
     project, agent = with_command(project, said)
-    return project, agent, rest, Settled("ask", str(project.root), command=said)
+    settled = Settled("ask", str(project.root), command=said)
+    return _Asked(project, agent, agent.definition.skills[0], instruction, settled)
 
 
 def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
     """Who is asked, the words that are left, and the module it comes from.
 
-    Raises: as `_addressed`.
+    Raises: as `_asked`.
     """
     from retinue.contract.names import nearest
     from retinue.errors import UnknownName
@@ -251,35 +302,56 @@ def _is_text(word: str) -> bool:
 def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
     """Which skill is asked, and the instruction.
 
-    Raises:
-        UnknownName: The agent has no such skill, or several and nothing says which.
-        Unavailable: The skill cannot be called here.
-        UsageError: There are too many words.
+    Raises: as `_asked`.
     """
-    from retinue.cli.typed import words_of
+    from retinue.contract.names import fold, nearest
+
+    definition = agent.definition
+    if words and not _is_text(words[0]):
+        if definition.skill(fold(words[0])) or len(words) > 1:
+            return _skill_called(agent, words[0]), _single(words[1:])
+        if nearest(words[0], [skill.name for skill in definition.skills]):
+            _skill_called(agent, words[0])
+    instruction = _single(words)
+    return _skill_for(agent, instruction), instruction
+
+
+def _skill_called(agent: "Agent", name: str) -> "Skill":
+    """The skill of that name.
+
+    Raises:
+        UnknownName: The agent has no such skill.
+        Unavailable: It cannot be called here.
+    """
     from retinue.contract.names import fold, nearest
     from retinue.errors import Unavailable, UnknownName
 
     definition = agent.definition
+    skill = definition.skill(fold(name))
+    if skill is None:
+        names = [skill.name for skill in definition.skills]
+        near = nearest(name, names)
+        raise UnknownName(
+            f"`{definition.name}` has no skill {name[:80]!r}.",
+            hint=f"Did you mean `{near[0]}`?" if near else f"It has: {', '.join(names)}.",
+            suggestions=near or tuple(names),
+        )
+    if skill.unavailable:
+        raise Unavailable(f"`{definition.name}.{skill.name}` cannot be called here.", hint=skill.unavailable)
+    return skill
+
+
+def _skill_for(agent: "Agent", instruction: str) -> "Skill":
+    """The only skill, or the one that the instruction speaks of.
+
+    Raises: as `_skill_called`.
+    """
+    from retinue.errors import UnknownName
+
+    definition = agent.definition
     names = [skill.name for skill in definition.skills]
-    named = definition.skill(fold(words[0])) if words and not _is_text(words[0]) else None
-    rest = words[1:] if named else words
-    if len(rest) > 1:
-        if named is None and not _is_text(rest[0]):
-            raise UnknownName(
-                f"`{definition.name}` has no skill {rest[0][:80]!r}.",
-                hint=f"It has: {', '.join(names)}.",
-                suggestions=nearest(rest[0], names) or tuple(names),
-            )
-        raise click.UsageError(_TOO_MANY)
-    near = nearest(rest[0], names) if rest and not _is_text(rest[0]) else ()
-    if named is None and near:
-        message = f"`{definition.name}` has no skill {rest[0][:80]!r}."
-        raise UnknownName(message, hint=f"Did you mean `{near[0]}`?", suggestions=near)
-    instruction = words_of(rest)
-    if named is None:
-        named = definition.skills[0] if len(names) == 1 else _fitting(agent, instruction)
-    if named is None:
+    skill = definition.skills[0] if len(names) == 1 else _fitting(agent, instruction)
+    if skill is None:
         raise UnknownName(
             f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
             if instruction.strip()
@@ -287,9 +359,7 @@ def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
             hint=f"Name one of {', '.join(names)}.",
             suggestions=tuple(names),
         )
-    if named.unavailable:
-        raise Unavailable(f"`{definition.name}.{named.name}` cannot be called here.", hint=named.unavailable)
-    return named, instruction
+    return _skill_called(agent, skill.name)
 
 
 def _single(words: "Sequence[str]") -> str:
@@ -323,11 +393,10 @@ def _decoded(said: dict[str, Any], skill: "Skill") -> "tuple[dict[str, Any], tup
 
 
 def _begin(
-    agent: str,
-    skill: str,
+    asked: _Asked,
     *,
-    instruction: str,
     target: str | None,
+    context: str,
     parameters: dict[str, Any],
     settled: "Settled",
     choosing: "Choosing",
@@ -335,20 +404,23 @@ def _begin(
 ) -> "Begin":
     from retinue.cli.session import Begun
 
+    definition, skill = asked.agent.definition, asked.skill.name
+    agent = f"{definition.name}@{definition.major}"
+
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        plan = orchestrator.task_plan(agent, skill, instruction=instruction, target=target, parameters=parameters)
+        plan = orchestrator.task_plan(agent, skill, instruction=asked.instruction, target=target, parameters=parameters)
         if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
             nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
         elif orchestrator.models is not None and orchestrator.models.configured:
             from retinue.orchestration.allotment import allotted, usual
 
-            definition = orchestrator.registry.get(agent).definition
             plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
             plan = await choosing.way_of(plan)
-        if not plan.goal:  # so that the history says what was asked
-            plan = plan.model_copy(update={"goal": f"{agent.partition('@')[0]}.{skill}"})
+        # What a request is about goes to its agent as the goal, and the history says what was asked.
+        goal = "\n".join(filter(None, [plan.goal, context])) or f"{definition.name}.{skill}"
+        plan = plan.model_copy(update={"goal": goal})
         plan = settled.noted_in(plan)
         return Begun(await orchestrator.start(plan, budget=budget), plan)
 

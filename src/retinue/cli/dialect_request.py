@@ -1,16 +1,20 @@
 """`retinue ask --in DIALECT --out DIALECT`: a request read from a message, and its answer written as one.
 
-A message says what somebody wishes. Its agent, skill, words, target and parameters are used; its model, limits, paths
-and ids are not, since whoever sends a message does not decide what this user spends or where files are written.
+A message says what somebody wishes. Its agent, skill, words, target, parameters and context are used; its model,
+limits, paths and ids are not, since whoever sends a message does not decide what this user spends or where files are
+written.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retinue.cli.exits import Exit
+from retinue.contract.names import fold
 
 if TYPE_CHECKING:
     from retinue.cli.message import Refused
@@ -20,21 +24,29 @@ if TYPE_CHECKING:
 
 __all__ = ["DialectRequest", "read_request", "write_answer"]
 
+_NAME: Final = re.compile(r"[\w./@][\w./@-]*")
+"""The name of an agent or a skill: no message is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class DialectRequest:
     """What a message asks.
 
     Attributes:
-        words: Agent, skill and instruction, as on the command line.
-        typed: Parameters whose values have types.
-        untyped: Parameters that came as text (C44).
+        agent: Whom, as the command or the message says it; empty for a program, and when neither says it.
+        skill: What for; empty when neither says it.
+        parameters: Those whose values have types.
+        untyped: Those that came as text (C44).
+        context: What the agent should know beside its instruction.
     """
 
-    words: tuple[str, ...]
+    agent: str
+    skill: str
+    instruction: str
     target: str | None
-    typed: dict[str, Any]
+    parameters: dict[str, Any]
     untyped: dict[str, Any]
+    context: str
 
 
 def read_request(
@@ -44,7 +56,7 @@ def read_request(
 
     Args:
         project: Whose agents may be asked.
-        words: Agent, skill and message, each of which may be absent.
+        words: Agent, skill and message, each of which may be absent; for a program there is no agent.
         dialect: What the message speaks.
         level: How strictly it is read.
         is_program: Whether a program is asked, whoever the message names.
@@ -56,21 +68,17 @@ def read_request(
     from retinue.cli.message import Refused, dialect_of
     from retinue.cli.placed import findings_in, placed, tell_findings
     from retinue.cli.typed import words_of
-    from retinue.contract.names import fold
-    from retinue.dialects.port import Known
+    from retinue.dialects.port import UNNAMED, Known
     from retinue.errors import InvalidInput, RetinueError
 
-    names = [word for word in words[:2] if word != "-" and word.strip() and len(word.split()) == 1]
+    names = list(takewhile(_NAME.fullmatch, words[: 1 if is_program else 2]))
     message = words_of(words[len(names) :] or ("-",))
     agent = None if is_program or not names else project.registry.get(names[0]).definition
-    called = agent.name if agent else ""
+    known = Known(task_id="ask", agent=agent.name if agent else UNNAMED)
     try:
-        parsed = dialect_of(dialect).parse_task(
-            message, known=Known(task_id="ask", agent=called or "agent"), level=level
-        )
+        parsed = dialect_of(dialect).parse_task(message, known=known, level=level)
     except RetinueError as error:
-        findings = placed(findings_in(error), message.encode(), "-")
-        return Refused(error, findings)
+        return Refused(error, placed(findings_in(error), message.encode(), "-"))
     task = parsed.value
     tell_findings(placed(parsed.findings, message.encode(), "-"))
     if agent is not None and fold(task.agent) not in {fold(name) for name in (agent.name, *agent.aliases, names[0])}:
@@ -79,24 +87,22 @@ def read_request(
             hint="Name the agent once, or the same one.",
         )
     if is_program:
-        head = names[:1]
+        called, skills = "", names
     else:
-        head = [names[0] if names else task.agent, *names[1:]]
-        if len(names) < 2 and task.skill and _has_skill(project, head[0], task.skill):
-            head.append(task.skill)
-    typed = {} if task.untyped else dict(task.parameters)
+        called, skills = "" if task.agent == UNNAMED else task.agent, names[1:]
+    typed, untyped = ({}, task.parameters) if task.untyped else (task.parameters, {})
+    skill = skills[0] if skills else task.skill or ""
+    about = task.context
+    context = [] if not task.instruction else [about.what]  # a block may have no other words than these
     return DialectRequest(
-        (*head, *([task.instruction] if task.instruction.strip() else [])),
+        called,
+        skill,
+        task.instruction or about.what,
         task.target,
-        typed,
-        dict(task.parameters) if task.untyped else {},
+        dict(typed),
+        dict(untyped),
+        "\n".join(filter(None, [*context, about.why, *about.constraints, *about.history, about.memory])),
     )
-
-
-def _has_skill(project: "Project", agent: str, skill: str) -> bool:
-    """Whether a message that names its agent twice, as agent and as operation, names a skill."""
-    definition = project.registry.get(agent).definition
-    return not (len(definition.skills) == 1 and definition.skills[0].name == definition.name == skill)
 
 
 def write_answer(result: "Result", dialect: str, *, output: Path | None, code: Exit) -> Exit:
