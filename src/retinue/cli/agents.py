@@ -28,11 +28,11 @@ _THINKS = {
 
 @click.command("agents")
 @click.argument("name", required=False, shell_complete=agent_names)
-@click.option("--light", is_flag=True, help="As an agent that composes is told: one line an agent, one a skill.")
+@click.option("--light", is_flag=True, help="Short form: one line per agent and skill.")
 @json_option
 @workspace_option
 def command(*, name: str | None, light: bool, as_json: bool, workspace: Path | None) -> None:
-    """List the agents at hand; with NAME, show all that one says of itself."""
+    """List the available agents; with NAME, show one in full."""
     from retinue.cli.output import echo, echo_json, wrapped
     from retinue.cli.project import open_project
 

@@ -23,25 +23,25 @@ from retinue.errors import InternalError, InvalidDefinition, RetinueError
 __all__ = ["VERBS", "cli", "run", "tell_error"]
 
 VERBS: Final = {
-    "run": "Answer a goal with the agents at hand, sources included.",
-    "plan": "Say who would be asked what for a goal, without asking.",
-    "ask": "Put one request to one agent.",
-    "parse": "Say what a message means, whichever dialect it speaks.",
-    "convert": "Say a message in another dialect, and what that loses.",
-    "agents": "List the agents at hand, or show one.",
-    "convert-definition": "Write agent definitions in another format.",
+    "run": "Answer a goal with the available agents, with sources.",
+    "plan": "Show the plan for a goal without running it.",
+    "ask": "Send one request to one agent.",
+    "parse": "Read a message in any dialect and show what it means.",
+    "convert": "Convert a message and list what is lost.",
+    "agents": "List the available agents, or show one.",
+    "convert-definition": "Convert agent definitions to another format.",
     "lint": "Check agent definitions and their callers against the contract.",
-    "explain": "Say what a rule asks for, why, and what it looks like.",
-    "check": "Judge an agent by what its dialect asks of it.",
-    "assistant": "Show and test what the personal assistant can do.",
-    "bench": "Compare agents or models by what they make of the same tasks.",
-    "trust": "Allow a folder's own Python agents to be loaded.",
+    "explain": "Explain a lint rule, with an example.",
+    "check": "Test an agent against the requirements of its dialect.",
+    "assistant": "Show the personal assistant's tools and test its routing.",
+    "bench": "Compare agents or models on the same tasks.",
+    "trust": "Allow the code of a folder's agents to run.",
     "runs": "List, show, rate and resume past runs.",
-    "stats": "Say what past runs came to, and what they cost.",
-    "models": "List the models at hand, what they cost, and whether they can be asked.",
-    "memory": "List, search and forget what agents remember.",
-    "config": "Show the settings in force and where each comes from.",
-    "doctor": "Check this installation and say what is missing.",
+    "stats": "Show success rates, costs and times of past runs.",
+    "models": "List models, their prices, and whether they are configured.",
+    "memory": "List, search and delete what agents remember.",
+    "config": "Show the settings and where each comes from.",
+    "doctor": "Check this installation for problems.",
     "completion": "Print the completion script for your shell.",
 }
 """Each verb is the module of its name in this folder, `-` as `_`, which defines a click command `command`."""
@@ -84,7 +84,7 @@ class _Verbs(click.Group):
 def cli() -> None:
     """Agent contracts, made executable.
 
-    Ask a goal in any git repository: retinue run "who changed the parser last, and what does it promise?"
+    Try it in any git repository: retinue run "who changed the parser last, and what does it promise?"
     """
 
 

@@ -41,18 +41,27 @@ _TOO_MANY = "There are too many words. Put the instruction into quotes."
 
 @click.command("ask")
 @click.argument("words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=agent_words)
-@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter, as text; repeatable.")
-@click.option("--params", "document", metavar="JSON", help="Parameters as a JSON object; - reads it from stdin.")
-@click.option("--command", "line", metavar="COMMAND", help="Ask this program: request on its stdin, answer on stdout.")
-@click.option("--dialect", type=click.Choice(_DIALECTS), help="What the program speaks. [default: words]")
-@click.option("--as", "name", metavar="NAME", help="What the program is called in its contract.")
-@click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the program may see; repeatable.")
+@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="Parameter as text; repeatable.")
+@click.option("--params", "document", metavar="JSON", help="Parameters as a JSON object; - for stdin.")
+@click.option(
+    "--command",
+    "line",
+    metavar="COMMAND",
+    help="Program to ask: it reads the request on stdin and writes the answer to stdout.",
+)
+@click.option("--dialect", type=click.Choice(_DIALECTS), help="Dialect of the program. [default: plain text]")
+@click.option("--as", "name", metavar="NAME", help="Agent name of the program.")
+@click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME",
+    help="Environment variable to pass to the program; repeatable.",
+)
 @click.option("--in", "incoming", type=click.Choice(_DIALECTS), help="Read the request as a message of this dialect.")
 @click.option("--out", "outgoing", type=click.Choice(_DIALECTS), help="Write the answer in this dialect.")
-@click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
-@click.option(
-    "--model", metavar="NAME", help="The model it thinks with: provider:model, or a tier (small, medium, large)."
-)
+@click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@click.option("--model", metavar="NAME", help="The model to use: provider:model, or a tier (small, medium, large).")
 @runner_option
 @level_option
 @choose_option
@@ -86,16 +95,16 @@ def command(
     output: Path | None,
     workspace: Path | None,
 ) -> int:
-    """Put one request to AGENT, checked on both sides by its contract.
+    """Send one request to AGENT; request and answer are validated against its contract.
 
-    Without an agent, the module named by ACTIVE_AGENT_PATH is asked. An agent with several skills is told which one,
-    or the instruction decides. The instruction - is read from stdin. Exits 5 when the agent answers with an error.
+    Without AGENT, the module in ACTIVE_AGENT_PATH is asked. Without SKILL, the instruction decides. Use - to read the
+    instruction from stdin. Exits 5 when the agent answers with an error.
 
-    With --command a program is asked in the agent's place: [SKILL] [INSTRUCTION]. No shell runs it, and it sees few
-    variables; --env names more.
+    With --command, a program is asked instead of an agent: [SKILL] [INSTRUCTION]. It runs without a shell and with few
+    environment variables; --env adds more.
 
-    With --in the request is a message, by default from stdin; it names the agent where the command does not. The answer
-    is written in the same dialect, or in that of --out.
+    With --in, the request is a message, read from stdin by default; it names the agent if the command does not. The
+    answer is written in the same dialect, unless --out names another.
 
     \b
       retinue ask git_state_analyzer "what changed last week?"

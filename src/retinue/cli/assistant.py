@@ -30,7 +30,7 @@ _LIMIT_S: Final = 120.0
 
 @click.group("assistant")
 def command() -> None:
-    """The personal assistant: its domains, and the test of which tools prompts lead to.
+    """Show the personal assistant's tools, and test which tools prompts are routed to.
 
     Ask it with `retinue ask personal_assistant "remind me to call Ada tomorrow"`.
     """
@@ -39,7 +39,7 @@ def command() -> None:
 @command.command("domains")
 @json_option
 def _domains(*, as_json: bool) -> None:
-    """Show the shipped domains as the router sees them."""
+    """List the built-in domains as the router sees them."""
     from retinue.agents.extensions import light_schema
     from retinue.catalogue.personal_assistant import shipped_domains
     from retinue.cli.output import echo, echo_json, plain
@@ -53,15 +53,17 @@ def _domains(*, as_json: bool) -> None:
 
 @command.command("test")
 @click.argument("cases", required=False, type=click.Path(path_type=Path))
-@click.option("--keep-going", "-k", is_flag=True, help="Go on after a prompt whose process failed.")
-@click.option("--limit", "limit_s", type=float, default=_LIMIT_S, show_default=True, help="Seconds for one prompt.")
+@click.option("--keep-going", "-k", is_flag=True, help="Continue after a process has failed.")
+@click.option(
+    "--limit", "limit_s", type=float, default=_LIMIT_S, show_default=True, help="Time limit of one prompt, in seconds."
+)
 @json_option
 def _test(*, cases: Path | None, keep_going: bool, limit_s: float, as_json: bool) -> None:
-    """Put prompts to the assistant, a process each, and say which led to the tool they should.
+    """Send prompts to the assistant, each in its own process, and check which tool was used.
 
-    CASES is a TOML file of [[case]] tables with `prompt` and `tool`; without it the shipped prompts are used. `pass`
-    means that exactly the expected tool was used, `partial` that it was among several. The first process that fails
-    ends the test, unless you say otherwise. Exit code 8 when a prompt failed.
+    CASES is a TOML file of [[case]] tables with `prompt` and `tool`; by default the built-in prompts are used. `pass`
+    means that exactly the expected tool was used, `partial` that it was among several. The test stops at the first
+    process that fails, unless --keep-going is given. Exits 8 when a prompt failed.
     """
     from retinue.catalogue.personal_assistant.facade import read_cases, shipped_cases
     from retinue.cli.output import echo_json, tell

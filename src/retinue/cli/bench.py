@@ -19,18 +19,20 @@ __all__ = ["command"]
 @click.group("bench", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Compare agents, or models, by what they make of the same tasks."""
+    """Compare agents or models on the same tasks."""
     if context.invoked_subcommand is None:
         raise click.UsageError("Say what is compared: retinue bench agents TASKS.")
 
 
 @command.command("agents")
 @click.argument("tasks", metavar="TASKS")
-@click.option("--models", metavar="A,B", help="Models or tiers, each tried; the agents' own when absent.")
-@click.option("--agents", metavar="X,Y", help="Agents, each tried; those that the tasks name when absent.")
-@click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="How often each is tried.")
-@click.option("--judge", metavar="MODEL", help="A model that judges answers against the rubric of their task.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw it, .svg or .png.")
+@click.option("--models", metavar="A,B", help="Models or tiers to compare. [default: the agents' own]")
+@click.option("--agents", metavar="X,Y", help="Agents to compare. [default: those that the tasks name]")
+@click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Trials of each.")
+@click.option("--judge", metavar="MODEL", help="Model that judges answers by their task's rubric.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw a chart, .svg or .png."
+)
 @bound_options
 @json_option
 @workspace_option
@@ -49,10 +51,10 @@ def _agents(
     as_json: bool,
     workspace: Path | None,
 ) -> int:
-    """Try agents and models on TASKS, a TOML or JSON file, and say how good, dear and quick each was.
+    """Run agents and models on TASKS, a TOML or JSON file, and compare quality, cost and time.
 
-    Quality is judged by the schema, the values and the words that a task asks for, and by a model with --judge. The
-    bounds hold for all trials together; what is done until then is shown. Exits 1 when no trial brought an answer.
+    Quality is judged by the schema, values and words that a task expects, and with --judge by a model. The limits hold
+    for all trials together; finished trials are always shown. Exits 1 when no trial gave an answer.
 
     \b
       retinue bench agents tasks.toml --models small,large --repeat 5 --plot compared.svg

@@ -39,51 +39,53 @@ _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
     "--command",
     "is_command",
     is_flag=True,
-    help="Each SUBJECT is a command line: request on stdin, answer on stdout.",
+    help="Each SUBJECT is a command line that reads the request on stdin and writes the answer to stdout.",
 )
-@click.option("--dialect", type=click.Choice(_DIALECTS), help="What it should speak. [default: found out by asking]")
+@click.option("--dialect", type=click.Choice(_DIALECTS), help="Dialect to test. [default: detected]")
 @click.option(
     "--definition",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Its definition, JSON or Markdown: says how it is asked validly.",
+    help="Its definition, JSON or Markdown, from which valid requests are made.",
 )
-@click.option("--agent", metavar="NAME", help="What it is called in its own answers.")
-@click.option("--operation", metavar="NAME", help="Something it does.")
-@click.option("--target", metavar="TEXT", help="Something that can be done on.")
-@click.option("--partial-target", metavar="TEXT", help="Something that can be done on only in part.")
-@click.option("--instruction", metavar="TEXT", help="What to ask, where its dialect asks in words.")
-@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter it needs; repeatable.")
-@click.option("--params", "document", metavar="JSON", help="Parameters it needs, as a JSON object.")
-@click.option("--model", metavar="NAME", help="The model that follows a Markdown agent: a tier, or provider:model.")
-@click.option("--env", "environment", multiple=True, metavar="NAME", help="A variable the command may see; repeatable.")
+@click.option("--agent", metavar="NAME", help="The agent's name in its own answers.")
+@click.option("--operation", metavar="NAME", help="An operation it supports.")
+@click.option("--target", metavar="TEXT", help="A valid target.")
+@click.option("--partial-target", metavar="TEXT", help="A target that it can handle only in part.")
+@click.option("--instruction", metavar="TEXT", help="The instruction, for dialects that ask in plain text.")
+@click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="A required parameter; repeatable.")
+@click.option("--params", "document", metavar="JSON", help="Required parameters, as a JSON object.")
+@click.option("--model", metavar="NAME", help="Model to run a Markdown agent with: a tier, or provider:model.")
+@click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    metavar="NAME",
+    help="Environment variable to pass to the command; repeatable.",
+)
 @click.option(
     "--timeout",
     "timeout_s",
     type=Duration(),
-    help="The longest it may take for one request: seconds, or 90s, 5m. [default: 30]",
+    help="Time limit of one request: seconds, or 90s, 5m. [default: 30]",
 )
-@click.option(
-    "--format", "kind", type=click.Choice(["text", "json", "junit", "html"]), help="What the report is written as."
-)
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report into this file."
-)
-@click.option("--strict", is_flag=True, help="A broken SHOULD fails too.")
+@click.option("--format", "kind", type=click.Choice(["text", "json", "junit", "html"]), help="Report format.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file.")
+@click.option("--strict", is_flag=True, help="Treat a failed SHOULD as an error.")
 @json_option
 def command(**said: Any) -> int:
-    """Judge each SUBJECT by the requirements of the dialect it speaks, one by one.
+    """Test each SUBJECT against the requirements of its dialect.
 
     SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
-    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, which a model follows, or, with
-    --command, a command line, run without a shell. It is asked good, odd and hostile requests. Its code is imported or
-    run: naming it here is your word that you trust it.
+    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, run by a model, or, with --command, a
+    command line, run without a shell. It gets valid, unusual and hostile requests. Its code is imported or run, so name
+    only code that you trust.
 
     \b
       retinue check agents/hierarchical.py
       retinue check --command "./review --json" --dialect markdown_json --agent reviewer --operation full-review
 
-    Exits 8 when a MUST is broken.
+    Exits 8 when a MUST requirement fails.
     """  # noqa: D301 - click reads the backspace: keep these lines as they are
     from retinue.cli.delivery import check_output, deliver
     from retinue.cli.output import tell

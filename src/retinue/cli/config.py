@@ -12,17 +12,17 @@ __all__ = ["command"]
 @click.group("config", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Show the settings in force.
+    """Show the settings.
 
-    A flag wins over RETINUE_… in the environment, that over the project's retinue.toml (or [tool.retinue] in
-    pyproject.toml), that over your own file, that over the default.
+    Settings are taken, first match wins, from command line options, RETINUE_… environment variables, the project's
+    retinue.toml (or [tool.retinue] in pyproject.toml), your own file, and the defaults.
     """
     if context.invoked_subcommand is None:
         context.invoke(_show, origin=False, as_json=False, workspace=None)
 
 
 @command.command("show")
-@click.option("--origin", is_flag=True, help="Say where each value comes from, instead of what it means.")
+@click.option("--origin", is_flag=True, help="Show where each value comes from instead of its description.")
 @json_option
 @workspace_option
 def _show(*, origin: bool, as_json: bool, workspace: Path | None) -> None:

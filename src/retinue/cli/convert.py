@@ -22,24 +22,22 @@ __all__ = ["command", "tell_losses"]
 
 @click.command("convert")
 @dialect_option("--from")
-@click.option(
-    "--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="What it is to speak."
-)
-@click.option("--form", metavar="NAME", help="Which of that dialect's forms is written. [default: the usual one]")
-@click.option("--strict", is_flag=True, help="Fail when anything is lost, and write nothing.")
+@click.option("--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="Dialect to write.")
+@click.option("--form", metavar="NAME", help="Which form of that dialect to write. [default: the usual one]")
+@click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the message into this file, in place of stdout.",
+    help="Write the message to this file instead of stdout.",
 )
 @message_options
 def command(*, asked: Asked, target: str, form: str | None, strict: bool, output: Path | None, as_json: bool) -> int:
-    """Say the message in FILE (or on stdin) in another dialect.
+    """Convert the message in FILE (or on stdin) to another dialect.
 
-    The message goes to stdout. What it was taken for, what is wrong with it, and every field that the other dialect has
-    no word for, to stderr. Exits 6 when it is refused; with --strict also when anything is lost.
+    The message goes to stdout. The detected dialect, any problems, and every field that the other dialect cannot
+    express go to stderr. Exits 6 when the message is invalid, and with --strict also when anything is lost.
 
     \b
       retinue convert answer.json --to task_signal

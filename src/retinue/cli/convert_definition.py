@@ -45,13 +45,18 @@ class _Name(click.ParamType[str]):
 
 @click.command("convert-definition")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--to", "form", type=_Name(_TO), help=f"The format to write: {', '.join(_TO)}.")
-@click.option("--from", "kind", type=_Name(_FROM), help="What PATHS are, when neither name nor content says so.")
-@click.option("--output", "-o", metavar="FILE|DIR", help="Where to write; a folder for several. [default: stdout]")
-@click.option("--url", metavar="URL", help="Where the agent answers: for agent_json and a2a.")
-@click.option("--keep-folders", is_flag=True, help="Write each file as deep below --output as it lay below PATHS.")
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
-@click.option("--strict", is_flag=True, help="Write nothing when a definition would lose something.")
+@click.option("--to", "form", type=_Name(_TO), help=f"Format to write: {', '.join(_TO)}.")
+@click.option("--from", "kind", type=_Name(_FROM), help="Format of PATHS, if it cannot be detected.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE|DIR",
+    help="Where to write: a file, or a folder for several definitions. [default: stdout]",
+)
+@click.option("--url", metavar="URL", help="URL of the agent, for agent_json and a2a.")
+@click.option("--keep-folders", is_flag=True, help="Keep the folder structure of PATHS below --output.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
 @json_option
 def command(
     *,
@@ -65,10 +70,10 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Convert agent definitions in PATHS, files or folders of them, into another format.
+    """Convert the agent definitions in PATHS (files or folders) to another format.
 
-    What the other format cannot say is told on stderr, field by field. Nothing is replaced without --force. Exits 6
-    when a file held no definition, or with --strict when something would be lost.
+    Fields that the other format cannot express are listed on stderr. Existing files are kept unless --force is given.
+    Exits 6 when a file holds no definition, and with --strict when something would be lost.
 
     \b
       retinue convert-definition .claude/agents --to skill --output skills/

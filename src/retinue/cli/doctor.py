@@ -57,7 +57,7 @@ class _Check:
 @json_option
 @workspace_option
 def command(*, as_json: bool, workspace: Path | None) -> int:
-    """Check this installation and this folder. Exits 1 when something that Retinue needs is broken."""
+    """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
     import retinue
     from retinue.cli.exits import Exit
     from retinue.cli.output import echo, echo_json

@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.argument("name", metavar="[RULE]", required=False)
 @json_option
 def command(*, name: str | None, as_json: bool) -> int:
-    """Say what a rule of `retinue lint` asks for, and why; without RULE, list them all.
+    """Explain a rule of `retinue lint`, with an example; without RULE, list all rules.
 
     \b
       retinue explain definition/description-when

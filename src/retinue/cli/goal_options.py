@@ -18,16 +18,16 @@ agents_option = click.option(
 context_option = click.option(
     "--context",
     type=click.Choice(["full", "summary", "metadata", "none"]),
-    help="How much of a result the next agent is handed.",
+    help="How much of each result is passed on to the next agent.",
 )
 
 model_option = click.option(
-    "--model", metavar="NAME", help="The model of whoever names none: provider:model, or a tier (small, medium, large)."
+    "--model", metavar="NAME", help="Default model: provider:model, or a tier (small, medium, large)."
 )
 
 choose_option = click.option(
     "--choose",
     "choice",
     type=click.Choice(["A", "B", "C", "auto", "ask"], case_sensitive=False),
-    help="Which way to do it, where models are asked; auto takes the recommended one.  [default: ask]",
+    help="Which option to take when there are several; auto takes the recommended one.  [default: ask]",
 )

@@ -26,25 +26,23 @@ _ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
-@click.option("--notes", is_flag=True, help="List the notes too, which are only counted else: no rule is broken.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only rules whose id begins so. May be repeated.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="No rules whose id begins so. May be repeated.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--notes", is_flag=True, help="Also list notes, which are only counted otherwise.")
+@click.option("--select", multiple=True, metavar="RULE", help="Check only rules whose id starts with this; repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Skip rules whose id starts with this; repeatable.")
+@click.option("--against", metavar="REV|FOLDER", help="Also report changes since REV or FOLDER that break callers.")
 @click.option(
-    "--against", metavar="REV|FOLDER", help="Say also what would break callers of the definitions as they were there."
+    "--fix", "mends", is_flag=True, help="Fix what can be fixed automatically: misspelt names, missing quotes."
 )
-@click.option("--fix", "mends", is_flag=True, help="Replace what can be replaced: slips in names, missing quotes.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Report only findings that are not in this file.",
 )
-@click.option("--update-baseline", is_flag=True, help="Write all present findings into the baseline file.")
-@click.option("--format", "kind", type=click.Choice(_FORMATS), help="The form of the report. [default: text]")
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report into this file."
-)
+@click.option("--update-baseline", is_flag=True, help="Write all current findings to the baseline file.")
+@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Report format. [default: text]")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file.")
 @json_option
 def command(
     *,
@@ -61,11 +59,11 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Check agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders of them.
+    """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders.
 
-    Of a folder, those files count that lie below `agents`, `skills` or `commands`, or that look like a definition; of
-    its other texts, what they say of agents. Nothing is run. Each finding says place, rule, what is wrong and how to
-    mend it; `retinue explain RULE` says more. Exits 6 when something is wrong.
+    In a folder, files below `agents`, `skills` or `commands` and files that look like a definition are checked; in
+    other texts, only how they call agents. No code is run. Each finding names place, rule, problem and fix; see
+    `retinue explain RULE` for more. Exits 6 when there are errors.
 
     \b
       retinue lint .claude agents/

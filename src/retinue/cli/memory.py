@@ -24,16 +24,16 @@ def _scope_option(function: "Callable[..., Any]") -> "Callable[..., Any]":
         type=click.Choice(["project", "global"]),
         default="project",
         show_default=True,
-        help="Memories of this project, or those that hold everywhere.",
+        help="Memories of this project, or global ones.",
     )(function)
 
 
 @click.group("memory", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List, search and forget what agents remember; without a command, list it.
+    """List, search and delete what agents remember. Lists it by default.
 
-    Memories are in your state directory, never in a project.
+    Memories are stored in your state directory, never in a project.
     """
     if context.invoked_subcommand is None:
         context.invoke(_list, scope="project", limit=50, workspace=None, as_json=False)
@@ -42,7 +42,7 @@ def command(context: click.Context) -> None:
 @command.command("list")
 @_scope_option
 @click.option(
-    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many, newest first."
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Maximum number to show."
 )
 @workspace_option
 @json_option
@@ -56,12 +56,12 @@ def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> N
 @click.argument("words", nargs=-1, required=True)
 @_scope_option
 @click.option(
-    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="How many, best first."
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Maximum number to show."
 )
 @workspace_option
 @json_option
 def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
-    """Find memories by plain WORDS, the best first."""
+    """Search memories for WORDS, best match first."""
     with _opened(scope, workspace) as memory:
         found = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
     _show(found, as_json=as_json, nothing="Nothing that fits is remembered.")
@@ -73,7 +73,7 @@ def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path |
 @workspace_option
 @json_option
 def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_json: bool) -> None:
-    """Forget memories for good: their words are overwritten in the file."""
+    """Delete memories for good: their text is overwritten in the file."""
     from retinue.cli.output import echo_json, safe, tell
     from retinue.errors import UnknownName
 
@@ -98,7 +98,7 @@ def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_js
 @workspace_option
 @json_option
 def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
-    """Move a memory that cannot be read out of the way, so that a new one begins. Nothing is deleted."""
+    """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
     from retinue.cli.output import echo_json, path_text, tell
 
     with _opened(scope, workspace) as memory:

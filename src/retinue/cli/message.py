@@ -57,7 +57,7 @@ _MOST_OTHERS: Final = 3
 
 def dialect_option(*names: str) -> Callable[[F], F]:
     """What the message speaks, said with an option called `names`."""
-    help_ = f"What it speaks: {DIALECT_WORDS}. [default: what it looks like]"
+    help_ = f"Dialect: {DIALECT_WORDS}. [default: detected]"
     return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=help_)
 
 
@@ -66,8 +66,8 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     The command gets it all, and the dialect, as one `asked`; whether it is to be said as data, as `as_json`.
     """
-    kinds = "What it is. [default: what it looks like]"
-    levels = "How strictly it is read. [default: standard]"
+    kinds = "Kind of message. [default: detected]"
+    levels = "How strictly to validate. [default: standard]"
 
     @wraps(command)
     def gathered(**said: Any) -> Any:
@@ -76,9 +76,9 @@ def message_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for option in (
         json_option,
-        click.option("--task-id", default="", metavar="ID", help="The task it belongs to, where it does not say."),
-        click.option("--skill", metavar="NAME", help="The skill that is meant, where it does not say."),
-        click.option("--agent", metavar="NAME", help="The agent that speaks or is spoken to, where it does not say."),
+        click.option("--task-id", default="", metavar="ID", help="The task's id, if the message does not say it."),
+        click.option("--skill", metavar="NAME", help="The skill's name, if the message does not say it."),
+        click.option("--agent", metavar="NAME", help="The agent's name, if the message does not say it."),
         click.option("--level", type=click.Choice(["strict", "standard", "lenient"]), default="standard", help=levels),
         click.option("--kind", type=click.Choice(_KINDS), help=kinds),
         click.argument("file", default="-", metavar="[FILE]"),

@@ -21,7 +21,7 @@ __all__ = ["command"]
 @workspace_option
 @click.pass_context
 def command(context: click.Context, *, as_json: bool, workspace: Path | None) -> None:
-    """List the tiers, the model each means, its price, and whether its key is there. Nobody is asked.
+    """List tiers with their models, prices, and whether the API key is set. No model is called.
 
     \b
       retinue models
@@ -142,7 +142,7 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
 @json_option
 @workspace_option
 def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
-    """Say what a call of MODEL costs: a name as `provider:model`, or a tier. Exits 1 when its price is not known."""
+    """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
     from retinue.cli.exits import Exit
     from retinue.cli.output import echo, echo_json, safe, tell
     from retinue.cli.project import find_root

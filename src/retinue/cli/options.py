@@ -64,16 +64,16 @@ workspace_option = click.option(
     "--workspace",
     "-C",
     type=click.Path(path_type=Path),
-    help="The folder to work in. [default: the top of this git repository, else this folder]",
+    help="Folder to work in. [default: root of the git repository, or the current folder]",
 )
 
 level_option = click.option(
     "--level",
     type=click.Choice(["strict", "standard", "lenient"]),
-    help="How strictly answers are read and judged.  [default: standard]",
+    help="How strictly answers are validated. [default: standard]",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,11 @@ def form_of(
 
 def document_options(command: F) -> F:
     """Add `--format` and `--output`."""
-    written = "Write the answer into this file; its ending says the format when --format does not."
+    written = "Write the answer to this file; its extension sets the format unless --format is given."
     for option in (
         click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help=written),
         click.option(
-            "--format", "kind", type=click.Choice(["md", "html", "json"]), help="Markdown, one HTML page, or JSON."
+            "--format", "kind", type=click.Choice(["md", "html", "json"]), help="Output format: Markdown, HTML or JSON."
         ),
     ):
         command = option(command)
@@ -154,9 +154,9 @@ def document_options(command: F) -> F:
 def form_options(command: F) -> F:
     """Add `--format`, `--output`, `--json`, `--jsonl` and `--quiet`: what a `Form` is made of."""
     command = document_options(command)
-    jsonl = "Print events as lines of JSON while they happen; the last one, `finished`, holds the result."
+    jsonl = "Print events as JSON lines as they happen; the last one, `finished`, holds the result."
     for option in (
-        click.option("--quiet", "-q", is_flag=True, help="No progress, no summary, no warnings."),
+        click.option("--quiet", "-q", is_flag=True, help="Hide progress, summary and warnings."),
         click.option("--jsonl", "as_jsonl", is_flag=True, help=jsonl),
         click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document."),
     ):
@@ -166,12 +166,12 @@ def form_options(command: F) -> F:
 
 def bound_options(command: F) -> F:
     """Add `--timeout`, `--max-cost`, `--max-tokens` and `--max-nodes`: what `Bounds` are made of."""
-    delegations = "The most delegations it may make, one in another included. [default: 10000]"
+    delegations = "Limit on delegations, nested ones included. [default: 10000]"
     for option in (
         click.option("--max-nodes", type=click.IntRange(1, 100_000), metavar="N", help=delegations),
-        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="The most tokens it may use."),
-        click.option("--max-cost", type=_Money(), help="The most it may cost, in US dollars."),
-        click.option("--timeout", type=Duration(), help="The longest it may take: seconds, or 90s, 5m, 2h."),
+        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Token limit."),
+        click.option("--max-cost", type=_Money(), help="Cost limit in US dollars."),
+        click.option("--timeout", type=Duration(), help="Time limit: seconds, or 90s, 5m, 2h."),
     ):
         command = option(command)
     return command

@@ -15,10 +15,10 @@ __all__ = ["command"]
 @dialect_option("--dialect", "-d")
 @message_options
 def command(*, asked: Asked, as_json: bool) -> int:
-    """Say what the message in FILE (or on stdin) means, whichever of the five dialects it speaks.
+    """Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
 
-    What it says goes to stdout in the words of the contract; what it was taken for and what is wrong with it, to
-    stderr. Exits 6 when it is refused.
+    The content goes to stdout, in the contract's own form; the detected dialect and any problems go to stderr. Exits 6
+    when the message is invalid.
 
     \b
       my-agent "count the tests" | retinue parse

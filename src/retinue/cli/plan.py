@@ -23,7 +23,7 @@ __all__ = ["command"]
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the plan into this file, as JSON that `retinue run --plan` takes.",
+    help="Write the plan to this file, as JSON for `retinue run --plan`.",
 )
 @json_option
 @workspace_option
@@ -38,10 +38,10 @@ def command(
     as_json: bool,
     workspace: Path | None,
 ) -> int:
-    """Say who would be asked what for GOAL, and why, without asking any agent.
+    """Show which agents would be asked for GOAL, and why, without running them.
 
-    Write the plan into a file, edit it, and run it. Exits 1 when nobody here does any part of the goal. With - the goal
-    is read from stdin.
+    Write the plan to a file, edit it, and run it. Use - to read the goal from stdin. Exits 1 when no agent fits any
+    part of the goal.
 
     \b
       retinue plan "who changed the parser last, and what does it promise?"

@@ -17,7 +17,7 @@ _KEY: Final = "run.planner"
 planner_option = click.option(
     "--planner",
     type=click.Choice(["auto", "model", "rules"]),
-    help="Who makes the plan: a model where one is configured, a model whatever may be, or the rules.",
+    help="How to make the plan: with a model if one is configured (auto), always with a model, or by rules.",
 )
 
 

@@ -28,13 +28,15 @@ __all__ = ["command"]
 @click.command("run")
 @click.argument("goal", nargs=-1, metavar="GOAL...")
 @click.option(
-    "--plan", "source", metavar="FILE", help="Run this plan, as `retinue plan --output` writes it; - is stdin."
+    "--plan", "source", metavar="FILE", help="Run this plan, written by `retinue plan --output`; - for stdin."
 )
-@click.option("--explain", is_flag=True, help="Also say why each agent was chosen, and what was decided on the way.")
+@click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
 @agents_option
 @context_option
-@click.option("--fail-on", type=click.Choice(["failure", "partial"]), help="What makes it exit 1. [default: failure]")
-@click.option("--no-journal", is_flag=True, help="Keep nothing in the history.")
+@click.option(
+    "--fail-on", type=click.Choice(["failure", "partial"]), help="When to exit with status 1. [default: failure]"
+)
+@click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
 @model_option
 @runner_option
 @level_option
@@ -68,10 +70,9 @@ def command(
     output: Path | None,
     workspace: Path | None,
 ) -> int:
-    """Answer GOAL with the agents at hand, and say where each statement comes from.
+    """Answer GOAL with the available agents, and name the source of each statement.
 
-    A goal may ask for several things at once. With - it is read from stdin. With --plan it is not needed: the plan says
-    what is done.
+    A goal may ask for several things at once. Use - to read it from stdin. It can be left out with --plan.
 
     \b
       retinue run "who changed the parser last, and what does it promise?"

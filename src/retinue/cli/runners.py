@@ -17,7 +17,7 @@ __all__ = ["loops_of", "runner_option"]
 runner_option = click.option(
     "--runner",
     type=click.Choice(RUNNERS),
-    help="What drives the models of agents that are instructions: our own loop, or Claude Code's.  [default: own]",
+    help="How to run agents defined by a prompt: with Retinue's own loop, or with Claude Code.  [default: own]",
 )
 
 

@@ -31,9 +31,9 @@ _LONGEST_COMMENT = 2_000
 @click.group("runs", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List, show, rate and resume past runs; without a command, list them.
+    """List, show, rate and resume past runs. Lists them by default.
 
-    A run may be named by the beginning or the end of its id.
+    RUN is an id, or the start or end of one.
     """
     if context.invoked_subcommand is None:
         context.invoke(_list, limit=_LISTED, as_json=False)
@@ -41,7 +41,7 @@ def command(context: click.Context) -> None:
 
 @command.command("list")
 @click.option(
-    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
+    "--limit", "-n", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Maximum number to show."
 )
 @json_option
 def _list(*, limit: int, as_json: bool) -> None:
@@ -60,14 +60,14 @@ def _list(*, limit: int, as_json: bool) -> None:
 
 @command.command("show")
 @click.argument("run", required=False, shell_complete=run_ids)
-@click.option("--events", "with_events", is_flag=True, help="Also say what happened, step by step.")
-@click.option("--explain", is_flag=True, help="Also say why each agent was chosen, and what was decided on the way.")
+@click.option("--events", "with_events", is_flag=True, help="Also show each step.")
+@click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
 @document_options
 @json_option
 def _show(
     *, run: str | None, with_events: bool, explain: bool, as_json: bool, kind: str | None, output: Path | None
 ) -> None:
-    """Show what RUN came to; without RUN, the newest."""
+    """Show RUN and its result; the newest by default."""
     from retinue.cli.answer import as_document, draw, hand_over, summary, tell_warnings
     from retinue.cli.output import json_text, safe, tell
 
@@ -116,7 +116,7 @@ def _explained(journal: "Journal", run: str, result: "Result") -> "Result":
 
 @command.command("resume")
 @click.argument("run", required=False, shell_complete=run_ids)
-@click.option("--accept-changes", is_flag=True, help="Go on although agents have changed since the run began.")
+@click.option("--accept-changes", is_flag=True, help="Continue even if agents have changed since the run began.")
 @form_options
 @workspace_option
 def _resume(
@@ -130,10 +130,10 @@ def _resume(
     output: Path | None,
     workspace: Path | None,
 ) -> int:
-    """Go on with RUN, without repeating what it has finished; without RUN, with the newest.
+    """Continue RUN (the newest by default) without repeating finished steps.
 
-    It works in the folder it was started in, unless another is given. When an agent in it is defined otherwise by now,
-    you are asked first.
+    It runs in the folder it was started in, unless --workspace is given. If an agent has changed since, you are asked
+    first.
     """
     from retinue.cli.active import with_module
     from retinue.cli.answer import present, present_asked
@@ -171,11 +171,11 @@ def _resume(
 @command.command("rate")
 @click.argument("run", shell_complete=run_ids)
 @click.argument("verdict", type=click.Choice(["good", "bad"]))
-@click.option("--comment", default="", metavar="TEXT", help="Why, in a few words.")
+@click.option("--comment", default="", metavar="TEXT", help="Reason for the rating.")
 def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
-    """Say whether the answer of RUN was good or bad; a later word replaces an earlier one.
+    """Rate the answer of RUN as good or bad; a new rating replaces the old one.
 
-    `retinue stats` counts it for every agent that took part.
+    `retinue stats` counts ratings for every agent that took part.
     """
     from retinue.cli.output import tell
     from retinue.engine.ratings import Rating
@@ -198,10 +198,12 @@ def _writable(comment: str) -> str:
 
 
 @command.command("prune")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Spare the newest N.")
-@click.option("--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Only what is older.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N runs.")
+@click.option(
+    "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Delete only runs older than this."
+)
 def _prune(*, keep: int | None, days: float | None) -> None:
-    """Delete runs from the history; those that are being worked on stay."""
+    """Delete runs from the history, except those still running."""
     from retinue.cli.output import counted, tell
 
     if keep is None and days is None:

@@ -40,14 +40,16 @@ class _Since(click.ParamType[int]):
 
 
 @click.command("stats")
-@click.option("--since", type=_Since(), metavar="WHEN", help="Only runs since then: 2026-01-31, 12h, 7d, 4w.")
+@click.option(
+    "--since", type=_Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
+)
 @click.option("--agent", metavar="NAME", shell_complete=agent_names, help="Only calls of this agent.")
-@click.option("--run", metavar="RUN", shell_complete=run_ids, help="Only this run: its agents, its costs, its mix.")
+@click.option("--run", metavar="RUN", shell_complete=run_ids, help="Only this run.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Draw it into this file, .svg or .png.",
+    help="Draw a chart to this file, .svg or .png.",
 )
 @json_option
 @workspace_option
@@ -60,9 +62,9 @@ def command(
     as_json: bool,
     workspace: Path | None,
 ) -> None:
-    """Say what past runs came to: success, cost, tokens, time, and the mix of models.
+    """Show success rates, costs, tokens, times and models of past runs.
 
-    What nobody measured is not in it. Runs of all folders count; the tiers are those that are set here.
+    Only measured values are included. Runs of all folders count; tiers are those set in this folder.
 
     \b
       retinue stats --since 7d

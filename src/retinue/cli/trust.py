@@ -16,19 +16,19 @@ __all__ = ["command"]
 
 @click.command("trust")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
-@click.option("--yes", "-y", is_flag=True, help="Say yes without being asked.")
-@click.option("--list", "listed", is_flag=True, help="List the folders you have trusted.")
-@click.option("--revoke", is_flag=True, help="Take your yes back.")
+@click.option("--yes", "-y", is_flag=True, help="Trust without asking.")
+@click.option("--list", "listed", is_flag=True, help="List trusted folders.")
+@click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
 @click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
 @json_option
 def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, is_tool_root: bool, as_json: bool) -> None:
-    """Allow the Python agents of DIR to be used: by default of the repository you stand in.
+    """Allow the code of DIR's agents to run; DIR is the current repository by default.
 
-    Shows the files that name code, then asks. When one of them changes, comes or goes, you are asked again. A project
-    can never give itself this permission. Where a project is trusted, its settings may also choose the models.
+    Lists the files that contain or name code, then asks. When one of them is changed, added or removed, you are asked
+    again. A project can never trust itself. The settings of a trusted project may also choose models.
 
-    With --tool-root, DIR is a folder of extensions for the personal assistant (TOOL_ROOT). All Python files under it
-    are shown, for an extension may import them.
+    With --tool-root, DIR is a folder of extensions for the personal assistant (TOOL_ROOT). All Python files in it are
+    listed, since extensions may import them.
     """
     from retinue.agents.code_files import digests
     from retinue.agents.trust import TrustStore
