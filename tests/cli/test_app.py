@@ -50,7 +50,7 @@ def test_without_a_verb_the_help_is_shown(retinue: Give) -> None:
 def test_a_mistyped_verb_is_recognised(retinue: Give) -> None:
     said = retinue("lnit")
     assert (said.code, said.out) == (2, "")
-    assert "There is no command 'lnit'. Did you mean `lint`?" in said.err
+    assert "No such command 'lnit'. Did you mean `lint`?" in said.err
     assert "next: See `retinue --help`." in said.err
 
 
@@ -75,7 +75,7 @@ def test_an_error_for_programs_is_one_line_of_json(retinue: Give, folder: Path) 
 def test_a_usage_error_for_programs_is_json_too(retinue: Give) -> None:
     assert retinue("run", "--json").error == {
         "code": "invalid_input",
-        "message": "Missing argument 'GOAL...'. Say a goal, or name a plan with --plan FILE.",
+        "message": "Missing argument 'GOAL...'. Give a goal, or a plan with --plan FILE.",
         "hint": "See `retinue run --help`.",
     }
 

@@ -51,12 +51,12 @@ def test_parameters_as_json_are_taken_as_they_are(retinue: Give, team: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--param", "task"), "'task' is no parameter. Say --param NAME=VALUE."),
-        (("--param", "=x"), "is no parameter"),
+        (("--param", "task"), "'task' is not a parameter. Use --param NAME=VALUE."),
+        (("--param", "=x"), "is not a parameter"),
         (("-p", "task=a", "-p", "task=b"), "The parameter 'task' is given twice."),
         (("-p", "task=a", "--params", '{"task": "b"}'), "given by both"),
         (("--params", "[1]"), "must be a JSON object"),
-        (("--params", '{"task": "a", "task": "b"}'), "`--params` is no JSON"),
+        (("--params", '{"task": "a", "task": "b"}'), "`--params` is not valid JSON"),
         (("--param", "tsk=a"), "tsk"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_skill_that_is_not_there_is_recognised(retinue: Give, team: Path) -> N
 
 def test_an_agent_of_several_skills_must_be_told_which(retinue: Give, team: Path) -> None:
     said = retinue("ask", "git_state_analyzer")
-    assert (said.code, "nothing says which" in said.err) == (2, True)
+    assert (said.code, "so name one" in said.err) == (2, True)
     assert retinue("ask", "git_state_analyzer", "zxqw vbnm").code == 2
 
 
@@ -118,7 +118,7 @@ def test_a_skill_that_cannot_be_called_here_says_the_way_out(retinue: Give, fold
 
 
 def test_too_many_words_want_quotes(retinue: Give, team: Path) -> None:
-    assert "Put the instruction into quotes" in retinue("ask", "singer", "singer", "two words", "three").err
+    assert "Put the instruction in quotes" in retinue("ask", "singer", "singer", "two words", "three").err
 
 
 def test_a_skill_may_be_named_before_the_instruction(retinue: Give, team: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_named_agent_wins_over_the_module(retinue: Give, module: Path) -> None
 
 def test_neither_agent_nor_module_is_a_mistake(retinue: Give, folder: Path) -> None:
     said = retinue("ask", "hello there")
-    assert (said.code, "or a module in ACTIVE_AGENT_PATH" in said.err) == (2, True)
+    assert (said.code, "or set ACTIVE_AGENT_PATH to a module" in said.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_module_that_is_none_here_does_not_end_a_goal(
     monkeypatch.setenv("ACTIVE_AGENT_PATH", "core/gone.py")
     said = retinue("plan", "is the work tree clean")
     assert said.code == 0
-    assert "ACTIVE_AGENT_PATH gives no agent here" in said.err
+    assert "ACTIVE_AGENT_PATH does not give an agent" in said.err
     assert "gives no agent" not in retinue("plan", "is the work tree clean", "--json").err
 
 
@@ -235,6 +235,6 @@ def test_an_agent_that_was_passed_over_is_told_of_with_the_reason(retinue: Give,
     )
     said = retinue("ask", "code_reviewer", "Review the change")
     assert said.code == 2
-    assert "`.retinue/agents/code-reviewer.json` was passed over. It names a program to run" in said.err
+    assert "`.retinue/agents/code-reviewer.json` was skipped. It names a program to run" in said.err
     assert "retinue trust" in said.err
     assert "was passed over" not in retinue("ask", "code_reviewers", "Review the change").err

@@ -88,7 +88,7 @@ def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: G
     assert (said.code, said.out) == (5, "")
     assert "error: The message is no `markdown_json` answer" in said.err
     assert "next: " in said.err
-    assert 'It was asked 3 times, and told what was wrong.\nit said:\n  {"status": "done"' in said.err
+    assert 'It was asked 3 times, each time with the error.\nit said:\n  {"status": "done"' in said.err
     result = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json").data
     assert (result["outcome"], len(result["attempts"])) == ("failed", 3)
 
@@ -109,7 +109,7 @@ def test_a_failure_shows_its_message_its_recovery_and_its_partial_results(retinu
     assert "error: STORY-0001.2.3 has no task files." in said.err
     assert "next: Create TASK-0001.2.3.1.md." in said.err
     assert "or: Ask for the story alone." in said.err
-    partial = said.err.partition("partial results, no answer:\n")[2]
+    partial = said.err.partition("partial results, not a complete answer:\n")[2]
     assert json.loads(partial) == {"story": {"completeness": 85}}
 
 
@@ -119,7 +119,7 @@ def test_a_program_that_says_nothing_has_failed_to_respond(retinue: Give, folder
     said = retinue("ask", "--command", "./my-agent", "look")
     assert said.code == 5
     assert "`my-agent` ended with status 1: out of ideas" in said.err
-    assert "failed to respond. Ask it again, or do it by hand." in said.err
+    assert "failed to respond. Try again, or do it manually." in said.err
     assert "failed to respond" not in retinue("ask", "--command", "./my-agent", "look", "-q").err
 
 
@@ -262,14 +262,14 @@ def test_it_runs_where_the_person_stands(retinue: Give, folder: Path, monkeypatc
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--dialect", "tool_use", "x"), "--dialect is said of a program. Name it with --command."),
-        (("--as", "x", "--env", "A", "x"), "--as, --env is said of a program."),
+        (("--dialect", "tool_use", "x"), "--dialect can only be used with --command."),
+        (("--as", "x", "--env", "A", "x"), "--as, --env can only be used with --command."),
         (("--command", "'", "x"), "is no command"),
         (("--command", " ", "x"), "The command is empty."),
         (("--command", "true", "--dialect", "yaml", "x"), "yaml"),
         (("--command", "true", "--as", "---", "x"), "is no name"),
-        (("--command", "true", "two words", "three words"), "Put the instruction into quotes"),
-        (("--command", "true", "a", "b", "c"), "Put the instruction into quotes"),
+        (("--command", "true", "two words", "three words"), "Put the instruction in quotes"),
+        (("--command", "true", "a", "b", "c"), "Put the instruction in quotes"),
     ],
 )
 def test_what_makes_no_sense_is_refused(retinue: Give, folder: Path, words: tuple[str, ...], message: str) -> None:

@@ -89,13 +89,13 @@ def test_a_budget_ends_it_and_what_was_done_is_shown(retinue: Give, thinkers: Pa
     said = retinue("bench", "agents", "rubric.json", "--repeat", "50", "--max-tokens", "2500", "--json")
     assert said.code == 7
     assert 0 < len(said.data["trials"]) < 50
-    assert said.data["stopped"] == "the next trial might pass the budget of all trials."
+    assert said.data["stopped"] == "the next trial might exceed the budget of all trials."
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[task]]\nname = 'a'\n", "Nobody says who does the task 'a'."),
+        ("[[task]]\nname = 'a'\n", "Task 'a' has no agent."),
         ("[[task]]\nname = 'a'\nagent = 'nobody'\n", "nobody"),
         ("task = []\n", "These are no tasks to compare by"),
         ("[[task]]\nname = 'a'\nodd = 1\n", "`/task/0/odd`"),
@@ -116,10 +116,10 @@ def test_tasks_that_cannot_be_put_are_refused_before_anybody_is_asked(
 
 
 def test_odd_uses_say_what_is_wrong(retinue: Give, thinkers: Path) -> None:
-    assert "Say what is compared" in retinue("bench").err
+    assert "Name what to compare" in retinue("bench").err
     assert retinue("bench", "agents", "none.toml").code == 2
     (thinkers / "odd.toml").write_bytes(b"\xff\xfe")
-    assert "is no text in UTF-8" in retinue("bench", "agents", "odd.toml").err
+    assert "is not UTF-8 text" in retinue("bench", "agents", "odd.toml").err
     assert retinue("bench", "agents", "tasks.toml", "--models", "nobody-knows").code == 2
 
 

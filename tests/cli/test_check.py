@@ -109,7 +109,7 @@ def test_a_program_that_cannot_be_started_is_not_judged(retinue: Give, agent: Pa
 
 def test_its_time_is_said_as_everywhere(retinue: Give, agent: Path) -> None:
     assert retinue("check", "my_agent.py:answer", *SPEAKS, "--timeout", "1m").code == 0
-    assert "is no time" in retinue("check", "my_agent.py:answer", *SPEAKS, "--timeout", "soon").err
+    assert "is not a duration" in retinue("check", "my_agent.py:answer", *SPEAKS, "--timeout", "soon").err
 
 
 def test_one_reason_is_told_once(retinue: Give, agent: Path) -> None:
@@ -207,7 +207,7 @@ def test_every_form_of_the_report(retinue: Give, agent: Path) -> None:
 def test_whoever_did_not_say_how_it_is_asked_is_told(retinue: Give, agent: Path) -> None:
     said = retinue("check", "my_agent.py:answer", "--dialect=markdown_json")
     assert said.code == 8
-    assert "say how to ask it: --agent, --operation" in said.err
+    assert "say how to ask: --agent, --operation" in said.err
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_whoever_did_not_say_how_it_is_asked_is_told(retinue: Give, agent: Path)
         (["my_agent.py:answer", "--env", "KEY"], 2, "for commands"),
         (["my_agent.py:answer", "--definition", "gone.json"], 2, "There is no file 'gone.json'."),
         (["my_agent.py:answer", "--definition", "bad.json"], 6, "holds no definition that can be used"),
-        (["my_agent.py:answer", "--json", "--format", "html"], 2, "ask for two formats"),
-        (["my_agent.py:answer", "-o", "report.pdf"], 2, "Nothing says how to write 'report.pdf'"),
-        (["my_agent.py:answer", "-o", "no/such/report.html"], 2, "There is no folder"),
+        (["my_agent.py:answer", "--json", "--format", "html"], 2, "are two formats"),
+        (["my_agent.py:answer", "-o", "report.pdf"], 2, "Cannot tell the format of 'report.pdf'"),
+        (["my_agent.py:answer", "-o", "no/such/report.html"], 2, "No such folder"),
         (["my_agent.py:answer", "--timeout", "0"], 2, "--timeout"),
         (["my_agent.py:answer", "--dialect", "yaml"], 2, "yaml"),
         ([], 2, "SUBJECT"),

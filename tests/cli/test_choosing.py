@@ -44,7 +44,7 @@ def test_what_is_not_routine_and_nobody_is_there_takes_the_recommended_way_and_s
 ) -> None:
     said = retinue(*TWO)
     assert said.code == 0
-    assert "nobody is there to choose. It has 2 delegations." in said.err
+    assert "no terminal to choose in. It has 2 delegations." in said.err
     assert option(retinue, *TWO)["by"] == "nobody"
 
 
@@ -124,7 +124,7 @@ def test_at_a_terminal_somebody_is_asked(
     monkeypatch.setattr(shell, "COMMAND", (shell.sys.executable, str(script)))
     monkeypatch.chdir(folder)
     with shell.Terminal(home, folder, *TWO, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
-        terminal.expect("How shall it be done?", ") the smallest models", "(recommended)", ") the largest models")
+        terminal.expect("How should it be done?", ") the smallest models", "(recommended)", ") the largest models")
         terminal.expect("1. A", "2. B", "3. decide for me", " > ")
         terminal.type(typed)
         code, rest = terminal.ended()
@@ -268,7 +268,7 @@ def test_one_that_asks_no_model_has_neither_choice_nor_notice(retinue: Give, sho
 def test_a_model_and_a_choice_are_one_too_many(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
     said = retinue("ask", "researcher_analyst", WHY, "--model", "large", "--choose", "A")
     assert said.code == 2
-    assert "Say one of them" in said.err
+    assert "Use only one of them" in said.err
     assert counts(shop) == [0, 0, 0]
     assert retinue("ask", "researcher_analyst", WHY, "--model", "large").code == 0
     assert counts(shop) == [0, 0, 1]
@@ -317,8 +317,8 @@ def test_nobody_is_asked_to_choose_from_one_way(retinue: Give, folder: Path, mon
     monkeypatch.setenv("RETINUE_RUN_PLANNER", "rules")
     said = retinue(*TWO)
     assert (said.code, len(only.asked)) == (0, 2)
-    assert "How shall it be done?" not in said.err
-    assert "option A, the smallest models: there is no other way" in said.err
+    assert "How should it be done?" not in said.err
+    assert "option A, the smallest models: no other option" in said.err
     assert option(retinue, *TWO)["by"] == "only"
 
 
@@ -335,6 +335,6 @@ def test_at_a_terminal_somebody_is_asked_how_a_bug_is_to_be_fixed(
     monkeypatch.chdir(folder)
     words = ("run", f"fix the bug: {FIX}") if verb == "run" else ("ask", "code_engineer_executor", "fix_bug", FIX)
     with shell.Terminal(home, folder, *words, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
-        terminal.expect("How shall it be done?", "not small", ") the smallest models", "(recommended)")
+        terminal.expect("How should it be done?", "not small", ") the smallest models", "(recommended)")
         terminal.type("A")
         terminal.ended()

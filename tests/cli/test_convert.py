@@ -49,7 +49,7 @@ def test_fields_that_are_lost_for_one_reason_stand_on_one_line(retinue: Give, fo
 def test_back_in_the_same_dialect_nothing_is_lost(retinue: Give, folder: Path) -> None:
     said = retinue("convert", "--to", "markdown_json", stdin=ANSWER)
     assert json.loads(said.out) == ENVELOPE
-    assert said.err.endswith("whole: nothing is lost\n")
+    assert said.err.endswith("whole: nothing lost\n")
 
 
 def test_a_form_can_be_chosen(retinue: Give, folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_news_of_progress_is_read_and_goes_nowhere_else(retinue: Give, folder: P
         (("--from", "nobody", "--to", "tool_use"), "No dialect is called 'nobody'.", "run_agent"),
         ((), "Missing option '--to'", ""),
         (("--to", "task_signal", "--form", "signal"), "has no form 'signal'", "Did you mean `signals`?"),
-        (("--to", "tool_use", "-o", "no/such/file"), "There is no folder", ""),
+        (("--to", "tool_use", "-o", "no/such/file"), "No such folder", ""),
     ],
 )
 def test_wrong_words_are_refused(retinue: Give, folder: Path, words: tuple[str, ...], message: str, hint: str) -> None:

@@ -87,7 +87,7 @@ def test_two_definitions_never_go_into_one_file(retinue: Give, house: Path) -> N
     put(house, "more/security.md", AGENT.format(name="security"))
     said = retinue("convert-definition", ".claude/agents", "more", "--to", "json", "--output", "out/")
     assert said.code == 2
-    assert "would both go into 'out/security.json'" in said.err
+    assert "would both be written to 'out/security.json'" in said.err
     assert not (house / "out").exists()
     words = ("convert-definition", ".claude/agents", "more", "--to", "json", "--keep-folders")
     assert retinue(*words, "--output", "out").code == 0
@@ -119,7 +119,7 @@ def test_the_name_of_the_output_says_the_format(retinue: Give, house: Path) -> N
     assert json.loads((house / "x.agent-card.json").read_text())["skills"]
     said = retinue("convert-definition", ".claude/agents/code-review.md")
     assert said.code == 2
-    assert "Say with --to which format to write" in said.err
+    assert "Name the format to write with --to" in said.err
 
 
 def test_for_programs_everything_is_one_document(retinue: Give, house: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_file_without_a_definition_is_said_to_have_none(retinue: Give, folder:
 def test_a_folder_without_a_definition_is_said_to_have_none(retinue: Give, folder: Path) -> None:
     said = retinue("convert-definition", ".", "--to", "json")
     assert (said.code, said.out) == (6, "")
-    assert ".: error load/none No definition was found here." in said.err
+    assert ".: error load/none No definition found here." in said.err
     assert "fix: Definitions end with .json or .md" in said.err
     machine = retinue("convert-definition", ".", "--to", "json", "--json")
     assert (machine.code, machine.err) == (6, "")
@@ -213,7 +213,7 @@ def test_a_full_disk_says_how_many_were_written(retinue: Give, house: Path, monk
 
     def deliver(text: str, output: Path | None) -> None:
         if written:
-            raise AccessDenied(f"{str(output)!r} cannot be written: No space left on device.", hint="Look.")
+            raise AccessDenied(f"{str(output)!r}: No space left on device.", hint="Look.")
         assert output is not None
         written.append(output)
 
@@ -233,7 +233,7 @@ def test_a_name_that_cannot_be_printed_is_escaped(retinue: Give, folder: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("gone.md", "--to", "json"), "There is no file 'gone.md'."),
+        (("gone.md", "--to", "json"), "No such file: 'gone.md'."),
         ((".", "--to", "skil"), "Did you mean 'skill'?"),
         ((".", "--to", "xyz"), "'xyz' is none of markdown, skill, tool_use, json, agent_json, a2a."),
         ((".", "--from", "comand", "--to", "json"), "Did you mean 'command'?"),
@@ -255,7 +255,7 @@ def test_a_place_that_cannot_be_written_is_said(retinue: Give, house: Path) -> N
     put(house, "file", "x")
     said = retinue("convert-definition", ".claude/agents", "--to", "json", "--output", "file/inner/")
     assert said.code == 2
-    assert "cannot be made" in said.err
+    assert "Cannot create" in said.err
 
 
 def test_hostile_text_moves_no_cursor(retinue: Give, folder: Path) -> None:

@@ -98,7 +98,7 @@ def test_what_is_wrong_with_the_project_is_said(retinue: Give, folder: Path) -> 
     (folder / "agents" / "x.json").write_text("{")
     found = checks(retinue)
     assert found["settings"]["state"] == "broken"
-    assert found["agents"]["what"].endswith("1 file gave none")
+    assert found["agents"]["what"].endswith("1 file skipped")
     assert found["history"]["what"].startswith("readable, ")
 
 
@@ -108,19 +108,19 @@ def test_a_provider_is_told_with_its_variable_and_never_its_key(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     unset = checks(retinue)
-    assert unset["models"]["what"] == "none is set, so none is asked"
-    assert unset["openai"]["what"] == "can be asked, OPENAI_API_KEY is set"
+    assert unset["models"]["what"] == "no model configured"
+    assert unset["openai"]["what"] == "available, OPENAI_API_KEY is set"
     assert "openai-chat" not in unset
     monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "haiku")
     named = checks(retinue)
     assert named["anthropic"] == {
         "name": "anthropic",
         "state": "missing",
-        "what": "cannot be asked: set ANTHROPIC_API_KEY",
+        "what": "not available: set ANTHROPIC_API_KEY",
     }
     assert "models" not in named
     monkeypatch.setenv("RETINUE_MODELS_BASE_URL", "anthropic=http://127.0.0.1:9")
-    assert checks(retinue)["anthropic"]["what"] == "can be asked at http://127.0.0.1:9"
+    assert checks(retinue)["anthropic"]["what"] == "available at http://127.0.0.1:9"
     assert "very-secret" not in retinue("doctor", "--json").out + retinue("doctor").out
 
 

@@ -45,7 +45,7 @@ def test_rules_for_programs(retinue: Give) -> None:
 def test_a_rule_that_there_is_not_is_said_with_the_nearest(retinue: Give, name: str, near: str) -> None:
     said = retinue("explain", name)
     assert (said.code, said.out) == (2, "")
-    assert f"There is no rule {name!r}." in said.err
+    assert f"No such rule: {name!r}." in said.err
     assert f"Did you mean `{near}`?" in said.err
 
 

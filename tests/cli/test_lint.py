@@ -126,7 +126,7 @@ def test_what_cannot_be_linted_is_said(retinue: Give, folder: Path, path: str, m
 def test_a_check_of_nothing_is_no_silent_pass(retinue: Give, folder: Path) -> None:
     said = retinue("lint", ".")
     assert said.code == 0
-    assert ".:1:1: warning load/nothing No definition was found in '.'." in said.out
+    assert ".:1:1: warning load/nothing No definition found in '.'." in said.out
     assert said.err == "nothing checked: 0 files, 0 errors, 1 warning\n"
     data = retinue("lint", ".", "--json")
     assert (data.code, [each["rule"] for each in data.data["findings"]]) == (0, ["load/nothing"])
@@ -163,7 +163,7 @@ def test_a_rule_that_there_is_not_is_said_with_the_nearest(retinue: Give, folder
     put(folder / "good.json", GOOD)
     said = retinue("lint", "good.json", option, "input/opne")
     assert said.code == 2
-    assert "there is no rule 'input/opne'. Did you mean `input/open`?" in said.err
+    assert "no such rule 'input/opne'. Did you mean `input/open`?" in said.err
     assert "`retinue explain` lists them" in retinue("lint", "good.json", option, "#").err
 
 
@@ -254,14 +254,14 @@ def test_an_earlier_folder_can_be_named(retinue: Give, folder: Path) -> None:
     said = retinue("lint", "new", "--against", "old")
     assert said.code == 6
     assert "new/agents/w.json:1:1: error compatibility/agent-removed" in said.out
-    assert "name one PATH that is a folder" in retinue("lint", "new", "old", "--against", "old").err
+    assert "name one folder as PATH" in retinue("lint", "new", "old", "--against", "old").err
 
 
 def test_against_a_revision_of_no_repository_is_said(retinue: Give, tmp_path: Path) -> None:
     put(tmp_path / "elsewhere" / "agents" / "good.json", GOOD)
     said = retinue("lint", str(tmp_path / "elsewhere"), "--against", "HEAD")
     assert (said.code, said.out) == (2, "")
-    assert "There is no folder 'HEAD', and no git repository" in said.err
+    assert "'HEAD' is neither a folder nor a git revision" in said.err
     assert "next: Name the folder" in said.err
 
 

@@ -52,21 +52,21 @@ def test_a_folder_inside_the_project_has_the_same_memories(
 
 def test_memories_are_found_by_words(retinue: Give, remembered: Path) -> None:
     assert [each["id"] for each in retinue("memory", "search", "how", "deep?", "--json").data] == ["m1"]
-    assert "Nothing that fits" in retinue("memory", "search", "mountain").err
+    assert "No memories match" in retinue("memory", "search", "mountain").err
 
 
 def test_of_several_ids_all_that_can_be_are_forgotten_and_the_others_told(retinue: Give, remembered: Path) -> None:
     said = retinue("memory", "forget", "m1", "m8", "m2", "m9")
     assert said.code == 2
-    assert all(f"Forgot {name}: " in said.err for name in ("m1", "m2"))
+    assert all(f"Deleted {name}: " in said.err for name in ("m1", "m2"))
     assert all(repr(name) in said.err for name in ("m8", "m9"))
     assert retinue("memory", "list", "--json").data == []
 
 
 def test_memories_are_forgotten(retinue: Give, remembered: Path) -> None:
-    assert "Forgot m1: The lake is deep." in retinue("memory", "forget", "m1").err
+    assert "Deleted m1: The lake is deep." in retinue("memory", "forget", "m1").err
     assert [each["id"] for each in retinue("memory", "forget", "m2", "m2", "--json").data] == ["m2"]
-    assert "Nothing is remembered." in retinue("memory").err
+    assert "No memories." in retinue("memory").err
     said = retinue("memory", "forget", "m1", "--json")
     assert (said.code, said.error["code"]) == (2, "invalid_input")
 
@@ -78,6 +78,6 @@ def test_a_damaged_file_is_moved_away_only_when_asked(retinue: Give, remembered:
     assert said.code != 0
     assert "retinue memory set-aside" in said.err
     assert "damaged" in retinue("memory", "set-aside", "--json").data["moved_to"]
-    assert "Nothing is remembered." in retinue("memory").err
+    assert "No memories." in retinue("memory").err
     assert "Moved to" in retinue("memory", "set-aside").err
-    assert "There is no memory to set aside." in retinue("memory", "set-aside").err
+    assert "There is no memory file to set aside." in retinue("memory", "set-aside").err

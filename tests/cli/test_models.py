@@ -27,7 +27,7 @@ def test_the_tiers_are_listed_with_dated_prices_and_whether_they_can_be_asked(re
     assert small.startswith("small   anthropic:claude-haiku-4-5 ")
     assert small.endswith("no: set ANTHROPIC_API_KEY")
     assert prices.startswith("prices: genai-prices-")
-    assert "No model is set, so none is asked." in said.err
+    assert "No model is configured." in said.err
     data = retinue("models", "--json").data
     assert data["configured"] is False
     assert [each["use"] for each in data["models"]] == ["small", "medium", "large"]

@@ -95,8 +95,8 @@ def test_what_speaks_no_dialect_is_refused(retinue: Give, folder: Path) -> None:
 def test_an_empty_message_is_said_to_be_empty(retinue: Give, folder: Path) -> None:
     said = retinue("parse", stdin="")
     assert (said.code, said.out) == (6, "")
-    assert "It is empty" in said.err
-    assert "fix: See whether the agent printed anything" in said.err
+    assert "it is empty" in said.err
+    assert "fix: Check that the agent prints its answer to stdout" in said.err
 
 
 @pytest.mark.parametrize("data", [bytes(range(128, 256)), '{"status": "success"}'.encode("utf-16")])
@@ -191,13 +191,13 @@ def test_the_shell_offers_the_dialects() -> None:
     [
         (("--dialect", "markdwon_json"), "No dialect is called 'markdwon_json'.", "`markdown_json`"),
         (("--dialect", "markdown_json", "--kind", "event"), "has no event messages", "It reads: task, result"),
-        (("--agent", "!"), "No agent can be called '!'", "letters, digits"),
-        (("--skill", "9"), "No skill can be called '9'", "letters, digits"),
+        (("--agent", "!"), "Invalid agent name '!'", "letters, digits"),
+        (("--skill", "9"), "Invalid skill name '9'", "letters, digits"),
         (("--level", "loose"), "'loose' is not one of", ""),
         (("--kind", "letter"), "'letter' is not one of", ""),
-        (("gone.json",), "There is no file 'gone.json'", "Name the file"),
-        (("..",), "cannot be read", "Name a file"),
-        (("a\0b",), "cannot be read", "Name a file"),
+        (("gone.json",), "No such file: 'gone.json'", "Name the file"),
+        (("..",), "cannot be read", "Name a readable file"),
+        (("a\0b",), "cannot be read", "Name a readable file"),
     ],
 )
 def test_wrong_words_are_refused(retinue: Give, folder: Path, words: tuple[str, ...], message: str, hint: str) -> None:

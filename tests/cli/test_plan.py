@@ -40,7 +40,7 @@ def test_the_plan_is_shown_and_nobody_is_asked(retinue: Give, team: Path) -> Non
 def test_a_goal_that_nobody_can_do_has_an_empty_plan(retinue: Give, team: Path) -> None:
     said = retinue("plan", "xylophone quorum zebra")
     assert said.code == 1
-    assert "Nobody would be asked." in said.out
+    assert "No agent would be asked." in said.out
     assert "left out" in said.out
 
 
@@ -113,7 +113,7 @@ def test_a_plan_for_agents_that_are_not_there_is_refused_with_the_nearest(
         ('{"goal": "a", "goal": "b"}', "occurs twice"),
         ("", "plan.json:1:1"),
         ("[]", "An object belongs here."),
-        ("{}", "The plan has no delegation."),
+        ("{}", "The plan has no delegations."),
         ('{"nodes": [{"id": "a", "agent": "x", "needs": ["a"]}]}', "`a` needs `a`."),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_plan_larger_than_the_run_may_be_says_how_to_allow_it(retinue: Give, t
     retinue("plan", BOTH, "-o", str(file))
     said = retinue("run", "--plan", str(file), "--max-nodes", "1")
     assert (said.code, said.out) == (7, "")
-    assert "Allow more with `--max-nodes 2`" in said.err
+    assert "Raise the limit with `--max-nodes 2`" in said.err
     assert retinue("run", "-q", "--plan", str(file), "--max-nodes", "2").code == 0
 
 

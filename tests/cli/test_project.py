@@ -1,4 +1,4 @@
-"""The folder a command works in, and the places where things are kept."""
+"""Cannot create the folder a command works in, and the places where things."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_folder_that_is_gone_is_an_error(retinue: Give, tmp_path: Path, monkey
     monkeypatch.chdir(gone)
     gone.rmdir()
     said = retinue("agents")
-    assert (said.code, "The folder you stand in is gone." in said.err) == (2, True)
+    assert (said.code, "The current folder no longer exists." in said.err) == (2, True)
     os.chdir(tmp_path)
 
 

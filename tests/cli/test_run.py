@@ -78,7 +78,7 @@ def test_a_partial_answer_fails_when_that_is_wished(retinue: Give, team: Path) -
 def test_a_partial_answer_without_a_failure_fails_too_when_that_is_wished(retinue: Give, team: Path) -> None:
     said = retinue("run", "--fail-on", "partial", "sing a loud song. Bake an enormous cake with cherries.")
     assert said.code == 1
-    assert "error: Part of the goal is not answered." in said.err
+    assert "error: Part of the goal was not answered." in said.err
 
 
 def test_a_run_that_brings_nothing_fails(retinue: Give, team: Path) -> None:
@@ -104,14 +104,14 @@ def test_a_goal_that_is_none_is_refused(retinue: Give, team: Path, goal: str) ->
 
 def test_a_million_characters_are_refused_at_once(retinue: Give, team: Path) -> None:
     assert retinue("run", "-", stdin="sing " * 200_000).code == 2
-    assert "Stdin holds more than" in retinue("run", "-", stdin="x" * (8 * 2**20 + 1)).err
+    assert "Standard input is larger than" in retinue("run", "-", stdin="x" * (8 * 2**20 + 1)).err
 
 
 def test_a_question_with_nobody_there_is_in_the_output(retinue: Give, team: Path) -> None:
     said = retinue("run", "paint a wooden fence")
     assert said.code == 9
     assert "## Questions" in said.out
-    assert "error: Nobody is there to answer: What is `colour`" in said.err
+    assert "error: No terminal to ask in: What is `colour`" in said.err
     assert "Put `colour` into the plan" in said.err
     assert "retinue runs resume" in said.err
 
@@ -134,12 +134,12 @@ def test_time_is_bounded_and_what_was_done_is_kept(retinue: Give, team: Path) ->
 def test_a_time_that_is_none_is_refused(retinue: Give, team: Path, time: str) -> None:
     said = retinue("run", "--timeout", time, "sing a loud song")
     assert said.code == 2
-    assert "is no time" in said.err
+    assert "is not a duration" in said.err
 
 
 @pytest.mark.parametrize("amount", ["-1", "much", "inf", "nan"])
 def test_an_amount_that_is_none_is_refused(retinue: Give, team: Path, amount: str) -> None:
-    assert "is no amount of money" in retinue("run", f"--max-cost={amount}", "sing a loud song").err
+    assert "is not an amount of money" in retinue("run", f"--max-cost={amount}", "sing a loud song").err
 
 
 def test_no_tokens_means_no_work(retinue: Give, team: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_history_that_cannot_be_written_is_a_warning(retinue: Give, team: Path
     (home / "state" / "journal.sqlite3").mkdir(parents=True)
     said = retinue("run", "sing a loud song")
     assert (said.code, said.out) == (0, "- song: sing a loud song\n")
-    assert "warning: History is not recorded" in said.err
+    assert "warning: The history is not recorded" in said.err
     assert "run " not in said.err.splitlines()[0]
 
 
@@ -185,9 +185,9 @@ def test_nothing_is_written_into_the_project(retinue: Give, team: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_said(retinue: Give, team: Path) -> None:
     said = retinue("run", "-C", "nowhere", "sing")
-    assert (said.code, "There is no folder 'nowhere'." in said.err) == (2, True)
+    assert (said.code, "No such folder: 'nowhere'." in said.err) == (2, True)
     (team / "file").write_text("")
-    assert "is no folder" in retinue("run", "-C", "file", "sing").err
+    assert "is not a folder" in retinue("run", "-C", "file", "sing").err
 
 
 def test_files_that_gave_no_agent_and_settings_that_do_not_hold_are_said(retinue: Give, team: Path) -> None:
@@ -195,7 +195,7 @@ def test_files_that_gave_no_agent_and_settings_that_do_not_hold_are_said(retinue
     (team / "retinue.toml").write_text("[run]\njournal = false\n")
     said = retinue("run", "where is the quick brown fox?")
     assert "a project may not set `run.journal`" in said.err
-    assert "gave no agent: see `retinue agents`" in said.err
+    assert "skipped: see `retinue agents`" in said.err
     assert "run.journal" not in retinue("run", "-q", "where is the quick brown fox?").err
 
 

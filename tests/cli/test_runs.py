@@ -17,7 +17,7 @@ def run_id(retinue: Give, number: int = 0) -> str:
 def test_an_empty_history_says_how_to_begin(retinue: Give, folder: Path) -> None:
     said = retinue("runs", "list")
     assert (said.code, said.out) == (0, "")
-    assert "There are no runs yet" in said.err
+    assert "No runs yet" in said.err
     assert retinue("runs", "list", "--json").data == []
     assert retinue("runs", "show").code == retinue("runs", "resume").code == 2
 
@@ -60,7 +60,7 @@ def test_a_run_may_be_named_by_either_end_of_its_id(retinue: Give, team: Path) -
     assert retinue("runs", "show", run[-5:], "--json").data["run"] == run
     assert retinue("runs", "show", run[:-1], "--json").data["run"] == run
     ambiguous = retinue("runs", "show", run[:2])
-    assert (ambiguous.code, "2 runs are called like" in ambiguous.err) == (2, True)
+    assert (ambiguous.code, "2 runs match" in ambiguous.err) == (2, True)
     unknown = retinue("runs", "show", "zzzz")
     assert (unknown.code, "There is no run 'zzzz'." in unknown.err) == (2, True)
     assert retinue("runs", "show", "").code == 2
@@ -136,7 +136,7 @@ def test_a_run_whose_plan_was_edited_is_not_resumed(retinue: Give, team: Path, h
     retinue("run", "break a glass window")
     damage(home, "UPDATE events SET body = '{\"plan\": 3}' WHERE kind = 'payload'")
     said = retinue("runs", "resume")
-    assert (said.code, "cannot be read" in said.err) == (2, True)
+    assert (said.code, "Cannot read the plan of run" in said.err) == (2, True)
 
 
 def test_a_run_whose_process_died_says_how_to_go_on(retinue: Give, team: Path, home: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_run_whose_process_died_says_how_to_go_on(retinue: Give, team: Path, h
     damage(home, "DELETE FROM events WHERE kind = 'finished'")
     assert "stalled" in retinue("runs", "list").out
     said = retinue("runs", "show")
-    assert "Its process is gone; 0 results kept. Go on with: retinue runs resume" in said.err
+    assert "Its process has ended; 0 results kept. Continue with: retinue runs resume" in said.err
     assert retinue("runs", "resume", "-q").out == "- song: sing a loud song\n"
 
 
@@ -157,7 +157,7 @@ def test_a_run_that_goes_on_elsewhere_is_not_touched(retinue: Give, team: Path, 
         journal.begin(History("theirs", "run_plan", payload, "x", 1))
         journal.flush()
         assert "working" in retinue("runs", "list").out
-        assert "still being worked on" in retinue("runs", "show", "theirs").err
+        assert "still running" in retinue("runs", "show", "theirs").err
         said = retinue("runs", "resume", "theirs")
     assert (said.code, "still being worked on" in said.err) == (2, True)
 
@@ -177,7 +177,7 @@ def test_a_run_is_rated_and_shown_with_it(retinue: Give, team: Path) -> None:
     retinue("run", "sing a loud song")
     run = run_id(retinue)
     said = retinue("runs", "rate", run[-5:], "bad", "--comment", "too \x1b[31mloud")
-    assert (said.code, said.out, said.err) == (0, "", f"Run {run} is rated bad.\n")
+    assert (said.code, said.out, said.err) == (0, "", f"Rated run {run} as bad.\n")
     shown = retinue("runs", "show", run).err
     assert "rated bad on" in shown
     assert "\x1b[31mloud" not in shown
@@ -191,4 +191,4 @@ def test_what_cannot_be_rated_says_so(retinue: Give, team: Path) -> None:
     assert retinue("runs", "rate", "zzzz", "good").code == 2
     retinue("run", "sing a loud song")
     assert retinue("runs", "rate", run_id(retinue), "great").code == 2
-    assert "2,000 are kept" in retinue("runs", "rate", run_id(retinue), "good", "--comment", "x" * 2_001).err
+    assert "the limit is 2,000" in retinue("runs", "rate", run_id(retinue), "good", "--comment", "x" * 2_001).err

@@ -71,7 +71,7 @@ def test_a_node_waits_works_and_ends(nodes: Nodes) -> None:
     tell(nodes, Progress("humming"))
     assert nodes.top[0].note == "humming"
     tell(nodes, Retried("timeout", "too slow"))
-    assert nodes.top[0].note == "trying again after timeout"
+    assert nodes.top[0].note == "retrying after timeout"
     tell(nodes, done("partial"), at_s=3)
     first = nodes.top[0]
     assert (first.state, first.note, first.started_ns, first.ended_ns) == ("partial", "", 1_000_000_000, 3_000_000_000)
@@ -252,7 +252,7 @@ def test_lines_speak_once_it_takes_longer(nodes: Nodes, capsys: pytest.CaptureFi
     asyncio.run(later())
     assert [line.partition(" s  ")[2] for line in capsys.readouterr().err.splitlines()] == [
         "singer works: sing a song",
-        "singer works: trying again after timeout",
+        "singer works: retrying after timeout",
         "singer done: sing a song",
     ]
 

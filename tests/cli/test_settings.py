@@ -325,7 +325,7 @@ def test_settings_are_shown_with_what_they_mean_or_where_they_come_from(retinue:
     write(folder / "retinue.toml", '[run]\ncontext = "full"\n')
     told = retinue("config")
     assert re.search(r'^run\.context += "full" ', told.out, re.MULTILINE)
-    assert "# how much of a result the next agent is handed" in told.out
+    assert "# how much of each result is passed on to the next agent" in told.out
     assert told.out == retinue("config", "show").out
     shown = retinue("config", "show", "--origin").out.splitlines()
     assert any(

@@ -31,7 +31,7 @@ def history(retinue: Give, team: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_nothing_past_says_how_to_begin(retinue: Give, folder: Path) -> None:
     said = retinue("stats")
     assert (said.code, said.out) == (0, "")
-    assert "No run has ended yet." in said.err
+    assert "No finished runs yet." in said.err
     assert retinue("stats", "--json").data["runs"]["calls"] == 0
     assert "since then" in retinue("stats", "--since", "7d").err
 
@@ -115,8 +115,8 @@ def test_a_plot_is_an_svg_file_with_labelled_axes(retinue: Give, history: Path) 
 
 
 def test_a_plot_that_cannot_be_written_is_said_before_the_work(retinue: Give, folder: Path) -> None:
-    assert "Let it end with .svg or .png" in retinue("stats", "--plot", "runs.gif").err
-    assert "There is no folder" in retinue("stats", "--plot", "nowhere/runs.svg").err
+    assert "Use the extension .svg or .png" in retinue("stats", "--plot", "runs.gif").err
+    assert "No such folder" in retinue("stats", "--plot", "nowhere/runs.svg").err
 
 
 def test_an_empty_history_can_be_drawn(retinue: Give, folder: Path) -> None:

@@ -57,9 +57,9 @@ def test_a_question_is_asked_and_its_answer_used(team: Path, home: Path) -> None
 
 def test_a_choice_is_asked_until_it_is_one(team: Path, home: Path) -> None:
     with Terminal(home, team, "ask", "curious", "dig") as screen:
-        screen.expect("How deep?", "1. shallow", "2. deep", "1 to 2, or nothing to go on without > ")
+        screen.expect("How deep?", "1. shallow", "2. deep", "1 to 2, or Enter to skip > ")
         screen.type("deepest")
-        screen.expect("That is none of them. Say 1 to 2.", "> ")
+        screen.expect("Invalid choice. Enter 1 to 2.", "> ")
         screen.type("2")
         code, rest = screen.ended()
     assert code == 0
@@ -72,7 +72,7 @@ def test_a_question_may_be_left_open(team: Path, home: Path) -> None:
         screen.type("")
         code, rest = screen.ended()
     assert code == 9
-    assert "Nobody is there to answer" in rest
+    assert "No terminal to ask in" in rest
 
 
 def test_interrupting_a_question_restores_the_terminal(team: Path, home: Path) -> None:
@@ -81,7 +81,7 @@ def test_interrupting_a_question_restores_the_terminal(team: Path, home: Path) -
         screen.interrupt()
         code, rest = screen.ended()
     assert code == 130
-    assert "It was interrupted." in rest
+    assert "Interrupted." in rest
     assert rest.count(HIDE) == rest.count(SHOW)
 
 
@@ -97,9 +97,9 @@ def test_interrupting_a_run_says_how_to_go_on(team: Path, home: Path) -> None:
 
 
 def test_trust_asks_and_takes_no_for_an_answer(team: Path, home: Path) -> None:
-    for typed, code, says in (("n", 2, "You said no."), ("", 2, "You said no."), ("y", 0, "trusted")):
+    for typed, code, says in (("n", 2, "Not trusted."), ("", 2, "Not trusted."), ("y", 0, "trusted")):
         with Terminal(home, team, "trust") as screen:
-            screen.expect("may they run as you? [y/N]: ")
+            screen.expect("may they run with your permissions? [y/N]: ")
             screen.type(typed)
             ended, rest = screen.ended()
         assert (ended, says in rest) == (code, True)

@@ -21,8 +21,8 @@ def test_nobody_there_means_no(retinue: Give, code: Path) -> None:
     said = retinue("trust")
     assert (said.code, said.out) == (2, "")
     assert ".retinue/agents/team.py  7 lines" in said.err
-    assert "error: Nobody is there to say yes." in said.err
-    assert "next: Look at the files, then run `retinue trust --yes`." in said.err
+    assert "error: Cannot ask for confirmation without a terminal." in said.err
+    assert "next: Review the files, then run `retinue trust --yes`." in said.err
     assert "f" not in [each["name"] for each in retinue("agents", "--json").data["agents"]]
 
 
@@ -32,12 +32,12 @@ def test_yes_lets_the_code_in_until_it_changes(retinue: Give, code: Path) -> Non
     code.write_text(code.read_text() + "# more\n")
     assert "f" not in [each["name"] for each in retinue("agents", "--json").data["agents"]]
     assert "changed since; not trusted any more" in retinue("trust", "--list").out
-    assert "changed since you last said yes" in retinue("trust", "--yes").err
+    assert "changed since you trusted them" in retinue("trust", "--yes").err
     assert "changed since" not in retinue("trust", "--yes").err
 
 
 def test_what_is_trusted_is_listed(retinue: Give, code: Path, folder: Path) -> None:
-    assert "You have trusted no folder." in retinue("trust", "--list").err
+    assert "No trusted folders." in retinue("trust", "--list").err
     retinue("trust", str(folder), "--yes")
     assert retinue("trust", "--list").out == f"{folder}\n"
     assert retinue("trust", "--list", "--json").data == [{"folder": str(folder), "kind": "project", "trusted": True}]
@@ -78,7 +78,7 @@ def test_files_that_change_while_one_looks_are_not_trusted(
 
     monkeypatch.setattr(trust, "_ask", meanwhile)
     said = retinue("trust", "--yes")
-    assert (said.code, "changed while you were looking" in said.err) == (2, True)
+    assert (said.code, "changed in the meantime" in said.err) == (2, True)
     assert retinue("trust", "--list", "--json").data == []
 
 

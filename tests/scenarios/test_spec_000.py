@@ -366,7 +366,7 @@ def test_the_printed_definition_answers_with_a_model_and_the_menu_has_options(
     largest = retinue(*ASKED, "--choose", "c", "--json", **KEYS)
     assert "opus" in largest.data["usage"]["model"]
     with Terminal(tmp_path, folder, *ASKED, "--choose", "ask", **KEYS) as terminal:
-        terminal.expect("How shall it be done?", "the smallest models", "tokens", "models by the rules", "tokens", ">")
+        terminal.expect("How should it be done?", "the smallest models", "tokens", "models by the rules", "tokens", ">")
         assert "not known" not in terminal.seen
         terminal.type("1")
         code, _ = terminal.ended()

@@ -49,5 +49,5 @@ def with_active(project: "Project", *, quiet: bool) -> "tuple[Project, str]":
         if not quiet:
             from retinue.cli.output import safe, tell
 
-            tell(f"{MODULE_VARIABLE} gives no agent here: {safe(error.message)} {safe(error.hint)}")
+            tell(f"{MODULE_VARIABLE} does not give an agent: {safe(error.message)} {safe(error.hint)}")
         return project, ""

@@ -271,8 +271,10 @@ def _errors(ended: "Ended", result: "Result", code: Exit) -> Iterator[dict[str, 
     """What ended it before its time, each with what to do next; at least one."""
     again = f"`retinue runs resume {ended.run}`"
     if code == Exit.INTERRUPTED:
-        hint = f"Go on with {again}; what was finished is kept." if ended.recorded else "Ask again: nothing was kept."
-        yield {"code": "canceled", "message": "It was interrupted.", "hint": hint}
+        hint = (
+            f"Continue with {again}; finished work is kept." if ended.recorded else "Run it again: nothing was saved."
+        )
+        yield {"code": "canceled", "message": "Interrupted.", "hint": hint}
         return
     if code == Exit.QUESTION:
         yield from _open_questions(ended, result, again if ended.recorded else "")
@@ -290,8 +292,8 @@ def _errors(ended: "Ended", result: "Result", code: Exit) -> Iterator[dict[str, 
         hint = (result.fault.hint or _look(ended)) + (f" Nearest: {', '.join(near)}." if near else "")
         yield {**facts, "hint": hint}
         return
-    hint = "Leave out `--fail-on partial` to accept that, or see the warnings."
-    yield {"code": "output_invalid", "message": "Part of the goal is not answered.", "hint": hint}
+    hint = "See the warnings, or leave out `--fail-on partial` to accept a partial answer."
+    yield {"code": "output_invalid", "message": "Part of the goal was not answered.", "hint": hint}
 
 
 def _open_questions(ended: "Ended", result: "Result", again: str) -> Iterator[dict[str, Any]]:
@@ -304,17 +306,17 @@ def _open_questions(ended: "Ended", result: "Result", again: str) -> Iterator[di
             given = f"Give it with `--param {question.parameter}=…`, or say it"
         elif question.parameter:
             given = f"Put `{question.parameter}` into the plan (`retinue plan … --output FILE`), or say it"
-        where = f"; or answer in a terminal with {again}" if again else ""
-        facts = {"code": "invalid_input", "message": f"Nobody is there to answer: {question.text}"}
+        where = f"; or answer in a terminal: {again}" if again else ""
+        facts = {"code": "invalid_input", "message": f"No terminal to ask in: {question.text}"}
         yield {**facts, "hint": f"{given} in the request{where}.", "question": question.to_json()}
     if not result.questions:
-        yield {"code": "invalid_input", "message": "It waits for an answer.", "hint": f"Go on with {again}."}
+        yield {"code": "invalid_input", "message": "Waiting for an answer.", "hint": f"Continue with {again}."}
 
 
 def _look(ended: "Ended") -> str:
     if ended.recorded:
         return f"See what happened with `retinue runs show {ended.run} --events`."
-    return "Run it without `--no-journal` and see its events."
+    return "Run it again without `--no-journal` to see its events."
 
 
 def _tell_error(error: dict[str, Any]) -> None:

@@ -74,8 +74,8 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], VERBS, n=1)
-            meant = f" Did you mean `{near[0]}`?" if near else ' To ask a goal, use `retinue run "…"`.'
-            raise click.UsageError(f"There is no command {args[0]!r}.{meant}", ctx)
+            meant = f" Did you mean `{near[0]}`?" if near else ' To run a goal, use `retinue run "…"`.'
+            raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
         code = cli.main(list(arguments), prog_name="retinue", standalone_mode=False, color=colour())
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        facts = {"code": "canceled", "message": "It was interrupted.", "hint": "Give the command again."}
+        facts = {"code": "canceled", "message": "Interrupted.", "hint": "Run the command again."}
         code = _tell(facts, Exit.INTERRUPTED, machine=machine)
     except BrokenPipeError:
         _nobody_listens()
@@ -106,8 +106,10 @@ def run(arguments: Sequence[str]) -> int:
             code = _explain(error, machine=machine)
         else:
             _nobody_listens()
-            facts = {"code": "unavailable", "message": f"The answer cannot be written: {error.strerror}."}
-            code = _tell({**facts, "hint": "Free some space, or write it elsewhere."}, Exit.FAILED, machine=machine)
+            facts = {"code": "unavailable", "message": f"Cannot write the answer: {error.strerror}."}
+            code = _tell(
+                {**facts, "hint": "Free some disk space, or write it elsewhere."}, Exit.FAILED, machine=machine
+            )
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence and not a traceback
         code = _explain(error, machine=machine)
     return code if isinstance(code, int) else Exit.OK
@@ -169,8 +171,8 @@ def _our_mistake(error: Exception) -> RetinueError:
         return InternalError(f"{error.strerror}: {str(error.filename)!r}.", hint="See `retinue doctor`.")
     if os.environ.get("RETINUE_DEBUG"):
         raise error
-    hint = "Please report it; with RETINUE_DEBUG=1 in the environment you see where it happened."
-    return InternalError(f"This is our mistake: `{type(error).__name__}`: {error}", hint=hint)
+    hint = "Please report it. Set RETINUE_DEBUG=1 to see a traceback."
+    return InternalError(f"This is a bug in Retinue: `{type(error).__name__}`: {error}", hint=hint)
 
 
 def _facts(error: RetinueError) -> dict[str, object]:

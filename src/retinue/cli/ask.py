@@ -36,7 +36,7 @@ _DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_htt
 _NAMED_FLOOR = 0.05
 """Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for."""
 
-_TOO_MANY = "There are too many words. Put the instruction into quotes."
+_TOO_MANY = "Too many arguments. Put the instruction in quotes."
 
 
 @click.command("ask")
@@ -121,7 +121,7 @@ def command(
     from retinue.cli.typed import parameters_of
 
     if model and choice:
-        raise click.UsageError("--model says with which model it is done, and --choose too. Say one of them.")
+        raise click.UsageError("--model and --choose both select the model. Use only one of them.")
     form = form_of(as_json=as_json, as_jsonl=as_jsonl, quiet=quiet, kind=kind, output=output)
     if (incoming or outgoing) and (form.machine or form.document):
         raise click.UsageError("--in and --out write the answer as a message. Leave out --json, --jsonl and --format.")
@@ -182,7 +182,7 @@ class _Program:
         said = {"--dialect": self.dialect, "--as": self.name, "--env": self.environment}
         idle = [option for option, value in said.items() if value]
         if self.line is None and idle:
-            raise click.UsageError(f"{', '.join(idle)} is said of a program. Name it with --command.")
+            raise click.UsageError(f"{', '.join(idle)} can only be used with --command.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
     if not (request.agent or module):
         raise InvalidInput(
             "The message does not say which agent it is for.",
-            hint=f"Name an agent before it (`retinue agents`), or a module in {MODULE_VARIABLE}.",
+            hint=f"Name an agent (see `retinue agents`), or set {MODULE_VARIABLE} to a module.",
         )
     name = request.agent
     if module:
@@ -285,7 +285,7 @@ def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence
         return project.registry.get(name), words, path
     if unknown is not None:
         raise _passed_over(project, words[0]) or unknown
-    raise click.UsageError(f"Nobody is asked. Name an agent (`retinue agents`), or a module in {MODULE_VARIABLE}.")
+    raise click.UsageError(f"No agent given. Name one (see `retinue agents`), or set {MODULE_VARIABLE} to a module.")
 
 
 def _passed_over(project: "Project", name: str) -> "UnknownName | None":
@@ -298,7 +298,7 @@ def _passed_over(project: "Project", name: str) -> "UnknownName | None":
     if skipped is None:
         return None
     return UnknownName(
-        f"No agent is called {name[:80]!r}: `{skipped.path}` was passed over. {skipped.reason}",
+        f"Unknown agent {name[:80]!r}: `{skipped.path}` was skipped. {skipped.reason}",
         hint=skipped.hint or "See `retinue agents`.",
     )
 
@@ -364,7 +364,7 @@ def _skill_for(agent: "Agent", instruction: str) -> "Skill":
         raise UnknownName(
             f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
             if instruction.strip()
-            else f"`{definition.name}` has {len(names)} skills, and nothing says which.",
+            else f"`{definition.name}` has {len(names)} skills, so name one.",
             hint=f"Name one of {', '.join(names)}.",
             suggestions=tuple(names),
         )

@@ -21,7 +21,7 @@ __all__ = ["command"]
 def command(context: click.Context) -> None:
     """Compare agents or models on the same tasks."""
     if context.invoked_subcommand is None:
-        raise click.UsageError("Say what is compared: retinue bench agents TASKS.")
+        raise click.UsageError("Name what to compare: retinue bench agents TASKS.")
 
 
 @command.command("agents")
@@ -84,7 +84,7 @@ def _agents(
         for line in _table(found, asked):
             echo(line)
         if stopped:
-            tell(f"It stopped after {len(trials)} of {wanted.count} trials: {stopped}")
+            tell(f"Stopped after {len(trials)} of {wanted.count} trials: {stopped}")
     if plot is not None and found:
         title = asked.title or "Agents and models compared"
         write_plot(plot, plot_of(found, title=title, subtitle=f"{len(asked.tasks)} tasks, each tried {repeat} times"))

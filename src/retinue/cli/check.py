@@ -29,7 +29,9 @@ _NAMED: Final = (
     "timeout_s",
 )  # fmt: skip
 """Options that go into the order as they are."""
-_HOW_ASKED: Final = "If these were no valid requests, say how to ask it: --agent, --operation, --target, --definition."
+_HOW_ASKED: Final = (
+    "If these requests were not valid for it, say how to ask: --agent, --operation, --target, --definition."
+)
 _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 
 
@@ -95,7 +97,7 @@ def command(**said: Any) -> int:
     if output is not None:
         check_output(output)
     if kind == "html" and len(said["subjects"]) > 1:
-        raise click.UsageError("A page shows one SUBJECT. Name one, or take another --format.")
+        raise click.UsageError("An HTML report shows one SUBJECT. Name only one, or use another --format.")
     reports: list[Report] = []
     try:
         reports.extend(_judged(subject, said) for subject in said["subjects"])
@@ -122,7 +124,7 @@ def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
         UsageError: Two are asked for, or nothing says which.
     """
     if as_json and said not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {said} ask for two formats. Leave one out.")
+        raise click.UsageError(f"--json and --format {said} are two formats. Use only one.")
     if said is not None or as_json:
         return cast("_Kind", said or "json")
     if output is None:
@@ -130,7 +132,7 @@ def _kind(said: str | None, output: Path | None, *, as_json: bool) -> _Kind:
     kind = _ENDINGS.get(output.suffix.lower())
     if kind is None:
         raise click.UsageError(
-            f"Nothing says how to write {output.name[:80]!r}. Add --format text, json, junit or html."
+            f"Cannot tell the format of {output.name[:80]!r}. Add --format text, json, junit or html."
         )
     return kind
 
@@ -264,6 +266,6 @@ def _tell_ending(report: "Report", output: Path | None, *, failed: bool, named: 
     said = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
     mistakes = sum(bool(each.mistake) for each in report.verdicts)
     if mistakes:
-        said += f"; {mistakes} could not be judged, which is our mistake: please report it"
+        said += f"; {mistakes} could not be checked because of a bug in Retinue: please report it"
     head = f"{safe(report.subject)} {head}" if named else head
     tell(f"{head}: {said}{f'; written to {output}' if output else ''}")

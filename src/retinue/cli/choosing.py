@@ -187,12 +187,12 @@ def _past(agents: set[str]) -> "dict[tuple[str, str], Sequence[Past]]":
 async def _asked(menu: "Menu") -> "Option":
     from retinue.cli.questions import Person
 
-    tell(f"{click.style('How shall it be done?', bold=True)} {safe(menu.why)}")
+    tell(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
     for option in menu.options:
         for line in _shown(option):
             tell(line)
     letters = tuple(option.letter for option in menu.options)
-    text = f'which of them? Nothing takes {menu.recommended.letter}; `run.choose = "auto"` in the settings always does.'
+    text = f'which of them? Press Enter for {menu.recommended.letter}; set `run.choose = "auto"` to always take it.'
     question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
     answer = await Person(nullcontext)(question)
     return menu.pick(str(answer.value)) if answer else menu.recommended
@@ -202,7 +202,7 @@ def _shown(option: "Option") -> Iterator[str]:
     mark = click.style(" (recommended)", fg="green") if option.recommended else ""
     named = ", ".join(option.models) or "each agent its own"
     yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(named)}{mark}"
-    yield f"     {'; '.join(_figures(option.estimate)) or 'What it takes is not known.'}"
+    yield f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}"
     for reason in option.reasons:
         yield f"     - {safe(reason)}"
 
@@ -210,8 +210,8 @@ def _shown(option: "Option") -> Iterator[str]:
 def _notify(menu: "Menu", option: "Option", by: "By") -> None:
     why = {
         "flag": "as asked.",
-        "only": "there is no other way with the models that can be asked.",
-        "nobody": f"nobody is there to choose. {menu.why}",
+        "only": "no other option with the configured models.",
+        "nobody": f"no terminal to choose in. {menu.why}",
     }.get(by, f"routine. {menu.why}")
     figures = "; ".join(_figures(option.estimate))
     tell(f"option {option.letter}, {safe(option.title)}: {safe(why)}{f' Expected: {figures}' if figures else ''}")

@@ -78,13 +78,13 @@ def with_command(project: "Project", said: "JsonMapping") -> "tuple[Project, Age
     return replace(project, registry=Registry([agent])), agent
 
 
-_DAMAGED: Final = "What was kept of the command is damaged."
+_DAMAGED: Final = "The saved command is damaged."
 
 
 def _text(said: "JsonMapping", name: str) -> str | None:
     value: object = said.get(name)
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(_DAMAGED, hint="Ask it anew.")
+        raise InvalidInput(_DAMAGED, hint="Run it again.")
     return value
 
 
@@ -92,5 +92,5 @@ def _texts(said: "JsonMapping", name: str) -> tuple[str, ...]:
     value: object = said.get(name, [])
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(item, str) for item in items):
-        raise InvalidInput(_DAMAGED, hint="Ask it anew.")
+        raise InvalidInput(_DAMAGED, hint="Run it again.")
     return tuple(cast("list[str]", items))

@@ -17,5 +17,5 @@ def command(shell: str) -> None:
 
     made = get_completion_class(shell)
     if made is None:  # pragma: no cover - the choice above lists what click has
-        raise click.UsageError(f"No completion is known for {shell!r}.")
+        raise click.UsageError(f"No completion for {shell!r}.")
     click.echo(made(cli, {}, "retinue", "_RETINUE_COMPLETE").source())

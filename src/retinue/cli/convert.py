@@ -97,8 +97,8 @@ def _lossy(rendered: "Rendered", writer: "Dialect") -> "InvalidInput":
     from retinue.errors import InvalidInput
 
     return InvalidInput(
-        f"`{writer.NAME}` cannot say {counted(len(rendered.losses), 'field')} of it, and nothing was written.",
-        hint="Leave out `--strict` to do without, or choose another dialect or form.",
+        f"`{writer.NAME}` cannot express {counted(len(rendered.losses), 'field')} of it, so nothing was written.",
+        hint="Leave out `--strict` to convert without them, or choose another dialect or form.",
         path=rendered.losses[0].field,
         detail={"losses": [loss.to_json() for loss in rendered.losses]},
     )
@@ -140,4 +140,4 @@ def tell_losses(losses: "Sequence[Loss]") -> None:
     for why, fields in by_reason.items():
         tell(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
     if not losses:
-        tell(f"{click.style('whole', fg='green', bold=True)}: nothing is lost")
+        tell(f"{click.style('whole', fg='green', bold=True)}: nothing lost")

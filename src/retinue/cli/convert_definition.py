@@ -114,7 +114,7 @@ def _form_of(output: str | None) -> "Format":
 
     form = format_of_file(Path(output).name) if output else None
     if form is None:
-        raise click.UsageError(f"Say with --to which format to write: {', '.join(_TO)}.")
+        raise click.UsageError(f"Name the format to write with --to: {', '.join(_TO)}.")
     return form
 
 
@@ -131,7 +131,7 @@ def _files(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         return gather(path)
     if not path.exists():
-        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a definition, or a folder of them.")
+        raise MissingFile(f"No such file: {str(path)!r}.", hint="Name a definition, or a folder of them.")
     return (path,)
 
 
@@ -139,8 +139,8 @@ def _nothing(paths: Sequence[Path]) -> "Finding":
     from retinue.agents.load.kinds import ENDINGS
     from retinue.contract.finding import Finding
 
-    fix = f"Definitions end with {' or '.join(ENDINGS)}; name the file itself where it is not taken for one."
-    return Finding(rule=NONE, message="No definition was found here.", file=str(paths[0]), fix=fix)
+    fix = f"Definitions end with {' or '.join(ENDINGS)}; to convert another file, name it directly."
+    return Finding(rule=NONE, message="No definition found here.", file=str(paths[0]), fix=fix)
 
 
 # Converting.
@@ -230,7 +230,7 @@ def _write(converted: Sequence[Converted], *, force: bool) -> None:
             deliver(each.written.text, target)
         except AccessDenied as error:
             message = f"{error.message} {count:,} of {len(targets):,} files were written."
-            hint = "Make room or name another place with `--output`; `--force` writes over what is there."
+            hint = "Free some disk space, or choose another place with `--output`; `--force` overwrites existing files."
             raise AccessDenied(message, hint=hint, path=str(target)) from None
 
 
@@ -241,9 +241,9 @@ def _see_free(targets: Sequence[tuple[Path, Converted]], *, force: bool) -> None
     twice = [(target, each) for target, each in targets if taken.setdefault(target, each) is not each]
     if twice:
         target, each = twice[0]
-        more = f" {len(twice) - 1:,} more have no place of their own either." if len(twice) > 1 else ""
+        more = f" {len(twice) - 1:,} more collide as well." if len(twice) > 1 else ""
         raise InvalidInput(
-            f"{each.source!r} and {taken[target].source!r} would both go into {str(target)!r}.{more}",
+            f"{each.source!r} and {taken[target].source!r} would both be written to {str(target)!r}.{more}",
             hint="Add `--keep-folders`, rename one of the two agents, or convert them one by one.",
             detail={"files": [each.source for _, each in twice]},
         )
@@ -251,7 +251,7 @@ def _see_free(targets: Sequence[tuple[Path, Converted]], *, force: bool) -> None
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         message = f"{', '.join(there[:3])}{more} would be replaced."
-        raise InvalidInput(message, hint="Add `--force` to replace, or name another place with `--output`.")
+        raise InvalidInput(message, hint="Add `--force` to overwrite, or choose another place with `--output`.")
 
 
 def _make_folder(folder: Path) -> None:
@@ -260,5 +260,5 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"The folder {str(folder)!r} cannot be made: {error.strerror}."
-        raise AccessDenied(message, hint="Name another place with `--output`.") from None
+        message = f"Cannot create the folder {str(folder)!r}: {error.strerror}."
+        raise AccessDenied(message, hint="Choose another place with `--output`.") from None

@@ -21,11 +21,11 @@ def check_output(output: Path) -> None:
     """
     folder = output.parent
     if not folder.is_dir():
-        raise MissingFile(f"There is no folder {str(folder)!r} to write into.", hint="Make it first.", path=str(output))
+        raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Create it first.", path=str(output))
     if output.is_dir():
         raise AccessDenied(f"{str(output)!r} is a folder.", hint="Name a file in it.", path=str(output))
     if not os.access(output if output.exists() else folder, os.W_OK):
-        raise _refused(output, "it may not be written")
+        raise _refused(output, "permission denied")
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -78,7 +78,7 @@ def _umask() -> int:
 
 def _refused(output: Path, why: str) -> RetinueError:
     return AccessDenied(
-        f"{str(output)!r} cannot be written: {why}.",
-        hint="Name another file with `--output`, or leave it out to have the answer on stdout.",
+        f"Cannot write {str(output)!r}: {why}.",
+        hint="Choose another file with `--output`, or leave it out to write to stdout.",
         path=str(output),
     )

@@ -84,7 +84,7 @@ def read_request(
     if agent is not None and fold(task.agent) not in {fold(name) for name in (agent.name, *agent.aliases, names[0])}:
         raise InvalidInput(
             f"The message is for {task.agent!r}, and the command names {names[0]!r}.",
-            hint="Name the agent once, or the same one.",
+            hint="Use the same name in both, or name it only once.",
         )
     if is_program:
         called, skills = "", names

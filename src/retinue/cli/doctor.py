@@ -86,7 +86,7 @@ def _programs() -> Iterator[_Check]:
     git = shutil.which("git")
     yield _Check("git", "ok", git) if git else _Check("git", "broken", "not found", "Install git.")
     ripgrep = shutil.which("rg")
-    slow = "not found: searching works, and is slower"
+    slow = "not found: searching works, but slower"
     yield _Check("ripgrep", "ok", ripgrep) if ripgrep else _Check("ripgrep", "missing", slow, "Install ripgrep.")
 
 
@@ -99,7 +99,7 @@ def _folders() -> Iterator[_Check]:
     for name, place in (("state", places.state_dir()), ("cache", places.cache_dir())):
         there = next(each for each in (place, *place.parents) if each.exists())
         fits = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-        hint = "" if fits else f"Make it writable, or name another with {moved[name]}."
+        hint = "" if fits else f"Make it writable, or choose another with {moved[name]}."
         yield _Check(name, "ok" if fits else "broken", str(place), hint)
     store = TrustStore(places.state_dir())
     if (problem := store.problem) is not None:
@@ -133,8 +133,8 @@ def _here(workspace: Path | None) -> Iterator[_Check]:
     yield _Check("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
     yield _repository(project.root)
     count, skipped = len(project.registry), len({each.path for each in project.registry.skipped})
-    passed = f", {counted(skipped, 'file')} gave none" if skipped else ""
-    yield _Check("agents", "ok", f"{count} at hand{passed}", "See `retinue agents`." if skipped else "")
+    passed = f", {counted(skipped, 'file')} skipped" if skipped else ""
+    yield _Check("agents", "ok", f"{count} available{passed}", "See `retinue agents`." if skipped else "")
     for finding in project.settings.findings:
         yield _Check("settings", "broken", f"{finding.file}: {finding.message}", finding.fix)
     for finding in rules_at_odds(project.settings):
@@ -156,9 +156,7 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
     by_key = {key: provider for provider, keys in reversed([*KEYS.items()]) for key in keys}
     there = [provider for key, provider in sorted(by_key.items()) if os.environ.get(key)]
     if not models.configured:
-        yield _Check(
-            "models", "missing", "none is set, so none is asked", "Set `models.default`; see `retinue models`."
-        )
+        yield _Check("models", "missing", "no model configured", "Set `models.default`; see `retinue models`.")
     elif models.default:
         try:
             models.see(models.default)
@@ -169,9 +167,9 @@ def _providers(workspace: Path | None) -> Iterator[_Check]:
         where = f" at {state.base_url}" if state.base_url else ""
         if state.ready:
             key = f", {state.variable} is set" if state.variable and os.environ.get(state.variable) else ""
-            yield _Check(provider, "ok", f"can be asked{where}{key}")
+            yield _Check(provider, "ok", f"available{where}{key}")
         else:
-            yield _Check(provider, "missing", f"cannot be asked{where}: {state.lacks}")
+            yield _Check(provider, "missing", f"not available{where}: {state.lacks}")
 
 
 def _repository(root: Path) -> _Check:
@@ -186,9 +184,9 @@ def _repository(root: Path) -> _Check:
     except RetinueError as error:
         return _Check("repository", "missing", error.message, error.hint)
     if head.sha is None:
-        return _Check("repository", "missing", "no commits yet", "Commit something; the history is empty until then.")
+        return _Check("repository", "missing", "no commits yet", "Make a commit first; the history is empty.")
     place = head.branch or "detached"
-    hint = "Counts are of the part that is here; `git fetch --unshallow` brings the rest." if "shallow" in kinds else ""
+    hint = "Counts cover only the local part; `git fetch --unshallow` gets the rest." if "shallow" in kinds else ""
     return _Check("repository", "ok", ", ".join([f"{place} at {head.sha[:10]}", *kinds]), hint)
 
 

@@ -23,7 +23,7 @@ def check_plot(file: Path) -> None:
     from retinue.cli.delivery import check_output
 
     if file.suffix.lower() not in _ENDINGS:
-        raise click.UsageError(f"Nothing says how to draw {file.name[:80]!r}. Let it end with .svg or .png.")
+        raise click.UsageError(f"Cannot tell the format of {file.name[:80]!r}. Use the extension .svg or .png.")
     check_output(file)
 
 

@@ -59,7 +59,7 @@ def _rule(name: str) -> "Rule":
     same = [each for each in RULES if word and each.rpartition("/")[2] == word]
     near = tuple(dict.fromkeys((*same, *nearest(name, RULES))))
     hint = f"Did you mean `{near[0]}`?" if near else "`retinue explain` lists all rules."
-    raise UnknownName(f"There is no rule {name[:80]!r}.", hint=hint, suggestions=near)
+    raise UnknownName(f"No such rule: {name[:80]!r}.", hint=hint, suggestions=near)
 
 
 def _listed() -> str:

@@ -30,11 +30,11 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
     for way in ways[:_SHOWN]:
         tell(f"   {click.style('or', bold=True)}: {safe(way)}")
     if len(result.attempts) > 1 and result.fault.code == "output_invalid":
-        tell(f"It was asked {len(result.attempts)} times, and told what was wrong.")
+        tell(f"It was asked {len(result.attempts)} times, each time with the error.")
     if _said_something(result):
         _tell_partial(result)
     elif result.fault.code not in _NOT_ITS_FAULT:
-        tell(f"`{safe(result.agent)}` failed to respond. Ask it again, or do it by hand.")
+        tell(f"`{safe(result.agent)}` failed to respond. Try again, or do it manually.")
 
 
 def _said_something(result: "Result") -> bool:
@@ -46,7 +46,7 @@ def _tell_partial(result: "Result") -> None:
     whole = json_text(result.data) if result.data is not None else plain(result.content or result.native or "")
     lines = whole.strip().split("\n")
     lines = [line for line in lines if not line.startswith(_ON_THE_WAY)] or lines
-    tell(click.style("partial results, no answer:" if result.data is not None else "it said:", bold=True))
+    tell(click.style("partial results, not a complete answer:" if result.data is not None else "it said:", bold=True))
     tell("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
     if len(lines) > _LINES:
         tell(f"  and {counted(len(lines) - _LINES, 'more line')}: see them with `--json`")

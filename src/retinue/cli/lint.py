@@ -80,7 +80,7 @@ def command(
     _see_that_rules_exist(select, "--select")
     _see_that_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:
-        raise click.UsageError("--update-baseline needs the file: --baseline FILE.")
+        raise click.UsageError("--update-baseline needs --baseline FILE.")
     for file in (output, baseline if update_baseline else None):
         if file is not None:
             check_output(file)
@@ -115,7 +115,7 @@ def command(
 
 def _form(kind: str | None, output: Path | None, *, as_json: bool) -> _Format:
     if as_json and kind not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {kind} ask for two formats. Leave one out.")
+        raise click.UsageError(f"--json and --format {kind} are two formats. Use only one.")
     if kind is not None:
         return cast("_Format", kind)
     if as_json:
@@ -134,7 +134,7 @@ def _see_that_rules_exist(prefixes: "Iterable[str]", option: str) -> None:
         if not prefix or (rule(prefix) is None and not any(known.startswith(prefix) for known in RULES)):
             near = nearest(prefix, RULES, limit=1)
             meant = f" Did you mean `{near[0]}`?" if near else " `retinue explain` lists them."
-            raise click.UsageError(f"{option}: there is no rule {prefix[:80]!r}.{meant}")
+            raise click.UsageError(f"{option}: no such rule {prefix[:80]!r}.{meant}")
 
 
 def _ignored_here() -> tuple[str, ...]:
@@ -161,10 +161,10 @@ def _earlier(paths: "Sequence[Path]", against: str) -> "Sequence[Earlier]":
         try:
             return at_revision(paths, against)
         except MissingFile:
-            message = f"There is no folder {against[:200]!r}, and no git repository to have such a revision."
-            raise MissingFile(message, hint="Name the folder that holds the earlier definitions.") from None
+            message = f"{against[:200]!r} is neither a folder nor a git revision: this is not a git repository."
+            raise MissingFile(message, hint="Name the folder with the earlier definitions.") from None
     if len(paths) != 1 or not paths[0].is_dir():
-        raise click.UsageError("--against FOLDER compares one folder with another: name one PATH that is a folder.")
+        raise click.UsageError("--against FOLDER compares two folders: name one folder as PATH.")
     return in_folder(paths[0], folder)
 
 
@@ -200,7 +200,7 @@ def _nothing(paths: "Sequence[Path]") -> "Finding":
 
     places = listed([repr(str(path)) for path in paths], last="or")
     fix = f"Name other paths. Definitions end with {listed(ENDINGS, last='or')}."
-    return found("load/nothing", "", f"No definition was found in {places}.", fix, file=str(paths[0]), line=1, column=1)
+    return found("load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1)
 
 
 def _sum_up(

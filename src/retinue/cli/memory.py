@@ -49,7 +49,7 @@ def command(context: click.Context) -> None:
 def _list(*, scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """List memories, the newest first."""
     with _opened(scope, workspace) as memory:
-        _show(memory.list(limit=limit), as_json=as_json, nothing="Nothing is remembered.")
+        _show(memory.list(limit=limit), as_json=as_json, nothing="No memories.")
 
 
 @command.command("search")
@@ -64,7 +64,7 @@ def _search(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path |
     """Search memories for WORDS, best match first."""
     with _opened(scope, workspace) as memory:
         found = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
-    _show(found, as_json=as_json, nothing="Nothing that fits is remembered.")
+    _show(found, as_json=as_json, nothing="No memories match.")
 
 
 @command.command("forget")
@@ -88,7 +88,7 @@ def _forget(*, names: tuple[str, ...], scope: str, workspace: Path | None, as_js
     if as_json and (gone or not unknown):
         echo_json([entry.to_json() for entry in gone])
     for entry in () if as_json else gone:
-        tell(f"Forgot {entry.id}: {safe(entry.text)[:80]}")
+        tell(f"Deleted {entry.id}: {safe(entry.text)[:80]}")
     if unknown:
         raise UnknownName(" ".join(error.message for error in unknown), hint=unknown[0].hint)
 
@@ -105,7 +105,7 @@ def _set_aside(*, scope: str, workspace: Path | None, as_json: bool) -> None:
         now = memory.set_aside()
     if as_json:
         echo_json({"scope": scope} | ({"moved_to": str(now)} if now else {}))
-    tell("There is no memory to set aside." if now is None else f"Moved to {path_text(now)}")
+    tell("There is no memory file to set aside." if now is None else f"Moved to {path_text(now)}")
 
 
 def _opened(scope: str, workspace: Path | None) -> "Memory":

@@ -236,7 +236,7 @@ def _known(asked: Asked) -> "Known":
         folded = canonical_name(name)
         if not folded or folded[0].isdigit() or len(folded) > _LONGEST_NAME:
             hint = "Use letters, digits and underscores, as in `git_state_analyzer`."
-            raise InvalidInput(f"No {option} can be called {name[:100]!r}.", hint=hint, path=f"--{option}")
+            raise InvalidInput(f"Invalid {option} name {name[:100]!r}.", hint=hint, path=f"--{option}")
         known = replace(known, agent=folded) if option == "agent" else replace(known, skill=folded)
     return known
 
@@ -299,8 +299,8 @@ def _unknown(data: bytes, asked: Asked) -> "RetinueError":
     from retinue.errors import InvalidInput, ParseError
 
     if not data.strip():
-        hint = "See whether the agent printed anything, and whether it did so on stdout."
-        return InvalidInput("The message cannot be read. It is empty.", hint=hint)
+        hint = "Check that the agent prints its answer to stdout."
+        return InvalidInput("Cannot read the message: it is empty.", hint=hint)
     try:
         json.loads(data)
     except ParseError as error:
@@ -308,7 +308,7 @@ def _unknown(data: bytes, asked: Asked) -> "RetinueError":
             return error
     kind = "" if asked.kind is None else f" as {_NAMES[asked.kind]}"
     return InvalidInput(
-        f"The message cannot be read{kind}. Nothing in it says which dialect it speaks.",
+        f"Cannot read the message{kind}: its dialect could not be detected.",
         hint=f"Name the dialect with `{asked.option}`: {DIALECT_WORDS}.",
     )
 
@@ -320,8 +320,8 @@ def _bytes_of(file: str) -> bytes:
     from retinue.cli.typed import bytes_in
 
     if file == "-" and sys.stdin.isatty():
-        raise click.UsageError("There is no message. Name a file, or pipe one in.")
-    return bytes_in(file, hint="Name the file that holds the message.")
+        raise click.UsageError("No message given. Name a file, or pipe one in.")
+    return bytes_in(file, hint="Name the file with the message.")
 
 
 def _see_it_is_not_too_large(data: bytes) -> None:
@@ -329,9 +329,9 @@ def _see_it_is_not_too_large(data: bytes) -> None:
     from retinue.errors import ParseError
 
     if len(data) > MAX_BYTES:
-        hint = "Hand large content over as a file, and name it in the message."
+        hint = "Put large content in a file, and name it in the message."
         detail = {"reason": "too_large"}
-        raise ParseError(f"The message has more than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
+        raise ParseError(f"The message is larger than {MAX_BYTES:,} bytes.", hint=hint, detail=detail)
 
 
 def tell_reading(message: Message) -> None:

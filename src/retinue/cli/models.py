@@ -56,7 +56,7 @@ def command(context: click.Context, *, as_json: bool, workspace: Path | None) ->
     for line in _table(rows):
         echo(line)
     if not models.configured:
-        tell("No model is set, so none is asked. Set one: RETINUE_MODELS_DEFAULT=small, or `models.default` in a file.")
+        tell("No model is configured. Set RETINUE_MODELS_DEFAULT=small, or `models.default` in a settings file.")
 
 
 def _named(models: "Models") -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
     names = max(len(safe(model.name)) for _, model, _ in rows)
     lines = [
         click.style(
-            cut_to_screen(f"{'tier':<{uses}}  {'model':<{names}}  {'in/out, USD a million':>22}  {'window':>9}  ready"),
+            cut_to_screen(f"{'tier':<{uses}}  {'model':<{names}}  {'in/out, USD per 1M':>22}  {'window':>9}  ready"),
             bold=True,
         )
     ]
@@ -137,8 +137,8 @@ def _table(rows: "list[tuple[str, Listed, ProviderState]]") -> list[str]:
 
 @command.command("price")
 @click.argument("model")
-@click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Tokens sent.")
-@click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Tokens that come back.")
+@click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Input tokens.")
+@click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Output tokens.")
 @json_option
 @workspace_option
 def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:
@@ -165,5 +165,5 @@ def _price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, worksp
         echo(f"${cost.usd:.6g} for {tokens_in:,} tokens in and {tokens_out:,} out: {safe(name)}")
         tell(f"price: {safe(cost.price_id)}, seen {cost.price_date}")
     if cost is None and not as_json:
-        tell(f"The price of {safe(name)} is not known. Say your own: `models.prices` in the settings.")
+        tell(f"The price of {safe(name)} is unknown. Set it in the settings: `models.prices`.")
     return Exit.OK if cost is not None else Exit.FAILED

@@ -94,7 +94,7 @@ class Nodes:
             case Progress() as body:
                 node.note = progress(body)
             case Retried(code):
-                node.note = f"trying again after {code}"
+                node.note = f"retrying after {code}"
             case Asked(question):
                 self._questions.add((event.run, event.node))
                 node.state, node.note = "asking", question.text

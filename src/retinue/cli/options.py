@@ -40,7 +40,7 @@ class Duration(click.ParamType[float]):
         found = _DURATION.fullmatch(str(value).strip())
         seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
         if not 0 < seconds < math.inf:
-            self.fail(f"{str(value)[:40]!r} is no time. Say seconds, or 500ms, 90s, 5m, 2h.", param, ctx)
+            self.fail(f"{str(value)[:40]!r} is not a duration. Use seconds, or 500ms, 90s, 5m, 2h.", param, ctx)
         return seconds
 
 
@@ -56,7 +56,7 @@ class _Money(click.ParamType[float]):
         except ValueError:
             amount = -1.0
         if not 0 <= amount < math.inf:
-            self.fail(f"{str(value)[:40]!r} is no amount of money. Say 0.5 or $0.50.", param, ctx)
+            self.fail(f"{str(value)[:40]!r} is not an amount of money. Use 0.5 or $0.50.", param, ctx)
         return amount
 
 
@@ -124,15 +124,15 @@ def form_of(
         RetinueError: The file could not be written.
     """
     if as_jsonl and (kind or output):
-        raise click.UsageError("--jsonl prints events, not an answer: leave out --format and --output.")
+        raise click.UsageError("--jsonl prints events; it cannot be combined with --format or --output.")
     if as_json and kind not in {None, "json"}:
-        raise click.UsageError(f"--json and --format {kind} ask for two formats. Leave one out.")
+        raise click.UsageError(f"--json and --format {kind} are two formats. Use only one.")
     if output is not None:
         from retinue.cli.delivery import check_output
 
         kind = kind or ("json" if as_json else _ENDINGS.get(output.suffix.lower()))
         if kind is None:
-            raise click.UsageError(f"Nothing says how to write {output.name[:80]!r}. Add --format md, html or json.")
+            raise click.UsageError(f"Cannot tell the format of {output.name[:80]!r}. Add --format md, html or json.")
         check_output(output)
     document: Literal["md", "html"] | None = "md" if kind == "md" else "html" if kind == "html" else None
     return Form(as_json=as_json or kind == "json", as_jsonl=as_jsonl, quiet=quiet, document=document, output=output)

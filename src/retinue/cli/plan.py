@@ -73,5 +73,5 @@ def command(
     else:
         echo(plan_text(plan))
     if output is not None and not as_json:
-        tell(f"written to {safe(output)}: edit it, and go on with `retinue run --plan {safe(output)}`")
+        tell(f"written to {safe(output)}. Edit it, and run it with `retinue run --plan {safe(output)}`")
     return Exit.OK if plan.nodes else Exit.FAILED

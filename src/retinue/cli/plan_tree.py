@@ -35,7 +35,7 @@ def _lines(plan: "Plan") -> Iterator[str]:
     if len(plan.nodes) > _MOST:
         yield f"and {counted(len(plan.nodes) - _MOST, 'more delegation')}: see them with --json"
     if not plan.nodes:
-        yield "Nobody would be asked."
+        yield "No agent would be asked."
     if plan.join != "all" and plan.nodes:
         share = f" of {plan.quorum:.2f}" if plan.join == "quorum" else ""
         yield f"{_head('ends')} when it has enough: {plan.join}{share}"

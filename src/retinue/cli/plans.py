@@ -91,8 +91,8 @@ def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -
         _tell(found, source)
     if len(plan.nodes) > budget.nodes:
         raise BudgetExceeded(
-            f"The plan has {len(plan.nodes):,} delegations, and a run may have {budget.nodes:,}.",
-            hint=f"Allow more with `--max-nodes {len(plan.nodes)}`, or plan less.",
+            f"The plan has {len(plan.nodes):,} delegations; the limit is {budget.nodes:,}.",
+            hint=f"Raise the limit with `--max-nodes {len(plan.nodes)}`, or make the plan smaller.",
             path="/nodes",
             detail={"bound": "nodes"},
         )
@@ -102,8 +102,8 @@ def plan_in(source: str, project: "Project", budget: "Budget", *, quiet: bool) -
 def _nothing_in_it() -> "Finding":
     from retinue.contract.finding import Finding
 
-    fix = "Add one: an `id`, an `agent`, and what it is told."
-    return Finding(rule="plan/empty", message="The plan has no delegation.", path="/nodes", fix=fix)
+    fix = "Add one with an `id`, an `agent` and an `instruction`."
+    return Finding(rule="plan/empty", message="The plan has no delegations.", path="/nodes", fix=fix)
 
 
 def _findings_in(error: RetinueError) -> "list[Finding]":
@@ -123,8 +123,8 @@ def _refuse(findings: "list[Finding]", source: str, *, quiet: bool) -> NoReturn:
     shown = errors[0] if errors else findings[0]
     more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
     raise InvalidDefinition(
-        f"The plan cannot be run: {shown.message}{more}",
-        hint=(shown.fix if quiet and shown.fix else "Mend what is said of each place, and run it again."),
+        f"Invalid plan: {shown.message}{more}",
+        hint=(shown.fix if quiet and shown.fix else "Fix each place, and run it again."),
         path=shown.path,
         detail={"findings": [finding.to_json() for finding in findings]},
     )

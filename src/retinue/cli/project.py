@@ -146,14 +146,14 @@ def find_root(folder: Path | None) -> Path:
 
     Raises:
         MissingFile: The folder asked for is not there.
-        InvalidInput: It is no folder.
+        InvalidInput: It is not a folder.
     """
     if folder is not None:
         if folder.is_dir():
             return folder.resolve()
         if folder.exists():
-            raise InvalidInput(f"{str(folder)!r} is no folder.", hint="Name a folder with `--workspace`.")
-        raise MissingFile(f"There is no folder {str(folder)!r}.", hint="Name a folder with `--workspace`.")
+            raise InvalidInput(f"{str(folder)!r} is not a folder.", hint="Name a folder with `--workspace`.")
+        raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Name a folder with `--workspace`.")
     here = _here()
     return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
 
@@ -162,7 +162,9 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise MissingFile("The folder you stand in is gone.", hint="Go to another, or use `--workspace`.") from None
+        raise MissingFile(
+            "The current folder no longer exists.", hint="Change to another folder, or use `--workspace`."
+        ) from None
 
 
 def open_project(
@@ -231,7 +233,7 @@ def _mcp_servers(project: Project) -> "Servers | None":
         try:
             found.append(read())
         except RetinueError as error:
-            tell(f"MCP servers are left out: {error.message} {error.hint}")
+            tell(f"MCP servers are not used: {error.message} {error.hint}")
     servers = {server.name: server for each in found for server in each.servers}
     absent = {name: why for each in found for name, why in each.absent.items()}
     return Servers(tuple(servers.values()), absent) if servers or absent else None
@@ -241,7 +243,7 @@ def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Proje
     """The same folder, its agents found anew: what tools there are is settled when they are."""
     for name, why in wider.absent.items():
         if name.startswith("mcp__") and name not in earlier.absent:
-            tell(f"`{name}` is not there: {why}")
+            tell(f"`{name}` is not available: {why}")
     registry = discover(
         project.root,
         trusted=project.trusted,
@@ -302,4 +304,4 @@ def tell_notes(project: Project, *, quiet: bool = False, as_json: bool = False) 
     if notes := [*project.settings.findings, *rules_at_odds(project.settings), *twice]:
         tell(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
-        tell(f"{counted(files, 'file')} of this project gave no agent: see `retinue agents`.")
+        tell(f"{counted(files, 'file')} of this project skipped: see `retinue agents`.")

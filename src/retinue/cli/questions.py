@@ -62,8 +62,8 @@ def _prompt(question: Question) -> str:
     if question.kind == "approval":
         return "yes or no [no] > "
     if question.options:
-        return f"1 to {len(question.options)}, or nothing to go on without > "
-    return "your answer, or nothing to go on without > "
+        return f"1 to {len(question.options)}, or Enter to skip > "
+    return "your answer, or Enter to skip > "
 
 
 def _value(question: Question, line: str) -> object:
@@ -78,7 +78,7 @@ def _value(question: Question, line: str) -> object:
         return question.options[int(line) - 1]
     meant = next((option for option in question.options if option.lower() == line.lower()), line)
     if question.kind == "choice" and question.options and meant not in question.options:
-        raise ValueError(f"That is none of them. Say 1 to {len(question.options)}.")
+        raise ValueError(f"Invalid choice. Enter 1 to {len(question.options)}.")
     if meant in question.options:
         return meant
     return line if question.answer_schema is None else _typed(line, question.answer_schema)

@@ -122,7 +122,7 @@ def _see_what_is_asked(goal: tuple[str, ...], source: str | None) -> None:
         UsageError: Neither is, or both would have to come from stdin.
     """
     if source is None and not goal:
-        raise click.UsageError("Missing argument 'GOAL...'. Say a goal, or name a plan with --plan FILE.")
+        raise click.UsageError("Missing argument 'GOAL...'. Give a goal, or a plan with --plan FILE.")
     if source == "-" and goal == ("-",):
         raise click.UsageError("The goal and the plan cannot both be read from stdin.")
 

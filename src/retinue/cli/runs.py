@@ -55,7 +55,7 @@ def _list(*, limit: int, as_json: bool) -> None:
     elif records:
         _table(records)
     else:
-        tell('There are no runs yet. Begin with: retinue run "…"')
+        tell('No runs yet. Start one with: retinue run "…"')
 
 
 @command.command("show")
@@ -182,14 +182,14 @@ def _rate(*, run: str, verdict: "Verdict", comment: str) -> None:
     from retinue.errors import InvalidInput
 
     if len(comment) > _LONGEST_COMMENT:
-        message = f"The comment has {len(comment):,} characters, and {_LONGEST_COMMENT:,} are kept."
-        raise InvalidInput(message, hint="Say it in fewer words.", path="/comment")
+        message = f"The comment has {len(comment):,} characters; the limit is {_LONGEST_COMMENT:,}."
+        raise InvalidInput(message, hint="Make it shorter.", path="/comment")
     with _journal() as journal:
         name = found_run(journal, run)
         if journal.get(name).ended_ns is None:
-            raise InvalidInput(f"The run `{name}` has no answer yet.", hint="Rate it when it has ended.")
+            raise InvalidInput(f"Run `{name}` has no answer yet.", hint="Rate it when it has finished.")
         journal.rate(name, Rating(verdict, _writable(comment), time.time_ns()))
-    tell(f"Run {name} is rated {verdict}.")
+    tell(f"Rated run {name} as {verdict}.")
 
 
 def _writable(comment: str) -> str:
@@ -207,9 +207,9 @@ def _prune(*, keep: int | None, days: float | None) -> None:
     from retinue.cli.output import counted, tell
 
     if keep is None and days is None:
-        raise click.UsageError("Say what may go: --keep N, --older-than DAYS, or both.")
+        raise click.UsageError("Give --keep N, --older-than DAYS, or both.")
     if days is not None and not days <= _MOST_DAYS:  # so that it refuses `nan` too
-        raise click.UsageError(f"{days:g} days is no age. Give a number of days, at most {_MOST_DAYS:,}.")
+        raise click.UsageError(f"{days:g} is not a number of days. The maximum is {_MOST_DAYS:,}.")
     limit_ns = None if days is None else time.time_ns() - int(days * _DAY_NS)
     with _journal() as journal:
         gone = journal.prune(older_than_ns=limit_ns, keep=keep)
@@ -236,15 +236,15 @@ def found_run(journal: "Journal", run: str | None) -> str:
     if run is None:
         newest = journal.list(1)
         if not newest:
-            raise UnknownName("There are no runs yet.", hint='Begin with: retinue run "…"')
+            raise UnknownName("No runs yet.", hint='Start one with: retinue run "…"')
         return newest[0].run
     found = journal.find(run) if run else ()
     if run in found:
         return run
     if len(found) > 1:
         listed = ", ".join(map(safe, found[:5])) + (" …" if len(found) > 5 else "")
-        hint = f"Say more of it: {listed}."
-        raise InvalidInput(f"{len(found)} runs are called like {run[:80]!r}.", hint=hint, suggestions=found[:5])
+        hint = f"Give more of the id: {listed}."
+        raise InvalidInput(f"{len(found)} runs match {run[:80]!r}.", hint=hint, suggestions=found[:5])
     return found[0] if found else journal.get(run).run
 
 
@@ -268,8 +268,8 @@ def _plan(journal: "Journal", run: str) -> "Plan":
     try:
         return Plan.model_validate_json(dumps(journal.history(run).payload.get("plan")))
     except ValueError as error:
-        message = f"The plan of run `{run}` cannot be read."
-        raise ParseError(message, hint="Start it anew.", detail={"reason": str(error)[:500]}) from None
+        message = f"Cannot read the plan of run `{run}`."
+        raise ParseError(message, hint="Start it again.", detail={"reason": str(error)[:500]}) from None
 
 
 def _facts(record: "RunRecord") -> dict[str, Any]:
@@ -339,9 +339,9 @@ def _unfinished(record: "RunRecord") -> None:
 
     kept = f"{counted(len(record.finished_steps), 'result')} kept"
     if record.stalled:
-        tell(f"Its process is gone; {kept}. Go on with: retinue runs resume {record.run}")
+        tell(f"Its process has ended; {kept}. Continue with: retinue runs resume {record.run}")
     else:
-        tell(f"It is still being worked on; {kept}.")
+        tell(f"It is still running; {kept}.")
 
 
 def _event(event: "Event", started_ns: int) -> None:

@@ -41,7 +41,7 @@ from retinue.orchestration.order import RESERVED
 
 __all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
 
-_INTERRUPTED: Final = "The person at the terminal interrupted it."
+_INTERRUPTED: Final = "Interrupted from the terminal."
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
 
     Raises:
         KeyboardInterrupt: It was interrupted before it began.
-        Canceled: It was interrupted twice.
+        Canceled: Interrupted twice.
         DeadlineExceeded: An agent kept the process to itself past that time, and could only be struck down.
         RetinueError: It could not begin.
     """
@@ -176,8 +176,8 @@ def conduct(project: Project, form: Form, begin: Begin, *, recorded: bool, timeo
             if not watchdog.bitten:
                 if not watchdog.run_id:
                     raise KeyboardInterrupt from None
-                hint = f"Go on with `retinue runs resume {watchdog.run_id}`; what was finished is kept."
-                raise Canceled("It was interrupted twice.", hint=hint) from None
+                hint = f"Continue with `retinue runs resume {watchdog.run_id}`; finished work is kept."
+                raise Canceled("Interrupted twice.", hint=hint) from None
         else:
             if not watchdog.bitten:
                 return ended
@@ -210,7 +210,7 @@ async def _conduct(
     warnings = list(audience.nodes.warnings)
     failure = journal.failure if journal is not None else None
     if failure is not None and not warnings:  # it showed only after the run had ended
-        warnings.append(f"History is not recorded: {failure.message} {failure.hint}")
+        warnings.append(f"The history is not recorded: {failure.message} {failure.hint}")
     recorded = journal is not None and failure is None
     return Ended(
         begun.run,
@@ -318,11 +318,13 @@ def _accept(changed: list[str], run: str) -> None:
     names = ", ".join(f"`{name}`" for name in changed[:10])
     message = f"{names} {'has' if len(changed) == 1 else 'have'} changed since this run began."
     if not somebody_is_there():
-        hint = f"To go on with what they are now: `retinue runs resume {run} --accept-changes`. Or ask anew."
+        hint = (
+            f"To continue with the new definitions: `retinue runs resume {run} --accept-changes`. Or start a new run."
+        )
         raise InvalidInput(message, hint=hint, detail={"changed": changed, "question": True})
     tell(message)
-    if not click.confirm("Go on with what they are now? What is finished stays as it is.", err=True):
-        raise InvalidInput(message, hint="Nothing was changed. Undo the changes, or ask anew.")
+    if not click.confirm("Continue with the new definitions? Finished steps are kept.", err=True):
+        raise InvalidInput(message, hint="Nothing was changed. Undo the changes, or start a new run.")
 
 
 def resuming(run: str, *, accept_changes: bool = False) -> Begin:
@@ -336,7 +338,7 @@ def resuming(run: str, *, accept_changes: bool = False) -> Begin:
     async def begin(orchestrator: Orchestrator, engine: InProcessEngine) -> Begun:
         journal = engine.journal
         if journal is None:
-            raise Unavailable("Without a history nothing can be resumed.", hint="Leave out `--no-journal`.")
+            raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
         history = journal.history(run)
         plan = Plan.model_validate_json(dumps(history.payload["plan"]))
         kept = {name: result for name, (_, result) in history.kept().items()}

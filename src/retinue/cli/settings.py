@@ -60,7 +60,7 @@ class Settings:
             first, more = errors[0], f" (and {len(errors) - 1} more)" if errors[1:] else ""
             stop = "" if first.fix.endswith(("?", ".")) else "."
             raise InvalidInput(
-                f"{first.file}: {first.message.rstrip('.')}{more}. Nothing was started, for a bound might be missing.",
+                f"{first.file}: {first.message.rstrip('.')}{more}. Not started: a limit might be missing.",
                 hint=f"{first.fix[:1].upper()}{first.fix[1:]}{stop} `retinue config show` lists every setting.",
                 path=first.file or "",
                 detail={"findings": [finding.to_json() for finding in errors]},
@@ -83,7 +83,7 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
         if name:
             _take(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
         elif variable.startswith(_PREFIX) and variable not in places.VARIABLES and (near := _meant(variable)):
-            message, fix = f"`{variable}` is no setting", f"did you mean `{near}`?"
+            message, fix = f"`{variable}` is not a setting", f"did you mean `{near}`?"
             findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
 
@@ -121,13 +121,13 @@ def _read(file: Path, findings: list[Finding]) -> dict[str, Any]:
     except MissingFile as error:
         if not file.is_symlink():
             return {}
-        problem, fix = error.message, "mend the link or delete it"
+        problem, fix = error.message, "fix or delete the link"
     except RetinueError as error:
         problem, fix = error.message, error.hint
     except RecursionError:  # thousands of brackets within each other
-        problem, fix = "it is nested too deeply", "mend the file"
+        problem, fix = "it is nested too deeply", "fix the file"
     except ValueError as error:
-        problem, fix = f"it is no TOML: {error}", "mend the file"
+        problem, fix = f"invalid TOML: {error}", "fix the file"
     # A `pyproject.toml` that other tools fill with templates is none of ours, as long as it never names us.
     if file.name != "pyproject.toml" or not data or b"retinue" in data:
         findings.append(_finding("settings/unreadable", problem, str(file), fix))
@@ -176,7 +176,7 @@ def _take(
     if key is None:
         near = nearest(name, KEYS)
         fix = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(KEYS)}"
-        findings.append(_finding("settings/unknown-key", f"`{name[:80]}` is no setting", origin, fix))
+        findings.append(_finding("settings/unknown-key", f"`{name[:80]}` is not a setting", origin, fix))
     elif is_project and not key.for_projects:
         _refuse(findings, f"a project may not set `{name}`", origin, elsewhere)
     elif (read := _checked(key, value)) is None:

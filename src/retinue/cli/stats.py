@@ -36,7 +36,7 @@ class _Since(click.ParamType[int]):
         try:
             return int(time.mktime(time.strptime(said, "%Y-%m-%d"))) * 10**9
         except (ValueError, OverflowError):
-            self.fail(f"{said[:40]!r} is no day and no age. Say 2026-01-31, 12h, 7d or 4w.", param, ctx)
+            self.fail(f"{said[:40]!r} is not a date or an age. Use 2026-01-31, 12h, 7d or 4w.", param, ctx)
 
 
 @click.command("stats")
@@ -93,7 +93,7 @@ def command(
     if as_json:
         echo_json(found.to_json())
     elif not found.runs.calls:
-        tell('No run has ended yet. Begin with: retinue run "…"' if since is None else "No run has ended since then.")
+        tell('No finished runs yet. Start one with: retinue run "…"' if since is None else "No runs since then.")
     else:
         for line in _lines(found, priced="run" if agent is None else "attempt"):
             echo(line)
@@ -112,8 +112,8 @@ def _see_agent(agent: str, called: set[str]) -> None:
 
     if agent not in called:
         near = nearest(agent, called)
-        hint = f"Did you mean `{near[0]}`?" if near else "See who was called with `retinue stats`."
-        raise UnknownName(f"No call of {agent[:80]!r} is recorded.", hint=hint, suggestions=near)
+        hint = f"Did you mean `{near[0]}`?" if near else "See `retinue stats` for the agents that were called."
+        raise UnknownName(f"No recorded call of {agent[:80]!r}.", hint=hint, suggestions=near)
 
 
 def _subtitle(found: "Statistics", since: int | None, agent: str | None) -> str:
@@ -155,9 +155,9 @@ def _summary(found: "Statistics", priced: str) -> Iterator[str]:
     )
     yield f"{click.style(counted(runs.calls, 'run'), bold=True)}: {ends}"
     if found.unfinished:
-        yield f"  {counted(found.unfinished, 'run')} not ended, not counted"
+        yield f"  {counted(found.unfinished, 'run')} unfinished, not counted"
     if found.damaged:
-        yield f"  {counted(found.damaged, 'record')} that cannot be read, not counted"
+        yield f"  {counted(found.damaged, 'record')} unreadable, not counted"
     spent = [f"{_money(runs)} ({_priced(runs, priced)})"] if runs.usd is not None else []
     spent += ["no known price"] if runs.usd is None and runs.unpriced else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []

@@ -67,7 +67,7 @@ class Wanted:
                 agents = self.agents or ((task.agent,) if task.agent else ())
                 if not agents:
                     raise InvalidInput(
-                        f"Nobody says who does the task {task.name!r}.",
+                        f"Task {task.name!r} has no agent.",
                         hint="Give it an `agent`, or name some with `--agents`.",
                     )
                 for agent in agents:
@@ -88,7 +88,7 @@ def task_set_in(source: str) -> TaskSet:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ParseError(f"{source!r} is no text in UTF-8.", hint="Save it as UTF-8.", path=source) from None
+        raise ParseError(f"{source!r} is not UTF-8 text.", hint="Save it as UTF-8.", path=source) from None
     if text.lstrip().startswith("{"):
         found: object = loads(text)
     else:
@@ -98,7 +98,7 @@ def task_set_in(source: str) -> TaskSet:
         except (ValueError, RecursionError) as error:
             raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Mend it.", path=source) from None
     if not isinstance(found, dict):
-        raise InvalidInput("The file holds no table of tasks.", hint="Begin with `[[task]]`.", path=source)
+        raise InvalidInput("The file has no `[[task]]` table.", hint="Start with `[[task]]`.", path=source)
     return read_tasks(cast("dict[str, Any]", found))
 
 
@@ -154,7 +154,7 @@ async def _tried(
                         if tell is not None:
                             tell(trial)
             except TimeoutError:
-                return trials, f"the {budget.timeout_s:g} s that it may take are over."
+                return trials, f"the {budget.timeout_s:g} s time limit is over."
             except BudgetExceeded as error:
                 return trials, error.message
     return trials, ""
@@ -182,7 +182,7 @@ class _Account:
         """
         bounded = self._budget.tokens is not None or self._budget.cost_usd is not None
         if bounded and result.fault is not None and result.fault.code == "budget_exceeded":
-            raise BudgetExceeded("the next trial might pass the budget of all trials.", hint="Raise it.")
+            raise BudgetExceeded("the next trial might exceed the budget of all trials.", hint="Raise it.")
 
     def left(self) -> "Budget":
         """The budget of the next trial.
@@ -194,7 +194,7 @@ class _Account:
         tokens = None if budget.tokens is None else budget.tokens - self._tokens
         usd = None if budget.cost_usd is None else budget.cost_usd - self._usd
         if (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0):
-            raise BudgetExceeded("the budget of all trials is spent.", hint="Raise it, or try less often.")
+            raise BudgetExceeded("the budget of all trials is spent.", hint="Raise it, or run fewer trials.")
         return budget.model_copy(update={"tokens": tokens, "cost_usd": usd})
 
 

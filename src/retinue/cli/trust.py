@@ -55,7 +55,7 @@ def command(*, folder: Path | None, yes: bool, listed: bool, revoke: bool, is_to
     seen = digests(root, kind=kind)
     _ask(store, root, kind=kind, yes=yes)
     if digests(root, kind=kind) != seen:
-        raise NotTrusted("The files changed while you were looking at them.", hint="Run `retinue trust` again.")
+        raise NotTrusted("The files changed in the meantime.", hint="Run `retinue trust` again.")
     files = store.trust(root, kind=kind)
     if as_json:
         echo_json({"folder": str(root), "trusted": True, "files": list(files)})
@@ -78,7 +78,7 @@ def _list(store: "TrustStore", *, as_json: bool) -> None:
     if store.problem is not None:
         raise store.problem
     if not folders:
-        tell("You have trusted no folder.")
+        tell("No trusted folders.")
 
 
 def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
@@ -98,15 +98,15 @@ def _ask(store: "TrustStore", root: Path, *, kind: "Kind", yes: bool) -> None:
     for file in files:
         name = file.relative_to(root).as_posix()
         size = counted(len(file.read_bytes().splitlines()), "line")
-        tell(f"  {safe(name)}  {size}{click.style('  changed since you last said yes', fg='yellow') * (name in news)}")
+        tell(f"  {safe(name)}  {size}{click.style('  changed since you trusted them', fg='yellow') * (name in news)}")
     if yes:
         return
     if not somebody_is_there():
         again = f"--tool-root {safe(root)} " if kind == "tool_root" else ""
-        hint = f"Look at the files, then run `retinue trust {again}--yes`."
-        raise NotTrusted("Nobody is there to say yes.", hint=hint)
-    if not click.confirm("Have you looked at them, and may they run as you?", err=True):
-        raise NotTrusted("You said no.", hint="Nothing was changed; run `retinue trust` again when you are sure.")
+        hint = f"Review the files, then run `retinue trust {again}--yes`."
+        raise NotTrusted("Cannot ask for confirmation without a terminal.", hint=hint)
+    if not click.confirm("Have you reviewed them, and may they run with your permissions?", err=True):
+        raise NotTrusted("Not trusted.", hint="Nothing was changed. Run `retinue trust` again when you are sure.")
 
 
 def _changed(store: "TrustStore", root: Path, kind: "Kind") -> frozenset[str]:

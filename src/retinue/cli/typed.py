@@ -42,7 +42,9 @@ def read_stdin() -> str:
     """
     data = sys.stdin.buffer.read(_MOST + 1)
     if len(data) > _MOST:
-        raise InvalidInput(f"Stdin holds more than {_MOST:,} bytes.", hint="Put it into a file and name the file.")
+        raise InvalidInput(
+            f"Standard input is larger than {_MOST:,} bytes.", hint="Put it in a file and name the file."
+        )
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -63,10 +65,10 @@ def bytes_in(file: str, *, hint: str) -> bytes:
         with Path(file).open("rb") as opened:
             return opened.read(json.MAX_BYTES + 1)
     except FileNotFoundError:
-        raise MissingFile(f"There is no file {file[:200]!r}.", hint=hint) from None
+        raise MissingFile(f"No such file: {file[:200]!r}.", hint=hint) from None
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a file that can be.") from None
+        raise AccessDenied(f"{file[:200]!r} cannot be read: {said}.", hint="Name a readable file.") from None
 
 
 def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -82,7 +84,7 @@ def parameters_of(pairs: Sequence[str], document: str | None) -> tuple[dict[str,
         name, equals, value = pair.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise click.UsageError(f"{pair[:80]!r} is no parameter. Say --param NAME=VALUE.")
+            raise click.UsageError(f"{pair[:80]!r} is not a parameter. Use --param NAME=VALUE.")
         if name in said:
             raise click.UsageError(f"The parameter {name!r} is given twice.")
         said[name] = value
@@ -96,8 +98,8 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ParseError as error:
-        message = f"`--params` is no JSON: {error.message}"
+        message = f"`--params` is not valid JSON: {error.message}"
         raise ParseError(message, hint=error.hint, path=error.path, detail=error.detail) from None
     if not isinstance(value, dict):
-        raise InvalidInput("`--params` must be a JSON object.", hint='Say --params \'{"name": "value"}\'.')
+        raise InvalidInput("`--params` must be a JSON object.", hint='Use --params \'{"name": "value"}\'.')
     return dict(value)

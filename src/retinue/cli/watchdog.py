@@ -96,13 +96,13 @@ class Watchdog:
 
     def error(self) -> DeadlineExceeded:
         """What to say when it has struck."""
-        kept = "nothing was kept"
+        kept = "nothing was saved"
         if self.run_id:
-            kept = f"what was finished is kept: `retinue runs show {self.run_id} --events` tells what, and "
-            kept += f"`retinue runs resume {self.run_id}` goes on"
+            kept = f"finished work is kept: see `retinue runs show {self.run_id} --events`; "
+            kept += f"`retinue runs resume {self.run_id}` continues"
         return DeadlineExceeded(
-            f"An agent kept the whole process to itself for more than {self._limit_s or 0:g} s; both were ended.",
-            hint=f"Let it wait with `await`, or work in `run.offload`; {kept}.",
+            f"An agent blocked the event loop for more than {self._limit_s or 0:g} s, so the process was ended.",
+            hint=f"Use `await`, or do blocking work in `run.offload`; {kept}.",
             detail={"bound": "watchdog", "seconds": self._limit_s or 0},
         )
 
