@@ -202,6 +202,8 @@ class Git:
             "blame",
             "--porcelain",
             "--no-textconv",
+            # `-c blame.ignoreRevsFile=` would only add one: all of them are read, and a missing one is fatal.
+            "--no-ignore-revs-file",
             "-L",
             lines,
             "--encoding=UTF-8",

@@ -27,11 +27,24 @@ _SWITCHED_OFF: Final = (
     "log.showSignature=false",
     "diff.external=",
     "diff.orderFile=/dev/null",
-    "blame.ignoreRevsFile=",
+    # A format may hold `%G?`, which runs the program that checks a signature.
+    "format.pretty=medium",
+    "gpg.program=false",
+    "gpg.openpgp.program=false",
+    "gpg.x509.program=false",
+    "gpg.ssh.program=false",
+    # They read files from outside: the history of what a submodule's `.git` leads to, and any file at all.
+    "diff.submodule=short",
+    "mailmap.file=",
     # Not dangerous, but they would change what is printed.
     "log.showRoot=true",
     "diff.relative=false",
     "color.ui=false",
+    "color.diff=false",
+    "color.status=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "status.relativePaths=true",
+    "status.showStash=false",
 )
 _PREFIX: Final = ("--no-pager", "--literal-pathspecs", *(word for pair in _SWITCHED_OFF for word in ("-c", pair)))
 _ENVIRONMENT: Final = {
