@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retinue.errors import AccessDenied
+from retinue.tools.git.ownership import owner
 from retinue.tools.git.runner import Runner
 from retinue.tools.paths import below
 
@@ -37,28 +38,30 @@ def look(runner: Runner) -> Facts:
     """The facts of the repository that the runner's folder is in.
 
     Raises:
-        AccessDenied: It says that its files are where its `.git` is not.
+        AccessDenied: It is another folder's, or says that its files are where its `.git` is not.
         RetinueError: as `Runner.run`.
     """
     words = ("--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree", "--is-shallow-repository")
-    said = runner.run("rev-parse", *words, "--git-common-dir").stdout.decode("utf-8", "surrogateescape")
-    bare, in_git_folder, in_work_tree, shallow, folder = said.split("\n")[:5]
+    said = os.fsdecode(runner.run("rev-parse", *words, "--absolute-git-dir", "--git-common-dir").stdout)
+    bare, in_git_folder, in_work_tree, shallow, git_folder, common = said.split("\n")[:6]
+    git_folder, common = (Path(os.path.realpath(Path(runner.root, each))) for each in (git_folder, common))
+    folder = owner(runner, git_folder, common)
     edge: frozenset[str] = frozenset()
     if shallow == "true":
-        edge = frozenset(Path(runner.root, folder, "shallow").read_text("ascii", "replace").split())
+        edge = frozenset((common / "shallow").read_text("ascii", "replace").split())
     facts = Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge)
     if facts.has_files:
-        return replace(facts, prefix=_prefix(runner))
+        return replace(facts, prefix=_prefix(runner, folder))
     if not facts.is_bare and in_git_folder != "true":
         raise _misled(runner.root, "elsewhere")
     return facts
 
 
-def _prefix(runner: Runner) -> str:
+def _prefix(runner: Runner, folder: Path) -> str:
     top = runner.run("rev-parse", "--show-toplevel").stdout.decode("utf-8", "replace").removesuffix("\n")
     inside = below(runner.root, top)
-    # `core.worktree` may point anywhere; the only folders we take are those that hold this repository's `.git`.
-    if inside is None or not os.path.lexists(Path(top, ".git")):
+    # `core.worktree` may point anywhere; the only folder we take is the one that holds this repository's `.git`.
+    if inside is None or Path(top) != folder:
         raise _misled(runner.root, f"in {top!r}")
     return "".join(f"{part}/" for part in inside)
 

@@ -12,7 +12,10 @@ from typing import Final
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
 from retinue.tools import process
 
-__all__ = ["Runner", "failure"]
+__all__ = ["TRUSTED_SCOPES", "Runner", "failure", "trusting"]
+
+TRUSTED_SCOPES: Final = frozenset({"system", "global"})
+"""Whose settings are the user's word, as git calls them; what a repository says of itself is not."""
 
 _SWITCHED_OFF: Final = (
     "core.fsmonitor=false",
@@ -137,7 +140,7 @@ class Runner:
             words = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
             listed = self.run(*words, accept=(1,)).stdout.decode("utf-8", "surrogateescape").split("\0")
             own = sorted(
-                {name for scope, name in zip(listed[::2], listed[1::2], strict=False) if scope not in _TRUSTED}
+                {name for scope, name in zip(listed[::2], listed[1::2], strict=False) if scope not in TRUSTED_SCOPES}
             )
             # Through the environment, not `-c`: the name of a filter may hold `=`.
             settings = [(name, "false" if name.endswith(".required") else "") for name in own]
@@ -148,9 +151,6 @@ class Runner:
         return self._no_filters
 
 
-_TRUSTED: Final = frozenset({"system", "global"})
-
-
 def failure(stderr: str, *, code: int, root: str) -> RetinueError:
     """What git's complaint means, as an error of ours."""
     said = stderr.strip()
@@ -159,7 +159,7 @@ def failure(stderr: str, *, code: int, root: str) -> RetinueError:
     if "dubious ownership" in said:
         return AccessDenied(
             f"the repository at {root!r} belongs to another user",
-            hint=f"if you trust its owner: git config --global --add safe.directory {_shell_word(root)}",
+            hint=f"if you trust its owner: {trusting(root)}",
         )
     if "not a git repository" in said:
         return MissingFile(f"{root!r} is in no git repository", hint="start in a repository, or run `git init`")
@@ -186,7 +186,8 @@ _NO_SUCH_REVISION: Final = (
 _MISSING_OBJECT: Final = ("promisor", "could not fetch", "not allowed", "lazy fetch")
 
 
-def _shell_word(text: str) -> str:
-    from shlex import quote  # noqa: PLC0415 - only this hint needs it
+def trusting(folder: str) -> str:
+    """The command by which a user says that the repository in `folder` is safe."""
+    from shlex import quote  # noqa: PLC0415 - only hints need it
 
-    return quote(text)
+    return f"git config --global --add safe.directory {quote(folder)}"
