@@ -46,9 +46,8 @@ def owner(runner: Runner, git_folder: Path, common: Path) -> Path:
         )
     why = _why_not_own(runner, folder, git_folder, common)
     if why and folder not in _trusted_folders(runner):
-        raise AccessDenied(
-            why, hint=f"if you trust the folder: {trusting(str(folder))}; if you moved it: git worktree repair"
-        )
+        moved = "" if git_folder.is_relative_to(folder) else "; if you moved it: git worktree repair"
+        raise AccessDenied(why, hint=f"if you trust the folder: {trusting(str(folder))}{moved}")
     return folder
 
 
