@@ -105,3 +105,17 @@ def test_settings_of_a_repository_do_not_garble_what_is_read(repository: Reposit
         diff__orderFile="/dev/zero",
     )
     assert (said(hands), Git(repository.root).status()) == before
+
+
+@pytest.mark.parametrize("operation", ["log", "show", "diff", "blame", "status"])
+@pytest.mark.parametrize("option", ["--output=made", "--contents=made", "-Omade", "--no-index", "-c", "--ext-diff"])
+def test_an_option_is_neither_a_revision_nor_a_path(repository: Repository, operation: str, option: str) -> None:
+    hands = Hands.over(repository.root)
+    if operation != "status":
+        refused = hands.refused("git", operation=operation, path="x", revision=option)
+        assert "cannot be a revision" in refused.message
+    if operation == "blame":
+        hands.refused("git", operation=operation, path=option)
+    else:
+        hands("git", operation=operation, path=option)
+    assert not (repository.root / "made").exists()

@@ -99,7 +99,7 @@ def read_word(word: str) -> ToolWord:
     found = _WORD.fullmatch(word.strip())
     if found is None:
         raise InvalidInput(
-            f"{word[:80]!r} is no tool.", hint="Write a name, or a name with a pattern: `read`, `shell(git log:*)`."
+            f"{word[:80]!r} is no tool.", hint="Write a name, or a name with a pattern: `read`, `shell(make:*)`."
         )
     name, said = found["name"], found["patterns"]
     patterns = tuple(part.strip() for part in (said or "").split(",") if part.strip())
@@ -168,11 +168,17 @@ def _why_never(tool: str, pattern: str) -> str:
 _WRITES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "awk": "`print > file`", "env": "any program after it", "fd": "`--exec`", "find": "`-delete` and `-exec`",
-        "git branch": "`git branch -D`", "git diff": "`--output`", "git format-patch": "files of its own",
-        "git grep": "`--open-files-in-pager`", "git log": "`--output`", "git reflog": "`expire`",
-        "git remote": "`add` and `remove`", "git shortlog": "`--output`", "git show": "`--output`",
+        "git branch": "`git branch -D`", "git config": "every setting, and some name programs",
+        "git format-patch": "files of its own", "git grep": "`--open-files-in-pager`",
+        "git ls-remote": "`--upload-pack`", "git reflog": "`expire`", "git remote": "`add` and `remove`",
         "git stash": "`drop`", "git tag": "`-d`", "rg": "`--pre`", "sed": "`-i`", "sort": "`-o`", "tree": "`-o`",
         "uniq": "its second file", "xargs": "any program after it", "yq": "`-i`",
+        **{
+            f"git {command}": "`--output`" for command in (
+                "annotate", "archive", "blame", "diff", "diff-files", "diff-index", "diff-tree", "log", "range-diff",
+                "rev-list", "shortlog", "show", "whatchanged",
+            )
+        },
     }
 )  # fmt: skip
 """Commands that look as if they only read, and by what they write or run something."""
@@ -183,7 +189,7 @@ def writes_by(pattern: str) -> str:
     start = pattern.removesuffix(":*").rstrip("* ")
     if start == pattern:
         return ""  # no argument can be added
-    if start == "git":
-        return "every command of git"
     words = start.split(" ")
+    if words[0] == "git" and (words[1:] == [] or words[1].startswith("-")):
+        return "every command of git"
     return next((by for known, by in _WRITES.items() if words[: len(known.split(" "))] == known.split(" ")), "")

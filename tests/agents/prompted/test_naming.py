@@ -1,12 +1,18 @@
 """Names of tools: those of other programs are ours, and what is unknown is told with the nearest."""
 
+from contextlib import suppress
+from pathlib import Path
+from subprocess import CalledProcessError
+
 import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.grants import ToolRule, mode_from
 from retinue.agents.prompted import permitted, rules_from
+from retinue.agents.prompted.permissions import rule_findings
 from retinue.agents.tool_words import OURS, read_word
 from retinue.errors import InvalidInput
+from tests.tools.conftest import Repository
 
 
 @pytest.mark.parametrize(
@@ -102,3 +108,19 @@ def test_a_project_can_only_narrow() -> None:
     assert grants.above is not None
     assert (grants.above.mode, grants.mode) == ("accept_edits", None)
     assert permitted({}).mode is None
+
+
+@pytest.mark.parametrize("command", ["annotate f", "blame f", "diff-tree HEAD", "log", "range-diff @ @", "rev-list @"])
+def test_a_rule_for_a_command_of_git_that_writes_by_an_option_is_named(tmp_path: Path, command: str) -> None:
+    made = Repository(tmp_path / "repository")
+    made.write("f", "x\n")
+    made.commit("first")
+    with suppress(CalledProcessError):
+        made.git(*command.split(), "--output=made")
+    assert (made.root / "made").exists(), "git writes it"
+    name = command.partition(" ")[0]
+    for pattern in (f"git {name}:*", f"git --no-pager {name}:*", f"git {name} *"):
+        (found,) = rule_findings({"allow": (f"Bash({pattern})",)})
+        assert found.rule == "permissions/can-write"
+        assert "the tool `git` reads the history" in found.fix
+    assert rule_findings({"allow": ("Bash(git log -1)", "Bash(git status:*)"), "deny": (f"Bash(git {name}:*)",)}) == ()

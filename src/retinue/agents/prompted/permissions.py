@@ -37,7 +37,7 @@ def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ..
     if wrong:
         raise InvalidInput(
             f"These are no permissions: {'; '.join(wrong)}.",
-            hint="Write a tool, or a tool with what it is used on: `web_fetch`, `shell(git log:*)`, `mcp__github__*`.",
+            hint="Write a tool, or a tool with what it is used on: `web_fetch`, `shell(make:*)`, `mcp__github__*`.",
             path="/permissions",
         )
     return tuple(rules)
