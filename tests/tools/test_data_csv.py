@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput
@@ -132,6 +132,7 @@ def test_the_notes_say_how_columns_were_taken(read: Read) -> None:
     assert rows[0] == ("01", 1.5, "2024-12-31", "2024-03-01T10:00:00", None)
 
 
+@example(values=["1e100"])
 @given(values=st.lists(st.text(alphabet="0123456789.,-+e_ NaA/:TZ", min_size=1, max_size=12), min_size=1, max_size=5))
 def test_a_guess_gives_back_what_was_written(guessing: Data, values: list[str]) -> None:
     one = guess(values)

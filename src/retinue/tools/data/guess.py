@@ -27,6 +27,8 @@ _ZONED: Final = re.compile(_STAMP.pattern + r" ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.A
 _TIME: Final = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?", re.ASCII)
 _WRITTEN_DATE: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}", re.ASCII)
 _MOST: Final = 0.8
+_EXACT: Final = 1e15
+"""Numbers below this have no more digits than a double holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,8 @@ class Guess:
             case "number":
                 # Compared as text: a zero before other digits, or a plus, would not come back as it was written.
                 return (
-                    f"abs({typed}) < 1e15 AND NOT ({text} BETWEEN '00' AND '09~' OR {text} BETWEEN '-00' AND '-09~'"
-                    f" OR {text} BETWEEN '+' AND '+~' OR contains({text}, '_'))"
+                    f"abs({typed}) < {_EXACT:g} AND NOT ({text} BETWEEN '00' AND '09~'"
+                    f" OR {text} BETWEEN '-00' AND '-09~' OR {text} BETWEEN '+' AND '+~' OR contains({text}, '_'))"
                 )
             case "boolean":
                 return f"lower({text}) IN ('true', 'false')"
@@ -159,7 +161,8 @@ def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a
     if all_fit(_INTEGER):
         return Guess("integer")
     if all_fit(_NUMBER):
-        return Guess("number")
+        exact = all(abs(float(value)) < _EXACT for value in values)
+        return Guess("number") if exact else Guess("text", note="some of its numbers have more digits than fit")
     if all_fit(_COMMA):
         if any(_NO_THOUSANDS.fullmatch(value) for value in values):
             return Guess("number", form="comma")
