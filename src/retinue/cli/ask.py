@@ -157,7 +157,7 @@ def command(
     notes = {"decoded": [each.to_json() for each in decodings], "option": ended.result.extras.get("option")}
     if outgoing or incoming:
         result = asked_result(ended)
-        return write_answer(result, outgoing or incoming or "", output=output, code=for_asked(result))
+        return write_answer(result, outgoing or incoming or "", output=output, quiet=quiet, code=for_asked(result))
     code = present_asked(ended, form, extras={name: said for name, said in notes.items() if said})
     if not (form.quiet or form.machine):
         tell_failed(ended, code)

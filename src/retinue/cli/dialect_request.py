@@ -105,8 +105,8 @@ def read_request(
     )
 
 
-def write_answer(result: "Result", dialect: str, *, output: Path | None, code: Exit) -> Exit:
-    """Write `result` in a dialect to stdout or into a file, and what that loses to stderr; gives `code` back."""
+def write_answer(result: "Result", dialect: str, *, output: Path | None, quiet: bool, code: Exit) -> Exit:
+    """Write `result` in a dialect to stdout or into a file, and unless `quiet` its losses to stderr; gives `code` back."""
     from retinue.cli.convert import tell_losses
     from retinue.cli.delivery import deliver
     from retinue.cli.message import dialect_of
@@ -115,6 +115,6 @@ def write_answer(result: "Result", dialect: str, *, output: Path | None, code: E
     rendered = dialect_of(dialect).render_result(result)
     text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
     deliver(plain(text) if output is None and sys.stdout.isatty() else text, output)
-    if rendered.losses:
+    if rendered.losses and not quiet:
         tell_losses(rendered.losses)
     return code

@@ -38,15 +38,16 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
 
 
 def _said_something(result: "Result") -> bool:
-    return result.data is not None or bool(result.content.strip() or (result.native or "").strip())
+    return result.data not in (None, {}, []) or bool(result.content.strip() or (result.native or "").strip())
 
 
 def _tell_partial(result: "Result") -> None:
     """What it had done by then: its data as JSON, else its words."""
-    whole = json_text(result.data) if result.data is not None else plain(result.content or result.native or "")
+    has_data = result.data not in (None, {}, [])
+    whole = json_text(result.data) if has_data else plain(result.content or result.native or "")
     lines = whole.strip().split("\n")
     lines = [line for line in lines if not line.startswith(_ON_THE_WAY)] or lines
-    tell(click.style("partial results, not a complete answer:" if result.data is not None else "it said:", bold=True))
+    tell(click.style("partial results, not a complete answer:" if has_data else "it said:", bold=True))
     tell("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
     if len(lines) > _LINES:
         tell(f"  and {counted(len(lines) - _LINES, 'more line')}: see them with `--json`")

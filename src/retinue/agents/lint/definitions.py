@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, get_args
 
 from retinue.agents.load import kinds
 from retinue.agents.load.document import Place, finding_of
@@ -13,7 +13,7 @@ from retinue.agents.load.front import read_front
 from retinue.agents.load.loaded import Loaded
 from retinue.agents.tool_words import NAMES, OURS, read_word
 from retinue.contract import json
-from retinue.contract.definition import CallSite, Definition
+from retinue.contract.definition import CallSite, Definition, Tier
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.lint import lint
@@ -31,7 +31,7 @@ __all__ = ["Judged", "definitions_in", "judge"]
 _KINDS: Final[Mapping[Kind, kinds.Kind]] = {"agent": "markdown", "skill": "skill", "command": "command"}
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _NESTED: Final = re.compile(r"[ \t]+(?:-[ \t]+)*[\w\"'-]+[ \t]*:|\S.*:[ \t]*[{\[]")
-_MODELS: Final = ("haiku", "sonnet", "opus", "small", "medium", "large", "inherit")
+_MODELS: Final = ("haiku", "sonnet", "opus", *get_args(Tier), "inherit")
 _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
 """What only a definition with schemas of its own can be asked."""
 _RETURNS: Final = "definition/description-returns"

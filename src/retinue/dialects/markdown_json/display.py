@@ -30,7 +30,7 @@ def display(failed: Parsed[Result] | Result | None, *, agent: str = "") -> str:
     if fault is None:
         return ""
     parts = [f"❌ {_line(to_wire(result.agent))} Error: {_line(fault.message or 'Unknown error')}"]
-    suggestions = [_line(each) for each in (fault.hint, *fault.suggestions) if each.strip()]
+    suggestions = [_line(each) for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip()]
     if suggestions:
         parts.append("\n".join(["**Recovery Options:**", *(f"- {each}" for each in suggestions)]))
     if result.data not in (None, {}, []):

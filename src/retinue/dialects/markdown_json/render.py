@@ -271,7 +271,7 @@ def _context(result: Result, fault: Fault, said: Losses, losses: Losses) -> tupl
 
 def _recovery(fault: Fault, losses: Losses) -> list[str]:
     """What to do next, the hint first; there is always something (K6)."""
-    said = [each for each in (fault.hint, *fault.suggestions) if each.strip() and each != UNSTATED]
+    said = [each for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip() and each != UNSTATED]
     said = said or [RECOVERIES[ERROR_TYPES[fault.code]]]
     told = [_way_out(each) for each in said]
     if told[0] != fault.hint:
