@@ -106,7 +106,7 @@ def read_request(
 
 
 def write_answer(result: "Result", dialect: str, *, output: Path | None, quiet: bool, code: Exit) -> Exit:
-    """Write `result` in a dialect to stdout or into a file, and unless `quiet` its losses to stderr; gives `code` back."""
+    """Write `result` in a dialect to stdout or into a file, and its losses to stderr; gives `code` back."""
     from retinue.cli.convert import tell_losses
     from retinue.cli.delivery import deliver
     from retinue.cli.message import dialect_of

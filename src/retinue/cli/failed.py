@@ -31,23 +31,20 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
         tell(f"   {click.style('or', bold=True)}: {safe(way)}")
     if len(result.attempts) > 1 and result.fault.code == "output_invalid":
         tell(f"It was asked {len(result.attempts)} times, each time with the error.")
-    if _said_something(result):
-        _tell_partial(result)
-    elif result.fault.code not in _NOT_ITS_FAULT:
+    data = json_text(result.data) if result.data not in (None, {}, []) else ""
+    # What was not understood is shown as it came.
+    said = result.content or (result.native or "" if result.fault.code == "output_invalid" else "")
+    if data or said.strip():
+        _tell_partial(data or plain(said), "partial results, not a complete answer:" if data else "it said:")
+    elif not result.native and result.fault.code not in _NOT_ITS_FAULT:
         tell(f"`{safe(result.agent)}` failed to respond. Try again, or do it manually.")
 
 
-def _said_something(result: "Result") -> bool:
-    return result.data not in (None, {}, []) or bool(result.content.strip() or (result.native or "").strip())
-
-
-def _tell_partial(result: "Result") -> None:
-    """What it had done by then: its data as JSON, else its words."""
-    has_data = result.data not in (None, {}, [])
-    whole = json_text(result.data) if has_data else plain(result.content or result.native or "")
+def _tell_partial(whole: str, head: str) -> None:
+    """What it had done by then."""
     lines = whole.strip().split("\n")
     lines = [line for line in lines if not line.startswith(_ON_THE_WAY)] or lines
-    tell(click.style("partial results, not a complete answer:" if has_data else "it said:", bold=True))
+    tell(click.style(head, bold=True))
     tell("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
     if len(lines) > _LINES:
         tell(f"  and {counted(len(lines) - _LINES, 'more line')}: see them with `--json`")
