@@ -9,7 +9,6 @@ from retinue.cli.output import counted, json_text, plain, safe, tell
 
 if TYPE_CHECKING:
     from retinue.cli.session import Ended
-    from retinue.contract.result import Result
 
 __all__ = ["tell_failed"]
 
