@@ -104,7 +104,12 @@ def test_some_faults_are_no_reason_to_ask_somebody_else(code: FaultCode):
         ),
         (
             OTHER,
-            situation(skill_of=lambda one: skill(effects=("write",)) if one.agent == "second" else skill()),
+            situation(skill_of=lambda one: skill(effects=("write" if one.agent == "second" else "read",))),
+            "would touch more",
+        ),
+        (
+            OTHER,  # an agent that does not say what it touches may touch everything
+            situation(skill_of=lambda one: skill(effects=None if one.agent == "second" else ("read",))),
             "would touch more",
         ),
         (OTHER, situation(unreliable=lambda agent, _: agent == "second"), "failed too often"),

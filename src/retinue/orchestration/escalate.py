@@ -226,7 +226,8 @@ def _more_generally(node: Delegation, fault: Fault, situation: Situation) -> Els
     definition = situation.definition_of(node.agent)
     if fault.code not in _OF_THE_SKILL or definition is None or _is_missing_here(fault):
         return f"would end with `{fault.code}` too"
-    if "write" in _effects_of(node, situation):
+    planned = _planned(node, situation)
+    if planned is not None and "write" in (planned.effects or ()):
         return "would only answer a question, and a change was asked for"
     said = broader(node, fault)
     if said is None:
@@ -250,7 +251,7 @@ def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Si
         return "is not available"
     if situation.unreliable(candidate.agent, candidate.skill):
         return "has failed too often in this run"
-    if not set(skill.effects or ()) <= _effects_of(node, situation):
+    if not set(skill.possible_effects) <= _effects_of(node, situation):
         return "would touch more than was planned"
     request = situation.request_to(node, candidate)
     if request is None:
@@ -282,12 +283,18 @@ def _question(node: Delegation, fault: Fault, situation: Situation) -> Question 
     )
 
 
+def _planned(node: Delegation, situation: Situation) -> Skill | None:
+    """The skill that the plan chose; without a plan's choice, what it was first put to."""
+    return situation.skill_of(
+        node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
+    )
+
+
 def _effects_of(node: Delegation, situation: Situation) -> set[str]:
-    """What the planned skill may touch; without a plan's choice, what it was first put to."""
-    planned = node.chosen or Candidate(agent=node.agent, skill=node.skill or node.agent, score=0, share=0)
-    skill = situation.skill_of(planned)
-    touched: set[str] = set(skill.effects or ()) if skill else set()
-    definition = situation.definition_of(planned.agent)
+    """What the planned skill may touch: everything, while nobody has said."""
+    planned = _planned(node, situation)
+    touched: set[str] = set(planned.possible_effects) if planned else set()
+    definition = situation.definition_of(node.chosen.agent if node.chosen else node.agent)
     if definition is not None and definition.instructions is not None and definition.tools != ():
         touched.add("read")  # it says what it touches by its tools, and there are none that read less
     return touched
