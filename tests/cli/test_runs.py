@@ -192,3 +192,17 @@ def test_what_cannot_be_rated_says_so(retinue: Give, team: Path) -> None:
     retinue("run", "sing a loud song")
     assert retinue("runs", "rate", run_id(retinue), "great").code == 2
     assert "the limit is 2,000" in retinue("runs", "rate", run_id(retinue), "good", "--comment", "x" * 2_001).err
+
+
+@pytest.mark.row("C3")
+@pytest.mark.parametrize(("level", "code"), [("strict", 5), ("standard", 0)])
+def test_a_run_is_resumed_as_strictly_as_it_was_started(retinue: Give, folder: Path, level: str, code: int) -> None:
+    envelope = {
+        "status": "success", "agent": "scorer", "version": "1.0", "operation": "score",
+        "result": {"score": "85"}, "metadata": {"execution_time_ms": 1},
+    }  # fmt: skip
+    (folder / "scorer").write_text(f"#!/bin/sh\ncat > /dev/null\ncat <<'END'\n{json.dumps(envelope)}\nEND\n")
+    (folder / "scorer").chmod(0o755)
+    command = ("--command", "./scorer", "--dialect", "markdown_json", "--as", "scorer", "score", "How good is it?")
+    assert retinue("ask", "--level", level, *command).code == code
+    assert retinue("runs", "resume").code == code

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
+from retinue.agents.wrapped import TextAgent
 from retinue.contract.budget import Budget
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.question import Answer, Question
@@ -40,6 +41,17 @@ def test_branches_run_at_once():
     result = gathered(*nodes, agents=(meets,), budget=Budget(timeout_s=20))
     assert result.outcome == "success"
     assert result.data["results"] == {"n0": {"value": 0}, "n1": {"value": 1}, "n2": {"value": 2}}
+
+
+@pytest.mark.row("A24")
+def test_an_answer_in_words_is_gathered_as_text():
+    speaker = TextAgent(lambda request: f"Heard: {request}", name="speaker")
+    result = gathered(
+        node("said", "speaker", instruction="hello"), node("n", instruction="square 2"), agents=(speaker, square)
+    )
+    assert result.outcome == "success"
+    assert result.data["results"] == {"said": "Heard: hello\n", "n": {"value": 4}}
+    assert "Heard: hello" in result.content
 
 
 @pytest.mark.row("A23", "C30")
