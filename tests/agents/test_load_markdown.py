@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.load import Loaded, inject, load_markdown, read_behaviour
+from retinue.agents.load.operations import with_operations
 from retinue.agents.load.yaml import MAX_LENGTH, read_yaml
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition, Skill
@@ -138,9 +139,43 @@ def test_skills_declared_as_objects_replace_the_generic_one() -> None:
     assert [skill.name for skill in definition_of(load(front)).skills] == ["a_b"]
 
 
-def test_operations_that_the_body_names_are_not_skills() -> None:
-    body = BODY + "\n## Operations\n\n1. analyze_everything\n2. frobnicate\n"
-    assert len(definition_of(load("name: x\ndescription: y", body)).skills) == 1
+def skills_used(body: str) -> dict[str, str]:
+    """The skills of an agent with this body when it is used, with their descriptions."""
+    used = with_operations(definition_of(load("name: x\ndescription: y", BODY + body)))
+    assert (used.default_skill, used.skills[0].name) == (used.skills[0], "x")
+    return {skill.name: skill.description for skill in used.skills[1:]}
+
+
+@pytest.mark.parametrize(
+    ("body", "skills"),
+    [
+        ("## Operations\n\n### `full-survey`\n\nSurveys all. Slow.\n\n### lookup-one\n- finds one",
+         {"full_survey": "Surveys all", "lookup_one": "finds one"}),
+        ("## Operations\n\n### `full-survey`\n\nSurveys all. Slow.\n", {"full_survey": "Surveys all"}),
+        ("## Supported operations\n\n- **`full-survey`**: surveys all\n", {"full_survey": "surveys all"}),
+        ("**Operation:** {full-survey | lookup}\n", {"full_survey": "Operation `full-survey`.",
+                                                     "lookup": "Operation `lookup`."}),
+        ("## Error types\n\n### `missing_data`\n\nA file is gone.\n", {}),
+        ("## Operations\n\n1. analyze_everything\n2. frobnicate\n", {}),
+        ("## Operations\n\n### `x`\n\n### `X`\n\n### `1st`\n", {}),
+    ],
+)  # fmt: skip
+def test_operations_that_the_body_lists_are_skills_when_the_agent_is_used(body: str, skills: dict[str, str]) -> None:
+    assert skills_used(f"\n{body}") == skills
+
+
+def test_an_operation_needs_no_words_and_the_file_itself_keeps_its_one_skill() -> None:
+    definition = definition_of(load("name: x\ndescription: y", BODY + "\n## Operations\n\n### `full-survey`\n"))
+    assert [skill.name for skill in definition.skills] == ["x"]
+    used = with_operations(definition)
+    assert used.skills[0] == definition.skills[0]
+    assert "required" not in used.skills[1].input_schema
+    assert with_operations(used) == used
+
+
+def test_no_more_than_a_hundred_operations_are_skills() -> None:
+    body = "\n## Operations\n\n" + "".join(f"### `do-{number}`\n" for number in range(200))
+    assert len(skills_used(body)) == 100
 
 
 def test_the_file_name_is_a_name_of_the_agent_too() -> None:

@@ -130,8 +130,8 @@ def test_a_message_for_nobody_is_refused_or_goes_to_the_active_module(retinue: R
 
 def test_an_operation_that_the_agent_does_not_have_is_refused(retinue: Retinue) -> None:
     ended = retinue("ask", "--in", "markdown_json", stdin=BLOCK.replace("Operation:** greet", "Operation:** great"))
-    assert ended.code == 2
-    assert "`greet` has no skill 'great'." in ended.err
+    assert (ended.code, ended.data["status"], ended.data["error_type"]) == (2, "error", "invalid_input")
+    assert "`greet` has no skill 'great'." in ended.data["message"]
 
 
 def test_a_program_is_asked_what_the_message_asks(retinue: Retinue, write: Write) -> None:

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import retinue as package
+from tests.llm.wire.script import Reply
+from tests.llm.wire.server import WireServer
 from tests.scenarios.conftest import Ended, Retinue, Write
 
 # Section "Operation Name Validation", as an agent that uses it: whoever it is not called is refused.
@@ -147,3 +150,141 @@ def test_a_project_may_only_be_stricter_than_its_user(retinue: Retinue, write: W
     write("retinue.toml", '[run]\nlevel = "lenient"\n')
     refused = retinue("config", "show")
     assert "a project may narrow `run.level`, not widen it to 'lenient'" in refused.err + refused.out
+
+
+# Section "Contract Compliance Testing": the three printed tests, of a program and of a Markdown agent alike.
+
+MARKDOWN_AGENT = """---
+name: ticket-analyzer
+description: Analyzes tickets for completeness. Use before work on a ticket starts. Returns a score and the issues found.
+dialect: markdown_json
+tools: Read
+---
+## Operations
+
+### `story-deep`
+
+Checks one story with all its tasks.
+
+### `task-readiness`
+
+Says whether work on a task can begin.
+"""
+# The provider's package warns of models that it calls old; that is not what is looked at here.
+KEYS: dict[str, Any] = {
+    "PYTHONWARNINGS": "default",
+    "ANTHROPIC_API_KEY": "x",
+    "RETINUE_MODELS_DEFAULT": "anthropic:claude-sonnet-4-5",
+}
+
+
+def following(body: dict[str, Any]) -> Reply:
+    """What a model says that follows the Markdown agent."""
+    asked = json.dumps(body)
+    partial = "PARTIAL-DATA-TARGET" in asked
+    envelope = {
+        "status": "partial" if partial else "success", "agent": "ticket-analyzer", "version": "1.0",
+        "operation": "task-readiness" if "You are asked for `task-readiness`" in asked else "story-deep",
+        "result": VALID, "metadata": {"execution_time_ms": 1250},
+    }  # fmt: skip
+    if partial:
+        warning = {"type": "missing_data", "message": "4 task files are missing", "impact": "Tasks are not validated",
+                   "recovery": "Create the task files"}  # fmt: skip
+        envelope |= {"warnings": [warning], "metadata": {"execution_time_ms": 1250, "completeness": 75}}
+    return Reply(json.dumps(envelope))
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[WireServer]:
+    """A model provider on loopback, which the user's settings name."""
+    with WireServer(following) as server:
+        place = tmp_path / "config" / "config.toml"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f'[models.base_url]\nanthropic = "{server.url}"\n', encoding="utf-8")
+        yield server
+
+
+Invoke = Callable[[str, str, str], str]
+
+
+@pytest.fixture(params=["program", "markdown"])
+def invoke_agent(request: pytest.FixtureRequest, retinue: Retinue, write: Write, provider: WireServer) -> Invoke:
+    """The function of that name in the spec: the input block in, the JSON of the contract out."""
+    del provider
+    if request.param == "program":
+        write("ticket-analyzer", ANALYZER, program=True)
+    else:
+        write(".claude/agents/ticket-analyzer.md", MARKDOWN_AGENT)
+
+    def invoke(agent_name: str, operation: str, target: str) -> str:
+        program = ("--command", "./ticket-analyzer", "--dialect", "markdown_json", "--as", agent_name)
+        block = f"**Agent:** {agent_name}\n**Operation:** {operation}\n**Target:** {target}\n**Context:** A test.\n"
+        command = ("ask", *(program if request.param == "program" else ()), "--in", "markdown_json")
+        return retinue(*command, stdin=block, **KEYS).out
+
+    return invoke
+
+
+@pytest.mark.row("K3", "K29")
+@pytest.mark.parametrize("operation", ["story-deep", "task-readiness"])
+def test_agent_success_contract(invoke_agent: Invoke, operation: str) -> None:
+    data = json.loads(invoke_agent("ticket-analyzer", operation, "VALID-TARGET"))
+    assert {"status", "agent", "version", "result", "metadata"} <= set(data)
+    assert (data["status"], data["agent"], data["operation"]) == ("success", "ticket-analyzer", operation)
+    assert isinstance(data["metadata"]["execution_time_ms"], int)
+
+
+@pytest.mark.row("K6", "K24", "K30")
+def test_agent_error_contract(invoke_agent: Invoke) -> None:
+    data = json.loads(invoke_agent("ticket-analyzer", "invalid-op", "INVALID"))
+    assert (data["status"], data["agent"], data["error_type"]) == ("error", "ticket-analyzer", "invalid_input")
+    assert "invalid" in data["message"]
+    assert any("story" in suggestion for suggestion in data["recovery_suggestions"])
+
+
+@pytest.mark.row("K5", "K31")
+def test_agent_partial_contract(invoke_agent: Invoke) -> None:
+    data = json.loads(invoke_agent("ticket-analyzer", "story-deep", "PARTIAL-DATA-TARGET"))
+    assert (data["status"], data["metadata"]["completeness"]) == ("partial", 75)
+    assert data["result"]["score"] == 85
+    assert data["warnings"]
+    for warning in data["warnings"]:
+        assert {"type", "message", "impact"} <= set(warning)
+
+
+# Slash commands, and the operations that a Markdown agent lists.
+
+COMMAND = """---
+description: Start work on a ticket.
+---
+Ask with this block and wait for the answer:
+
+**Agent:** ticket-analyzer
+**Operation:** {}
+**Target:** $ARGUMENTS
+**Context:** Work is about to begin.
+"""
+
+
+@pytest.mark.row("C27", "K2")
+def test_a_slash_command_calls_an_operation_that_the_agent_lists(
+    retinue: Retinue, write: Write, provider: WireServer
+) -> None:
+    write(".claude/agents/ticket-analyzer.md", MARKDOWN_AGENT)
+    write(".claude/commands/start.md", COMMAND.format("task-readiness"))
+    assert retinue("lint", ".claude").code == 0
+    listed = retinue("agents", "ticket-analyzer", "--json").data["skills"]
+    assert [skill["name"] for skill in listed] == ["ticket_analyzer", "story_deep", "task_readiness"]
+    assert listed[2]["description"] == "Says whether work on a task can begin."
+    said = retinue("ask", "ticket-analyzer", "task-readiness", "May TASK-1 start?", "--json", **KEYS)
+    assert (said.code, said.data["skill"], said.data["data"]) == (0, "task_readiness", VALID)
+    general = retinue("ask", "ticket-analyzer", "Look at STORY-1", "--json", **KEYS)
+    assert (general.code, general.data["skill"]) == (0, "ticket_analyzer")
+    assert "You are asked for `task-readiness`" in json.dumps(provider.asked[0].body)
+
+    write(".claude/commands/start.md", COMMAND.format("task-ready"))
+    unknown = retinue("lint", ".claude")
+    assert unknown.code == 6
+    assert "task-readiness" in unknown.out
+    refused = retinue("ask", "ticket-analyzer", "task-redines", "May TASK-1 start?", **KEYS)
+    assert (refused.code, "Did you mean `task_readiness`?" in refused.err) == (2, True)

@@ -17,6 +17,7 @@ from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded, Prompted
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
+from retinue.agents.load.operations import with_operations
 from retinue.agents.places import LEADS_OUT, PLACES, Problem, files_beside, files_in, lies_inside, shown
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
@@ -72,6 +73,8 @@ def discover(
         for path, problem in files_in(root, place):
             file = shown(path, root)
             loaded = _problem(problem, file) if problem else _load(path, root, file=file, trusted=trusted)
+            if not place.skills:
+                loaded = _with_operations(loaded)
             loaded = think(loaded, file=file) if think else loaded
             _register(registry, loaded, file=file, contests=not place.skills)
     registry.add_built_in(catalogue)
@@ -110,6 +113,14 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
         fix = "Look at it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
     return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
+
+
+def _with_operations(loaded: Loaded) -> Loaded:
+    """`loaded`, its prompted agents with the operations that their instructions list."""
+    agents = (
+        Prompted(with_operations(each.definition)) if isinstance(each, Prompted) else each for each in loaded.agents
+    )
+    return replace(loaded, agents=tuple(agents))
 
 
 def _thinking(

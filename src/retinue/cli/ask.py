@@ -141,7 +141,7 @@ def command(
     else:
         asked = _asked(project, words, program, workspace)
     project = asked.project
-    decoded, decodings = _decoded(said, asked.skill)
+    decoded, decodings = _decoded(said, asked.agent.definition.skill(asked.skill))
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
         asked,
@@ -191,7 +191,7 @@ class _Asked:
 
     project: "Project"
     agent: "Agent"
-    skill: "Skill"
+    skill: str
     instruction: str
     settled: "Settled"
 
@@ -212,7 +212,8 @@ def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder
         skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
         return _asked_program(project, program, skill, _single(words[1:] if skill else words), folder)
     agent, rest, module = _named(project, words)
-    return _Asked(project, agent, *_requested(agent, rest), Settled("ask", str(project.root), module=module))
+    skill, instruction = _requested(agent, rest)
+    return _Asked(project, agent, skill.name, instruction, Settled("ask", str(project.root), module=module))
 
 
 def _asked_by_message(project: "Project", request: "DialectRequest", program: _Program, folder: Path | None) -> _Asked:
@@ -221,6 +222,7 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
     Raises: as `_asked`.
     """
     from retinue.cli.session import Settled
+    from retinue.contract.names import fold
     from retinue.errors import InvalidInput
 
     program.see_it_is_there()
@@ -236,7 +238,8 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
     if module:
         project, name = with_module(project, module)
     agent = project.registry.get(name)
-    skill = (_skill_called if request.skill else _skill_for)(agent, request.skill or request.instruction)
+    # An operation that it does not have is refused by its contract, in the dialect of the request.
+    skill = fold(request.skill) if request.skill else _skill_for(agent, request.instruction).name
     return _Asked(project, agent, skill, request.instruction, Settled("ask", str(project.root), module=module))
 
 
@@ -261,7 +264,7 @@ def _asked_program(
     )
     project, agent = with_command(project, said)
     settled = Settled("ask", str(project.root), command=said)
-    return _Asked(project, agent, agent.definition.skills[0], instruction, settled)
+    return _Asked(project, agent, agent.definition.skills[0].name, instruction, settled)
 
 
 def _named(project: "Project", words: "Sequence[str]") -> "tuple[Agent, Sequence[str], str]":
@@ -351,7 +354,7 @@ def _skill_called(agent: "Agent", name: str) -> "Skill":
 
 
 def _skill_for(agent: "Agent", instruction: str) -> "Skill":
-    """The only skill, or the one that the instruction speaks of.
+    """The skill that is meant when none is named, or the one that the instruction speaks of.
 
     Raises: as `_skill_called`.
     """
@@ -359,7 +362,7 @@ def _skill_for(agent: "Agent", instruction: str) -> "Skill":
 
     definition = agent.definition
     names = [skill.name for skill in definition.skills]
-    skill = definition.skills[0] if len(names) == 1 else _fitting(agent, instruction)
+    skill = definition.default_skill or _fitting(agent, instruction)
     if skill is None:
         raise UnknownName(
             f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
@@ -394,11 +397,11 @@ def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
     return None if routing.abstained else agent.definition.skill(routing.candidates[0].skill)
 
 
-def _decoded(said: dict[str, Any], skill: "Skill") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
+def _decoded(said: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":
     """Parameters that came as text, as what the skill's schema asks for (C44)."""
     from retinue.agents.boundary.untyped import decode
 
-    return decode(said, skill.input_schema) if said else ({}, ())
+    return decode(said, skill.input_schema) if said and skill else (said, ())
 
 
 def _begin(
@@ -413,7 +416,7 @@ def _begin(
 ) -> "Begin":
     from retinue.cli.session import Begun
 
-    definition, skill = asked.agent.definition, asked.skill.name
+    definition, skill = asked.agent.definition, asked.skill
     agent = f"{definition.name}@{definition.major}"
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":

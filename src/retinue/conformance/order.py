@@ -149,8 +149,10 @@ async def _named(order: Order, definition: Definition | None) -> Named:
             f"`--command 'curl --silent --data-binary @- {order.words[:200]}'`.",
         )
     if order.words.lower().endswith(".md"):
+        from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - likewise
+
         path = Path(order.words)
-        own = definition or _definition(path, order.agent)
+        own = definition or with_operations(_definition(path, order.agent))
         return instructions_named(path, own, models=order.models, purse=order.purse)
     return await module_apart(order.words, dialect=order.dialect or (definition.dialect if definition else None))
 

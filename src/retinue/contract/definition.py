@@ -187,6 +187,11 @@ class Definition(Model):
         """The skill called `name`, or None."""
         return next((skill for skill in self.skills if skill.name == name), None)
 
+    @property
+    def default_skill(self) -> Skill | None:
+        """The skill that a request without one means: the only one, or the one named like the agent."""
+        return self.skills[0] if len(self.skills) == 1 else self.skill(self.name)
+
     def asked(self, name: str | None) -> Skill | None:
         """The skill that a request for `name` is meant for, the first when it names none; None when there is none."""
         return self.skill(name) if name else self.skills[0]

@@ -161,7 +161,7 @@ class Check:
             there = ", ".join(map(str, sorted(majors)))
             message = f"`{name}` has no major {major}."
             return Finding(rule="plan/agent", message=message, path="/major", fix=f"There is: {there}.")
-        found = definition.skills[0] if skill is None and len(definition.skills) == 1 else definition.skill(skill or "")
+        found = definition.default_skill if skill is None else definition.skill(skill)
         if found is None:
             message = f"`{name}` has several skills, and none is named."
             if skill is not None:

@@ -262,8 +262,8 @@ class Orchestrator:
 
 def _meant(definition: "Definition", instruction: str) -> "Skill | None":
     """The skill that an instruction without one is for; None when it fits none of several."""
-    if len(definition.skills) == 1 or not instruction.strip():
-        return definition.skills[0] if len(definition.skills) == 1 else None
+    if definition.default_skill is not None or not instruction.strip():
+        return definition.default_skill
     from retinue.orchestration.routing.router import Router  # noqa: PLC0415 - a named skill needs no words read
 
     routing = Router([definition]).route(instruction)

@@ -77,8 +77,8 @@ def prepare(agent: Agent, skill_name: str | None, policy: Policy) -> Prepared:
 
 def _skill(definition: Definition, name: str | None) -> Skill:
     # Formats that owe the name of a skill say the agent's own where none is meant.
-    if name in {None, definition.name} and len(definition.skills) == 1:
-        return definition.skills[0]
+    if name in {None, definition.name} and definition.default_skill is not None:
+        return definition.default_skill
     found = None if name is None else definition.skill(name)
     if found is not None:
         return found

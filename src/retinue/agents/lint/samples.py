@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from retinue.agents.load.outline import Fence
 from retinue.contract import json, schema
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject
@@ -15,7 +16,6 @@ from retinue.contract.lint.rules import found
 from retinue.contract.schema import Validator
 from retinue.errors import InvalidDefinition, ParseError
 
-from .outline import Fence
 from .texts import Text
 
 __all__ = ["judge_samples"]

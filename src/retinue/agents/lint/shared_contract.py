@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
+from retinue.agents.load.outline import Fence
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.lint.rules import found
@@ -19,7 +20,6 @@ from retinue.dialects.markdown_json.parse import parse_result
 from retinue.dialects.port import Known
 from retinue.errors import OutputInvalid, ParseError
 
-from .outline import Fence
 from .texts import Text
 
 __all__ = ["Envelope", "envelopes_in", "judge_contract"]

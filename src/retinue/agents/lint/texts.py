@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.agents.load.call_sites import call_sites
+from retinue.agents.load.operations import own_operations
+from retinue.agents.load.outline import Outline, outline
 from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.lint import KnownAgent, Operation
 
 from .definitions import Judged
 from .files import File
-from .operations import own_operations
-from .outline import Outline, outline
 
 __all__ = ["Text", "known_agents"]
 

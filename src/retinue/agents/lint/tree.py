@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from retinue.agents.load.command import command_name
+from retinue.agents.load.operations import listings_in, registries_in
 from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.finding import Finding
 from retinue.contract.lint import (
@@ -27,7 +28,6 @@ from retinue.contract.names import fold
 
 from .definitions import Judged, judge
 from .files import File, files_at
-from .operations import listings_in, registries_in
 from .samples import judge_samples
 from .shared_contract import Envelope, envelopes_in, judge_contract
 from .texts import Text, known_agents

@@ -1,7 +1,7 @@
 """Agents as Markdown (`.claude/agents/*.md`): YAML front matter says what the agent is, the body how it behaves (H8).
 
-An operation that the body speaks of is not a skill: unless the front matter declares more, the agent has one skill,
-named like itself, that takes a `task`.
+Unless the front matter declares more, the agent has one skill, named like itself, that takes a `task`. Operations that
+the body lists become skills when the agent is used (`operations`).
 """
 
 from pathlib import PurePosixPath

@@ -50,7 +50,9 @@ def instructions(definition: Definition, skill: Skill, *, skills: Mapping[str, D
         owed: Whether an object is owed whose schema goes with the request.
     """
     own = definition.instructions or f"You are `{definition.name}`. {definition.description}"
-    parts = [own.strip(), "# Your contract", f"You are asked for `{skill.name}`: {one_line(skill.description, 500)}"]
+    spelled = names.to_kebab(skill.name)  # as the instructions call an operation
+    called = spelled if spelled in own else skill.name
+    parts = [own.strip(), "# Your contract", f"You are asked for `{called}`: {one_line(skill.description, 500)}"]
     parts.append(RULE)
     if definition.extras.get(_TYPED):
         parts.append(_PLACEHOLDERS)

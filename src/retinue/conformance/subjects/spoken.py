@@ -87,8 +87,8 @@ def _completed(definition: Definition, task: Task) -> Task:
 
 
 def _meant(definition: Definition, instruction: str) -> str:
-    if len(definition.skills) == 1:
-        return definition.skills[0].name
+    if definition.default_skill is not None:
+        return definition.default_skill.name
     routing = Router([definition]).route(instruction)
     if routing.abstained:
         skills = tuple(skill.name for skill in definition.skills)

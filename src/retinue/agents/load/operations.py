@@ -1,7 +1,8 @@
 """Which operations a text says an agent has: its own file, a document about several, a registry (C27).
 
 Reads only what is plainly a list: `**Operation:** {a | b}`, sections on operations, a table with a column of them, a
-dictionary called `…OPERATIONS`. A sentence that mentions one is none.
+dictionary called `…OPERATIONS`. A sentence that mentions one is none. The operations that an agent's own instructions
+list are skills of it when it is used; its file, and what is written of it, stay as they are.
 """
 
 import ast
@@ -11,13 +12,14 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final
 
-from retinue.contract.definition import Source
+from retinue.contract.definition import Definition, Source
 from retinue.contract.lint import Listing, Operation
-from retinue.contract.names import fold
+from retinue.contract.names import canonical_name, fold
 
-from .outline import Fence, Outline, Section
+from .command import COMMAND
+from .outline import Fence, Outline, Section, outline
 
-__all__ = ["listings_in", "own_operations", "registries_in"]
+__all__ = ["listings_in", "own_operations", "registries_in", "with_operations"]
 
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
 _CHOICES: Final = re.compile(
@@ -27,17 +29,61 @@ _WORD: Final = re.compile(_TOKEN)
 _LABELLED: Final = re.compile(rf"(?:[0-9]+[.)]\s+|Operation:?\s+)?`({_TOKEN})`")
 _BARE: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 _ABOUT: Final = re.compile(r"(?:supported |available )?operations?|\w+ types|operation types", re.IGNORECASE)
+_NAMED: Final = re.compile(r"(?:supported |available )?operations?", re.IGNORECASE)
+_LISTED: Final = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+(?:supported |available )?operations?\b|\*\*operation", re.IGNORECASE | re.MULTILINE
+)
+_PROSE: Final = re.compile(r"(?:[-*+][ \t]+)?(?=[A-Za-z\"'(])")
 _ITEM: Final = re.compile(rf"[ \t]*[-*+]\s+(?:\*\*)?`({_TOKEN})`")
 _MOST_SECTIONS: Final = 20
 """So many sections on operations are looked into: each costs a walk over all headings."""
+_MOST_SKILLS: Final = 100
+_LONGEST_ABOUT: Final = 300
 _REGISTRY: Final = re.compile(r"\w*_OPERATIONS")
 _CELL: Final = re.compile(r"(?<!\\)\|")
 
 
-def own_operations(outline: Outline, *, file: str) -> tuple[Operation, ...]:
-    """The operations that an agent's own file says it has: its input block, else its section on operations."""
+def with_operations(definition: Definition) -> Definition:
+    """`definition` with a skill for each operation that its instructions list, beside the one named like the agent."""
+    own, text = definition.skills[0], definition.instructions or ""
+    alone = len(definition.skills) == 1 and own.name == definition.name
+    if not alone or not _LISTED.search(text) or COMMAND in definition.extras:
+        return definition
+    found = outline(text)
+    skills = {own.name: own}
+    # A section on "analysis types" may list anything; lint holds it against the callers, and nobody is asked for it.
+    for operation in own_operations(found, file="", only_named=True):
+        name = canonical_name(operation.name)
+        if name[:1].isalpha() and len(skills) <= _MOST_SKILLS:
+            about = _about(found, operation.source.line or 1) or f"Operation `{operation.name}`."
+            takes = {key: value for key, value in own.input_schema.items() if key != "required"}
+            skills.setdefault(name, own.model_copy(update={"name": name, "description": about, "input_schema": takes}))
+    return definition.model_copy(update={"skills": tuple(skills.values())}) if len(skills) > 1 else definition
+
+
+def _about(found: Outline, line: int) -> str:
+    """What is said of the operation that is listed on `line`: behind its name, else in the first lines below it."""
+    listed = _ITEM.match(found.lines[line - 1])
+    if listed:
+        said = found.lines[line - 1][listed.end() :]
+    elif any(each.line == line for each in found.sections):
+        prose = (each.strip() for number, each in found.prose() if line < number <= found.section_at(line).end)
+        said = next((each[mark.end() :] for each in prose if (mark := _PROSE.match(each))), "")
+    else:
+        return ""
+    return said.strip("*: -\u2013\u2014").partition(". ")[0][:_LONGEST_ABOUT].strip()
+
+
+def own_operations(outline: Outline, *, file: str, only_named: bool = False) -> tuple[Operation, ...]:
+    """The operations that an agent's own file says it has: its input block, else its section on operations.
+
+    Args:
+        outline: The text.
+        file: What it is called.
+        only_named: Whether a section must be called `Operations`, and not `Analysis types` or the like.
+    """
     choices = next(_choices(outline, file=file), None)
-    return choices[1] if choices else tuple(_documented(outline, file=file))
+    return choices[1] if choices else tuple(_documented(outline, file=file, only_named=only_named))
 
 
 def listings_in(outline: Outline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[Listing]:
@@ -70,9 +116,10 @@ def _choices(outline: Outline, *, file: str) -> Iterator[tuple[int, tuple[Operat
             yield number, tuple(Operation(word[0], _source(file, number, word.start())) for word in words)
 
 
-def _documented(outline: Outline, *, file: str) -> Iterator[Operation]:
+def _documented(outline: Outline, *, file: str, only_named: bool = False) -> Iterator[Operation]:
     """The headings, else the items, of the first section on operations that has any."""
-    about = (each for each in outline.sections if each.level and _ABOUT.fullmatch(each.heading.rstrip(":")))
+    pattern = _NAMED if only_named else _ABOUT
+    about = (each for each in outline.sections if each.level and pattern.fullmatch(each.heading.rstrip(":")))
     for section in islice(about, _MOST_SECTIONS):
         found = list(_below(outline, section, file=file))
         if found:
