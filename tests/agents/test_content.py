@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.agents.boundary.content import render_content
-from retinue.contract.sanitize import escape_markdown
+from retinue.contract.sanitize import escape_inline
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -52,8 +52,8 @@ def test_scalars_and_empty_containers_have_words_too() -> None:
 @given(st.text(st.sampled_from("ab 1:;,%?'\"\n=_.-/@#|")))
 def test_words_that_need_no_escaping_are_told_from_those_that_do(text: str) -> None:
     line = " ".join(text.split("\n"))
-    assert render_content(line) == escape_markdown(line)
-    assert render_content([line]) == f"- {escape_markdown(line)}"
+    assert render_content(line) == escape_inline(line)
+    assert render_content([line]) == f"- {escape_inline(line)}"
 
 
 @given(JSON)

@@ -251,6 +251,24 @@ def test_markdown_for_one_line_has_one_line():
     assert sanitize.escape_markdown(" a |\r\n\r\n - b\n", form="line") == r"a \| \- b"
 
 
+@pytest.mark.row("C36")
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("Hello, Ada! (v1.2-rc)", "Hello, Ada! (v1.2-rc)"),
+        ("snake_case and _loud_", r"snake_case and \_loud\_"),
+        ("- no list", r"\- no list"),
+        ("12. no list", r"12\. no list"),
+        ("1.5 of 2", "1.5 of 2"),
+        ("---", r"\-\-\-"),
+        ("![x](y) <b> | `c` *d*", r"!\[x\](y) \<b\> \| \`c\` \*d\*"),
+        ("https://a.b and a@b.c", r"https\://a.b and a\@b.c"),
+    ],
+)
+def test_one_line_is_escaped_where_it_could_be_markup(text: str, escaped: str):
+    assert sanitize.escape_inline(text) == escaped
+
+
 MARKUP = st.lists(
     st.sampled_from(
         ["# ", "- ", "1. ", "2) ", "> ", "```\n", "~~~\n", "    ", "\t", "\n", "\r", "\n\n", "---\n", "===\n", "| a | b |\n", "|---|---|\n", "<b>", "<!-- ", "&lt;", "[a](b)", "![x](y)", "[r]: http://x\n", "http://x.y/z", "www.example.com", "a@b.cd", "**b**", "_i_", "`c`", "~~s~~", "\\", "x", " ", "=", "* ", "+ "]

@@ -33,7 +33,6 @@ def render_content(data: object) -> str:
         return _escaped(_brief(data))
     if size > _LINES:
         lines.append(f"and {size - _LINES} more")
-    # Escaped in one pass over all lines: none of them holds a line break.
     return "- " + _escaped("\n".join(lines)).replace("\n", "\n- ") if lines else "Nothing."
 
 
@@ -41,9 +40,9 @@ def _escaped(text: str) -> str:
     """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
     if _PLAIN.fullmatch(text):
         return text
-    from retinue.contract.sanitize import escape_markdown  # noqa: PLC0415 - see above: not on the way to a first answer
+    from retinue.contract.sanitize import escape_inline  # noqa: PLC0415 - see above: not on the way to a first answer
 
-    return escape_markdown(text)
+    return "\n".join(map(escape_inline, text.split("\n")))
 
 
 def _first(members: dict[str, object]) -> list[str]:

@@ -6,7 +6,7 @@ Pure words over words: no file is touched here. Whether a path really lies insid
 
 from ._names import BASE_REFS, TICKET_KINDS, TicketKind, branch_name, ticket_id
 from ._paths import workspace_path
-from ._text import content, escape_markdown, hidden, printable
+from ._text import content, escape_inline, escape_markdown, hidden, printable
 
 __all__ = [
     "BASE_REFS",
@@ -14,6 +14,7 @@ __all__ = [
     "TicketKind",
     "branch_name",
     "content",
+    "escape_inline",
     "escape_markdown",
     "hidden",
     "printable",

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from retinue.contract.text import see_text
 from retinue.errors import InvalidInput
 
-__all__ = ["content", "escape_markdown", "hidden", "printable"]
+__all__ = ["content", "escape_inline", "escape_markdown", "hidden", "printable"]
 
 
 def content(text: str, *, max_length: int = 10_000) -> str:
@@ -52,6 +52,19 @@ def escape_markdown(text: str, *, form: Literal["block", "line"] = "block") -> s
     escaped = _SPECIAL.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
     # Four leading spaces would make code, and one a continuation of a list around us; an entity is not indentation.
     return _INDENT.sub(lambda found: f"&#{ord(found[0])};", escaped)
+
+
+_NEEDLESS: Final = re.compile(r"\\([.!+\-(){}])")
+_INSIDE_A_WORD: Final = re.compile(r"(?<=[^\W_])\\_(?=[^\W_])")
+_MARKER: Final = re.compile(r"(?:(?:\\[-+])+|\d+\\[.)])(?= |$)")
+
+
+def escape_inline(text: str) -> str:
+    """Escape `text` for one line, but for what could not be markup there: dots, dashes and the like (C36)."""
+    escaped = escape_markdown(text, form="line")
+    marker = _MARKER.match(escaped)
+    start = marker.end() if marker else 0
+    return escaped[:start] + _INSIDE_A_WORD.sub("_", _NEEDLESS.sub(r"\1", escaped[start:]))
 
 
 _COLOUR: Final = r"\x1b\[[0-9;:]*m"

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from retinue.contract.sanitize import escape_markdown, printable
+from retinue.contract.sanitize import escape_inline, printable
 
 __all__ = ["as_code", "as_line", "as_prose", "as_sentences", "tame"]
 
@@ -11,8 +11,7 @@ _CODE: Final = re.compile(r"(^```.*?^```[^\n]*$|(?<![\\`])`[^`\n]+`(?!`))", re.D
 _MARKUP: Final = re.compile(r"(?<!\\)(\\*+)(<(?=[A-Za-z/!?])|!(?=\[)|\](?=\(\s*(?!https?:|[\w./#-]*\))))")
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?=\S)", re.MULTILINE)
 _UNDERLINE: Final = re.compile(r"^ {0,3}(=+|-{2,})\s*$", re.MULTILINE)
-_NEEDLESS: Final = re.compile(r"\\([.!+\-(){}:@])")
-_INSIDE_A_WORD: Final = re.compile(r"(?<=[^\W_])\\_(?=[^\W_])")
+_LINKING: Final = re.compile(r"\\([:@])")
 _TICKS: Final = re.compile(r"`+")
 
 
@@ -32,9 +31,8 @@ def as_prose(text: str) -> str:
 
 
 def as_line(text: str) -> str:
-    """Foreign words on one line, escaped, but for what could not be markup anyway: dots, dashes and the like."""
-    escaped = escape_markdown(printable(text), form="line")
-    return _INSIDE_A_WORD.sub("_", _NEEDLESS.sub(r"\1", escaped))
+    """Foreign words on one line, escaped, but for what could not be markup anyway; addresses may become links."""
+    return _LINKING.sub(r"\1", escape_inline(printable(text)))
 
 
 def as_code(text: str) -> str:
