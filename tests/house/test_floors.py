@@ -28,7 +28,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "jsonschema_rs": ("contract.schema",),
     "markdown_it": ("catalogue",),
     "mcp": ("servers", "agents"),
-    "opentelemetry": ("engine",),
+    "opentelemetry": ("telemetry",),
     "platformdirs": ("cli",),
     "psycopg": ("engine", "tools"),
     "pydantic": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
@@ -84,7 +84,8 @@ def small_house(folder: Path, **files: str) -> Path:
     for name in DIALECTS:
         (folder / "src/retinue/dialects" / name).mkdir()
         (folder / "src/retinue/dialects" / name / "__init__.py").touch()
-    (folder / "src/retinue/errors.py").touch()
+    for name in ("errors", "telemetry"):
+        (folder / f"src/retinue/{name}.py").touch()
     for name, text in files.items():
         (folder / "src/retinue" / f"{name.replace('__', '/')}.py").write_text(text)
     return folder

@@ -76,7 +76,7 @@ def modules() -> tuple[Module, ...]:
 
 
 def rooms() -> dict[str, Module]:
-    """The rooms that are there (folders of the package, and `errors`), each with the module that opens it.
+    """The rooms that are there (folders of the package, `errors` and `telemetry`), each with the module that opens it.
 
     `__main__` is no room but the door bell: it only calls `cli`.
     """

@@ -22,6 +22,7 @@ from retinue.engine.outcome import as_canceled, canceled, failed
 from retinue.engine.run import LiveRun
 from retinue.engine.tasks import GRACE_S, is_unborn, throw_out
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
+from retinue.telemetry import run_span
 
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
@@ -196,6 +197,13 @@ class Runs:
                 del self._runs[oldest]
 
     async def _drive(self, run: LiveRun) -> None:
+        with run_span(run.run) as span:
+            self.end(run, await self._outcome(run))
+            if run.result is not None:
+                span.note_result(run.result)
+
+    async def _outcome(self, run: LiveRun) -> Result:
+        """Have the workflow run to its end, and stop what it has left running."""
         try:
             if run.origin and run.parent:
                 await self._recall(run)
@@ -214,7 +222,7 @@ class Runs:
             result = failed(run.run, run.log.history.workflow, error)
         run.closing = True
         await run.wind_up()
-        self.end(run, result)
+        return result
 
     async def _recall(self, child: LiveRun) -> None:
         """Let a child run go on where it was when its parent was interrupted or copied."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from retinue.contract.result import Usage
 from retinue.errors import NetworkError, OutputInvalid, RetinueError
+from retinue.telemetry import model_span
 
 from . import endings
 from ._timed import in_time
@@ -165,7 +166,9 @@ class _Talk:
         """Make one request, with its size set aside while it is under way."""
         request, hold = await self._fitting()
         try:
-            response = await self._model.respond(request, hear=self._listen if self._hear else None)
+            with model_span(self._model.name) as span:
+                response = await self._model.respond(request, hear=self._listen if self._hear else None)
+                span.note_usage(response.usage)
         except BaseException as error:
             if hold is not None:
                 _let_go(hold, error, self._model.name)

@@ -27,6 +27,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Attempt, Outcome, Result, Usage, Versions, Warned
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, Canceled
+from retinue.telemetry import agent_span, attempt_span
 
 __all__ = ["Boundary"]
 
@@ -91,7 +92,11 @@ class Boundary:
             given = give(task, prepared)
         except Exception as error:  # noqa: BLE001 - `definition` is the agent's code
             return _refused(task, run, error)
-        return await _Call(prepared, given, run, self._readers, correction).result()
+        name, version = prepared.definition.name, prepared.definition.version
+        with agent_span(name, prepared.skill.name, run=run.run, step=run.node, version=version) as span:
+            result = await _Call(prepared, given, run, self._readers, correction).result()
+            span.note_result(result)
+        return result
 
     def _ready(self, agent: Agent, skill: str | None) -> Prepared:
         key = id(agent), skill
@@ -120,6 +125,8 @@ def _refused(task: Task, run: RunContext, error: Exception) -> Result:
     )
     run.emit(Started(task.agent, task.skill or "", task.instruction[:_SHOWN]))
     run.emit(Finished(result))
+    with agent_span(task.agent, task.skill, run=run.run, step=run.node) as span:
+        span.note_result(result)
     return result
 
 
@@ -179,10 +186,12 @@ class _Call:
         """Attempt after attempt, as the policy says."""
         correction = self._correction
         while True:
-            judged = await self._attempt(correction)
-            fault = judged.fault
-            if judged.answers or fault is None:
-                return judged
+            with attempt_span(len(self._attempts) + 1) as span:
+                judged = await self._attempt(correction)
+                fault = judged.fault
+                if judged.answers or fault is None:
+                    return judged
+                span.fail(fault.code)
             move = self._next_move(fault)
             if isinstance(move, Stop):
                 return self._stopped(judged, fault, move)

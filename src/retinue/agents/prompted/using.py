@@ -23,6 +23,7 @@ from retinue.contract.text import cut
 from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.port import Answered, ToolAnswer, ToolAnswers, ToolUse, Turn
+from retinue.telemetry import Span, tool_span
 from retinue.tools.port import Grip, Tool, ToolOutput
 
 from .about import shown_call, subjects
@@ -119,6 +120,10 @@ class Using:
         Raises:
             Canceled: A person must be asked first, and the run waits for the answer.
         """
+        with tool_span(use.name, use.id) as span:
+            return await self._use(use, span)
+
+    async def _use(self, use: ToolUse, span: Span) -> ToolAnswer:
         tool, arguments = self._tools[use.name], use.arguments or {}
         about: tuple[Subject, ...] = ()
         try:
@@ -131,6 +136,7 @@ class Using:
         except Canceled:
             raise
         except RetinueError as error:
+            span.fail(error.code)
             text, failed = _told(error), True
             foreign = use.name.startswith((DELEGATE, "mcp__")) or "network" in tool.spec.effects
             origin = f"tool {use.name}" if foreign and use.id in self._began else ""  # before it began, we refused

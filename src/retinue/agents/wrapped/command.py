@@ -22,6 +22,7 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Warned
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidInput, OutputInvalid
+from retinue.telemetry import child_environment
 from retinue.tools.process import clean_environment, find_program
 
 from .asking import Form, Request, request_for
@@ -162,7 +163,7 @@ class CommandAgent:
 
     def _variables(self) -> dict[str, str]:
         named = {name: os.environ[name] for name in self._environment if name in os.environ}
-        return clean_environment({"LC_ALL": "C.UTF-8", **named})
+        return clean_environment({"LC_ALL": "C.UTF-8", **child_environment(), **named})
 
     # What it gave.
 

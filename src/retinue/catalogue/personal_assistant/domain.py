@@ -24,6 +24,7 @@ from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, RetinueError
 from retinue.llm.port import Request, Said, ToolAnswer, ToolUse
 from retinue.orchestration.routing.planner import Planner
+from retinue.telemetry import tool_span
 
 from .route import is_question
 from .sight import DomainSight
@@ -117,7 +118,10 @@ class Desk:
                 f"`{self._extension.name}` has no tool {name[:80]!r} to use.", hint=f"There is: {there}."
             )
         self._see_allowed(tool, arguments)
-        used = await tool.use(arguments)
+        with tool_span(tool.name) as span:
+            used = await tool.use(arguments)
+            if used.failed:
+                span.fail("internal_error")  # it raised, whatever that was
         self._result.traces.append(used.trace)
         self._run.emit(ToolCall(tool.name, used.duration_ns, used.failed, dumps(arguments)[:120]))
         return used

@@ -21,6 +21,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, Canceled, RetinueError, Unavailable
+from retinue.telemetry import tool_span
 from retinue.tools.port import Grip, Tool, ToolOutput
 from retinue.tools.web.url import MAX_URL
 
@@ -149,7 +150,8 @@ class _Steps:
         began = self.run.now()
         grip = Grip(None, self.deadline_ns, _PAGE, agent=self.agent, run=self.run.run)
         try:
-            said = await tool.use(arguments, grip)
+            with tool_span(tool.spec.name):
+                said = await tool.use(arguments, grip)
         except RetinueError as error:
             self._record(tool, arguments, about, f"{error.code}: {error.message}", began, failed=True)
             raise
