@@ -20,7 +20,7 @@ import retinue
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput
 from retinue.llm.scripted import ScriptedModel, use
-from retinue.telemetry import model_span, run_span
+from retinue.telemetry import model_span, run_span, tool_span
 from retinue.tools.workspace import Workspace
 from tests.agents.prompted.cast import Cast, delegated, orchestrated
 
@@ -300,6 +300,17 @@ def test_a_model_is_named_as_the_conventions_do(model: str, provider: str | None
     assert facts["gen_ai.response.model"] == f"{name}-0815"
     assert facts["gen_ai.usage.input_tokens"] == 7
     assert "gen_ai.usage.output_tokens" not in facts
+
+
+def test_names_and_numbers_from_outside_can_be_sent_and_hold_no_key() -> None:
+    with tool_span("read", f"sk-ant-api03-{'x' * 90}\ud800{'y' * 10_000}"), model_span("a:b") as span:
+        span.note_usage(Usage(tokens_in=10**30, model="a:\ud800"))
+    told = attributes("execute_tool read")["gen_ai.tool.call.id"]
+    assert isinstance(told, str)
+    assert len(told.encode()) <= 500
+    assert "api03" not in told
+    assert attributes("chat b")["gen_ai.usage.input_tokens"] == 2**63 - 1
+    assert attributes("chat b")["gen_ai.response.model"] == "?"
 
 
 @pytest.mark.parametrize(

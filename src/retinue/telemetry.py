@@ -45,6 +45,9 @@ _ATTEMPT: Final = "retinue.attempt.number"
 _OUTCOME: Final = "retinue.outcome"
 
 _CANCELED: Final = "canceled"
+_LONGEST: Final = 500
+_GREATEST: Final = 2**63 - 1
+"""What the protocol can say: a greater number would cost all spans that are sent with it."""
 
 _PROVIDERS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -122,14 +125,14 @@ class Span:
         if self._span is None:
             return
         if usage.model:
-            self._span.set_attribute(_RESPONSE_MODEL, _split(usage.model)[1])
+            self._span.set_attribute(_RESPONSE_MODEL, _split(_clean(usage.model))[1])
         self._note_tokens(usage)
 
     def _note_tokens(self, usage: Usage) -> None:
         counts = {_TOKENS_IN: usage.tokens_in, _TOKENS_OUT: usage.tokens_out, _TOKENS_CACHED: usage.tokens_cached}
         for name, count in counts.items():
             if count is not None and self._span is not None:
-                self._span.set_attribute(name, count)
+                self._span.set_attribute(name, min(count, _GREATEST))
 
 
 _NO_SPAN: Final = Span(None)
@@ -156,13 +159,14 @@ def attempt_span(number: int) -> Span:
 
 def model_span(model: str) -> Span:
     """One request to `model`, named as `provider:model`."""
-    provider, name = _split(model)
-    return _started("chat", name, {_PROVIDER: _PROVIDERS.get(provider, provider) or None, _REQUEST_MODEL: name})
+    provider, name = _split(_clean(model))
+    return _started("chat", name, {_PROVIDER: _PROVIDERS.get(provider, provider), _REQUEST_MODEL: name})
 
 
-def tool_span(tool: str, call: str | None = None) -> Span:
+def tool_span(tool: str, call: str = "") -> Span:
     """One use of a tool, the question whether it may be used included."""
-    return _started("execute_tool", tool, {_TOOL: tool, _TOOL_CALL: call})
+    tool = _clean(tool)
+    return _started("execute_tool", tool, {_TOOL: tool, _TOOL_CALL: _clean(call)})
 
 
 def child_environment() -> dict[str, str]:
@@ -183,7 +187,7 @@ def _started(operation: str, about: str, facts: Mapping[str, str | int | None]) 
         return _NO_SPAN
     from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra, loaded already
 
-    known = {name: value for name, value in facts.items() if value is not None}
+    known = {name: value for name, value in facts.items() if value}
     if operation != "attempt":  # the conventions have no name for it
         known[_OPERATION] = operation
     kind = SpanKind.CLIENT if operation == "chat" else SpanKind.INTERNAL
@@ -199,6 +203,15 @@ def _tracer() -> "Tracer":
     from retinue import __version__  # noqa: PLC0415 - it is complete by now
 
     return get_tracer("retinue", __version__)  # it works for the provider that is set up, now or later
+
+
+def _clean(text: str) -> str:
+    """A name that a provider, a server of tools or a setting gave: without credentials, and such as can be sent."""
+    if not text or "opentelemetry.trace" not in sys.modules:
+        return text
+    from retinue.contract.credentials import process_cleaner  # noqa: PLC0415 - only where there are spans
+
+    return process_cleaner().text(text[:_LONGEST])
 
 
 def _split(model: str) -> tuple[str, str]:
