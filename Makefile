@@ -59,7 +59,8 @@ check-locks: $(VENV)/.dev ## the locks are what pyproject.toml resolves to
 
 .PHONY: check-docs
 check-docs: $(VENV)/.dev ## links lead somewhere, examples run, the map is true
-	@$(BIN)/python -m pytest --quiet --no-header tests/house/test_docs.py tests/house/test_map.py
+	@$(BIN)/python -m pytest --quiet --no-header tests/house/test_docs.py tests/house/test_map.py tests/house/test_api_page.py
+	@$(BIN)/zensical build --strict
 
 .PHONY: fix
 fix: $(VENV)/.dev ## let the formatter and the linter repair what they can
@@ -67,6 +68,11 @@ fix: $(VENV)/.dev ## let the formatter and the linter repair what they can
 	@$(BIN)/ruff check --fix
 
 ##@ Now and then
+
+.PHONY: docs
+docs: $(VENV)/.dev ## build the documentation as a site in build/site
+	@$(BIN)/python -m tests.house.api_page
+	@$(BIN)/zensical build --strict
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## run every test and show which branches no test took

@@ -52,8 +52,11 @@ def page() -> str:
         links: list[str] = []
         entries: list[str] = []
         for name in names.split():
-            slug = name.lower()  # `Agent` stands beside `agent`: the second of one slug gets a number
-            links.append(f"[`{name}`](#{slug}-{seen.count(slug)})" if slug in seen else f"[`{name}`](#{slug})")
+            slug = name.lower()
+            if slug in seen:  # `Agent` beside `agent`: forges and site builders number them each in their own way
+                slug = f"{slug}-class"
+                entries.append(f'<a id="{slug}"></a>\n')
+            links.append(f"[`{name}`](#{slug})")
             seen.append(slug)
             entries += _entry(name, package[name])
         parts += [f"## {title}\n", " · ".join(links) + "\n", *entries]

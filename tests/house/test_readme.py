@@ -55,7 +55,7 @@ def run(command: str, folder: Path, variables: Mapping[str, str]) -> str:
     )  # fmt: skip
     assert "Traceback" not in ended.stderr, ended.stderr
     assert ended.returncode != 127, ended.stderr
-    return (ended.stdout + ended.stderr).replace(str(folder), "/home/ada/project")
+    return (ended.stdout + ended.stderr).replace(str(folder), "~/project")
 
 
 def followed(page: str, home: Path, server: WireServer) -> str:
