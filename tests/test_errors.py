@@ -56,10 +56,10 @@ def test_there_are_twelve_codes() -> None:
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_an_error_carries_everything_it_was_given(kind: type[RetinueError]) -> None:
     detail = {"line": 3}
-    error = kind("It broke.", hint="Mend it.", path="/a", suggestions=("b",), detail=detail, retry_after_s=1.5)
+    error = kind("It broke.", hint="Fix it.", path="/a", suggestions=("b",), detail=detail, retry_after_s=1.5)
     detail["line"] = 4
     assert str(error) == error.message == "It broke."
-    assert (error.hint, error.path, error.suggestions, error.retry_after_s) == ("Mend it.", "/a", ("b",), 1.5)
+    assert (error.hint, error.path, error.suggestions, error.retry_after_s) == ("Fix it.", "/a", ("b",), 1.5)
     assert error.detail == {"line": 3}
     assert isinstance(error, RetinueError)
 

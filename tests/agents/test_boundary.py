@@ -187,7 +187,7 @@ def test_text_that_a_closed_schema_does_not_know_is_passed_over_and_told_with_wh
     assert agent.seen[0][0].parameters == {"text": "a b", "limit": 5}
     assert result.extras["boundary"]["ignored"] == {"Limits": ["limit"], "Focus areas": []}
     (warned,) = result.warnings
-    assert warned.message == "Not known here, and passed over: 'Limits' (did you mean 'limit'?), 'Focus areas'."
+    assert warned.message == "Unknown parameters, ignored: 'Limits' (did you mean 'limit'?), 'Focus areas'."
     assert warned.synthetic
     assert warned.message in [body.text for body in bodies(run) if isinstance(body, Message)]
 

@@ -84,7 +84,7 @@ class Broken(RetinueError):
 
 def test_an_error_that_cannot_be_shown_is_a_fault_too() -> None:
     fault = fault_of(survived(Broken()))
-    assert "cannot even be shown" in fault.message
+    assert "cannot be shown" in fault.message
     assert fault.detail == {"class": "Broken"}
     fault = fault_of(survived(Unshowable()))
     assert fault.message == "`counter` raised `Unshowable` without a message."
@@ -151,7 +151,7 @@ def test_an_agent_that_swallows_its_cancellation_is_closed_and_that_is_told() ->
     run = LocalContext()
     result = survived(swallow, run)
     assert fault_of(result, "timeout")
-    assert "was closed" in result.warnings[0].message
+    assert "was ended" in result.warnings[0].message
     assert any(isinstance(body, Message) and body.level == "warning" for body in bodies(run))
 
 

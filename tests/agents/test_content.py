@@ -52,8 +52,8 @@ def test_scalars_and_empty_containers_have_words_too() -> None:
 @given(st.text(st.sampled_from("ab 1:;,%?'\"\n=_.-/@#|")))
 def test_words_that_need_no_escaping_are_told_from_those_that_do(text: str) -> None:
     line = " ".join(text.split("\n"))
-    assert render_content(line).strip() == escape_inline(line)
-    assert render_content([line]) == f"- {escape_inline(line)}"
+    assert render_content(line).split() == escape_inline(line).split()
+    assert render_content([line]).split() == f"- {escape_inline(line)}".split()
 
 
 @given(JSON)

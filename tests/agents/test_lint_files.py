@@ -80,7 +80,7 @@ def test_a_file_named_by_itself_is_taken_at_its_word(tmp_path: Path) -> None:
 def test_what_is_not_there_or_no_definition_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFile):
         gather([tmp_path / "gone"])
-    with pytest.raises(InvalidInput, match="is no definition"):
+    with pytest.raises(InvalidInput, match="is not a definition"):
         gather([put(tmp_path / "a.txt", "x")])
 
 

@@ -71,7 +71,7 @@ def test_what_is_no_skill_is_passed_over_with_a_reason(tmp_path: Path) -> None:
         "loose.md": "A skill is a folder with `SKILL.md` in it, and this is a file.",
         "bad/SKILL.md": "`description` is missing.",
         "linked": "A link to a folder is not followed.",
-        ".claude/commands/notes.txt": "Files that end with '.txt' are no agents here.",
+        ".claude/commands/notes.txt": "Files that end with '.txt' are not agents here.",
     }
     assert all(each.hint for each in registry.skipped)
 

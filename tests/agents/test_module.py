@@ -116,7 +116,7 @@ def test_a_missing_module_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(MissingFile):
         load_module(Path("none.py"), root=tmp_path)
     write(tmp_path, "x", name="agent.txt")
-    with pytest.raises(InvalidDefinition, match="no Python file"):
+    with pytest.raises(InvalidDefinition, match="not a Python file"):
         load_module(Path("agent.txt"), root=tmp_path)
 
 

@@ -65,7 +65,7 @@ def test_an_unknown_name_lists_what_there_is_nearest_first() -> None:
     with pytest.raises(UnknownName) as caught:
         registry.get("vcz")
     assert caught.value.suggestions[0] == "git_state"
-    with pytest.raises(UnknownName, match="No agent") as caught:
+    with pytest.raises(UnknownName, match="Unknown agent") as caught:
         Registry().get("x")
     assert caught.value.hint == "No agent is registered."
 
@@ -111,7 +111,7 @@ def test_a_major_that_is_not_there_is_refused_with_those_that_are() -> None:
         assert caught.value.suggestions == ("x@1", "x@2")
     with pytest.raises(UnknownName, match="says major 1, and major 2"):
         registry.get("x_v1", major=2)
-    with pytest.raises(UnknownName, match="No agent"):
+    with pytest.raises(UnknownName, match="Unknown agent"):
         registry.get("y@1")
 
 
@@ -464,7 +464,7 @@ def test_what_is_said_of_a_folder_fits_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_file_to_read(tmp_path: Path) -> None:
-    with pytest.raises(AccessDenied, match="no regular file"):
+    with pytest.raises(AccessDenied, match="not a regular file"):
         read_bytes(tmp_path)
 
 
@@ -472,7 +472,7 @@ def test_a_folder_is_no_file_to_read(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / ".claude/agents").mkdir(parents=True)
     os.mkfifo(tmp_path / ".claude/agents/pipe.md")
-    assert "no regular file" in discover(tmp_path, trusted=True).skipped[0].reason
+    assert "not a regular file" in discover(tmp_path, trusted=True).skipped[0].reason
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that takes any bytes")

@@ -359,7 +359,7 @@ def test_a_scripted_agent_is_an_agent_of_any_registry() -> None:
 
 @pytest.mark.parametrize("name", ["", "---", "…"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match="is no name"):
+    with pytest.raises(InvalidInput, match="is not a valid name"):
         scripted(name=name)
 
 

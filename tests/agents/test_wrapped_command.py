@@ -94,7 +94,7 @@ def test_silence_is_no_answer(dialect: Any) -> None:
     result = asked(CommandAgent(python("pass"), name="counter", dialect=dialect))
     assert result.fault is not None
     assert (result.fault.code, result.fault.detail["reason"]) == ("output_invalid", "silence")
-    assert result.fault.message == f"`{Path(sys.executable).name}` exited with status 0 and printed nothing."
+    assert result.fault.message == f"`{Path(sys.executable).name}` exited with status 0, but printed nothing."
     assert f"`{dialect}`" in result.fault.hint or dialect is None
     assert result.outcome == "failed"
     source = "import sys; print('{}', file=sys.stderr)"
@@ -180,14 +180,14 @@ def test_what_is_no_text_in_its_answer_is_kept_visible() -> None:
     source = "import sys; sys.stdout.buffer.write(b'caf\\xe9')"
     result = asked(CommandAgent(python(source), name="c"))
     assert result.content == "caf\\xe9"
-    assert "is no UTF-8 from byte 4 on" in result.warnings[0].message
+    assert "is not UTF-8 from byte 4 on" in result.warnings[0].message
 
 
 def test_what_is_no_text_in_json_is_kept_visible_too() -> None:
     source = 'import sys; sys.stdout.buffer.write(b\'{"content": "caf\\xe9", "response_time_secs": 1, "traces": []}\')'
     result = asked(CommandAgent(python(source), name="c", dialect="run_agent"))
     assert (result.outcome, result.content) == ("success", "caf\\xe9")
-    assert any("is no UTF-8 from byte 17 on" in each.message for each in result.warnings)
+    assert any("is not UTF-8 from byte 17 on" in each.message for each in result.warnings)
 
 
 @pytest.mark.row("H18", "H19", "C42")

@@ -228,7 +228,7 @@ def test_what_cannot_be_started_says_why_and_what_to_do(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     bare.write_bytes(b"\x00\x01\x02")
     bare.chmod(0o755)
-    with pytest.raises(InvalidInput, match="is no program"):
+    with pytest.raises(InvalidInput, match="is not a program"):
         ran([str(bare)])
     with pytest.raises(InvalidInput, match="too long"):
         ran(["true", "x" * 10_000_000])

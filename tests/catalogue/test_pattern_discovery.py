@@ -478,7 +478,7 @@ def test_files_that_do_not_parse_are_listed_and_the_rest_is_answered(shop: Path,
     assert result.outcome == "partial"
     assert [one.type for one in result.warnings] == ["degraded_analysis"]
     notes = "\n".join(result.data["notes"])
-    assert "`src/broken.py:2` was not read: it is no Python" in notes
+    assert "`src/broken.py:2` was not read: it is not Python" in notes
     assert "`src/deep.py` was not read: it is nested too deeply to be read." in notes
     assert "`src/large.py` was not read: it holds 2,097,153 bytes" in notes
     assert len(result.data["fixtures"]) == 5

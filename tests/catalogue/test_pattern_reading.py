@@ -440,13 +440,13 @@ def test_rules_stand_on_lines_there_are(text: str) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "reason"),
     [
-        (b"x = 1\ndef broken(:\n", 2, "no Python"),
-        (b"a\0b", 0, "no Python"),
-        (b"# coding: nonsense\n", 0, "no Python"),
-        (b"\xff\xfe\xfd = 1", 0, "no Python"),
+        (b"x = 1\ndef broken(:\n", 2, "not Python"),
+        (b"a\0b", 0, "not Python"),
+        (b"# coding: nonsense\n", 0, "not Python"),
+        (b"\xff\xfe\xfd = 1", 0, "not Python"),
         (b"-" * 200_000 + b"1", 0, "too deeply"),
         (b"x" + b".a" * 100_000, 0, "too deeply"),
-        (b"(" * 5_000, 1, "no Python"),
+        (b"(" * 5_000, 1, "not Python"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_where_and_why(data: bytes, line: int, reason: str) -> None:

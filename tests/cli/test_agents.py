@@ -28,7 +28,7 @@ def test_files_that_were_passed_over_are_said_with_line_and_hint(retinue: Give, 
     said = retinue("agents")
     assert "skipped .retinue/agents/team.py: It names code to run, and this folder is not trusted." in said.err
     assert "skipped .retinue/agents/broken.json:2: " in said.err
-    assert "next: Look at it, then run `retinue trust`" in said.err
+    assert "next: Review it, then run `retinue trust`" in said.err
     assert "load/no-instructions" in said.err
     assert said.err.count("not trusted") == 1
     data = retinue("agents", "--json").data

@@ -92,7 +92,7 @@ def test_how_often_a_failed_attempt_is_made_again_is_a_policy_by_name(
 def test_who_is_not_there_is_not_asked(retinue: Give, team: Path) -> None:
     said = retinue("ask", "singr", "x")
     assert (said.code, said.out) == (2, "")
-    assert "There is: singer" in said.err
+    assert "Available: singer" in said.err
 
 
 def test_a_skill_that_is_not_there_is_recognised(retinue: Give, team: Path) -> None:
@@ -237,4 +237,4 @@ def test_an_agent_that_was_passed_over_is_told_of_with_the_reason(retinue: Give,
     assert said.code == 2
     assert "`.retinue/agents/code-reviewer.json` was skipped. It names a program to run" in said.err
     assert "retinue trust" in said.err
-    assert "was passed over" not in retinue("ask", "code_reviewers", "Review the change").err
+    assert "was skipped" not in retinue("ask", "code_reviewers", "Review the change").err

@@ -86,7 +86,7 @@ def test_a_program_that_always_breaks_its_contract_fails_and_says_why(retinue: G
     script(folder, NEVER)
     said = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count")
     assert (said.code, said.out) == (5, "")
-    assert "error: The message is no `markdown_json` answer" in said.err
+    assert "error: The message is not a `markdown_json` answer" in said.err
     assert "next: " in said.err
     assert 'It was asked 3 times, each time with the error.\nit said:\n  {"status": "done"' in said.err
     result = retinue("ask", "--command", "./my-agent", "--dialect", "markdown_json", "count", "--json").data
@@ -149,7 +149,7 @@ def test_a_program_that_leaves_children_has_answered(retinue: Give, folder: Path
 def test_a_program_that_is_not_there_is_unreachable(retinue: Give, folder: Path) -> None:
     said = retinue("ask", "--command", "./gone", "look")
     assert (said.code, said.out) == (4, "")
-    assert "next: Install it, or mend the path." in said.err
+    assert "next: Install it, or fix the path." in said.err
 
 
 def test_a_program_that_is_nearly_meant_is_named(retinue: Give, agent: Path, folder: Path) -> None:
@@ -264,10 +264,10 @@ def test_it_runs_where_the_person_stands(retinue: Give, folder: Path, monkeypatc
     [
         (("--dialect", "tool_use", "x"), "--dialect can only be used with --command."),
         (("--as", "x", "--env", "A", "x"), "--as, --env can only be used with --command."),
-        (("--command", "'", "x"), "is no command"),
+        (("--command", "'", "x"), "is not a command"),
         (("--command", " ", "x"), "The command is empty."),
         (("--command", "true", "--dialect", "yaml", "x"), "yaml"),
-        (("--command", "true", "--as", "---", "x"), "is no name"),
+        (("--command", "true", "--as", "---", "x"), "is not a valid name"),
         (("--command", "true", "two words", "three words"), "Put the instruction in quotes"),
         (("--command", "true", "a", "b", "c"), "Put the instruction in quotes"),
     ],

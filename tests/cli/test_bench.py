@@ -97,9 +97,9 @@ def test_a_budget_ends_it_and_what_was_done_is_shown(retinue: Give, thinkers: Pa
     [
         ("[[task]]\nname = 'a'\n", "Task 'a' has no agent."),
         ("[[task]]\nname = 'a'\nagent = 'nobody'\n", "nobody"),
-        ("task = []\n", "These are no tasks to compare by"),
+        ("task = []\n", "These are not tasks to compare by"),
         ("[[task]]\nname = 'a'\nodd = 1\n", "`/task/0/odd`"),
-        ("[[task]]\nname = 'a'\n[[task]]\nname = 'a'\n", "stand twice: a"),
+        ("[[task]]\nname = 'a'\n[[task]]\nname = 'a'\n", "appear twice: a"),
         ("[[task]]\nname = 'a'\nschema = {type = 'obj'}\n", "The schema of the task 'a' is none"),
         ("[[task", "is neither TOML nor JSON"),
         ('{"task": 1, "task": 2}', "task"),

@@ -217,7 +217,7 @@ def test_whoever_did_not_say_how_it_is_asked_is_told(retinue: Give, agent: Path)
         (["my_agent.py:anser"], 2, "Did you mean `my_agent.py:answer`?"),
         (["no_such_module_of_anybody"], 2, "There is no module"),
         (["--command", "no-such-program-of-anybody"], 4, "There is no program"),
-        (["--command", "'"], 2, "is no command"),
+        (["--command", "'"], 2, "is not a command"),
         (["my_agent.py:answer", "--env", "KEY"], 2, "for commands"),
         (["my_agent.py:answer", "--definition", "gone.json"], 2, "There is no file 'gone.json'."),
         (["my_agent.py:answer", "--definition", "bad.json"], 6, "holds no definition that can be used"),

@@ -140,8 +140,8 @@ def test_news_of_progress_is_read_and_goes_nowhere_else(retinue: Give, folder: P
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (("--to", "tool_sue"), "No dialect is called 'tool_sue'.", "`tool_use`"),
-        (("--from", "nobody", "--to", "tool_use"), "No dialect is called 'nobody'.", "run_agent"),
+        (("--to", "tool_sue"), "Unknown dialect 'tool_sue'.", "`tool_use`"),
+        (("--from", "nobody", "--to", "tool_use"), "Unknown dialect 'nobody'.", "run_agent"),
         ((), "Missing option '--to'", ""),
         (("--to", "task_signal", "--form", "signal"), "has no form 'signal'", "Did you mean `signals`?"),
         (("--to", "tool_use", "-o", "no/such/file"), "No such folder", ""),

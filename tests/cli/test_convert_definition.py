@@ -170,7 +170,7 @@ def test_a_file_without_a_definition_is_said_to_have_none(retinue: Give, folder:
     put(folder, "notes.txt", "Fix $ARGUMENTS.")
     said = retinue("convert-definition", "notes.txt", "--to", "json")
     assert said.code == 6
-    assert "Files that end with '.txt' are no definitions." in said.err
+    assert "Files that end with '.txt' are not definitions." in said.err
     assert json.loads(retinue("convert-definition", "notes.txt", "--from", "command", "--to", "json").out)["command"]
 
 

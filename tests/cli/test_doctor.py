@@ -127,5 +127,5 @@ def test_a_provider_is_told_with_its_variable_and_never_its_key(
 def test_a_default_that_is_no_model_is_broken(retinue: Give, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETINUE_MODELS_DEFAULT", "smal")
     said = retinue("doctor")
-    assert "`models.default`: No model is called 'smal'." in said.out
+    assert "`models.default`: Unknown model 'smal'." in said.out
     assert said.code == 1

@@ -114,7 +114,7 @@ def test_a_folder_of_agents_is_taken_at_its_word(retinue: Give, folder: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "message"), [("gone.json", "There is no file 'gone.json'."), ("x.txt", "'x.txt' is no definition.")]
+    ("path", "message"), [("gone.json", "There is no file 'gone.json'."), ("x.txt", "'x.txt' is not a definition.")]
 )
 def test_what_cannot_be_linted_is_said(retinue: Give, folder: Path, path: str, message: str) -> None:
     (folder / "x.txt").write_text("x")

@@ -189,7 +189,7 @@ def test_the_shell_offers_the_dialects() -> None:
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (("--dialect", "markdwon_json"), "No dialect is called 'markdwon_json'.", "`markdown_json`"),
+        (("--dialect", "markdwon_json"), "Unknown dialect 'markdwon_json'.", "`markdown_json`"),
         (("--dialect", "markdown_json", "--kind", "event"), "has no event messages", "It reads: task, result"),
         (("--agent", "!"), "Invalid agent name '!'", "letters, digits"),
         (("--skill", "9"), "Invalid skill name '9'", "letters, digits"),

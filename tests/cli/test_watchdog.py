@@ -33,20 +33,20 @@ async def for_ever() -> None:
 
 @retinue.agent
 async def spinner(task: str) -> str:
-    """Spins for ever. Use when time must be lost. Returns nothing."""
+    """Spins forever. Use when time must be lost. Returns nothing."""
     while True:
         pass
 
 
 @retinue.agent
 async def sleeper(task: str) -> str:
-    """Sleeps for ever. Use when time must be lost. Returns nothing."""
+    """Sleeps forever. Use when time must be lost. Returns nothing."""
     time.sleep(1000)
 
 
 @retinue.agent
 async def stubborn(task: str) -> str:
-    """Spins for ever and swallows every exception. Use when time must be lost. Returns nothing."""
+    """Spins forever and swallows every exception. Use when time must be lost. Returns nothing."""
     while True:
         try:
             while True:

@@ -54,7 +54,7 @@ def test_an_agent_of_another_format_is_told_so_requirement_by_requirement():
     assert not report.passed
     assert verdict(report, "record").wrong[0] == "valid: `id` is missing"
     assert any('`status` is `"success"`' in said for said in verdict(report, "record").wrong)
-    assert any(said.startswith("empty: it is no error") for said in verdict(report, "refuses").wrong)
+    assert any(said.startswith("empty: it is not an error") for said in verdict(report, "refuses").wrong)
 
 
 @pytest.mark.row("P17")

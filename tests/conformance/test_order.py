@@ -122,7 +122,7 @@ def test_a_definition_that_cannot_be_used_is_said(
 
 @pytest.mark.parametrize(("agent", "operation"), [("1st", None), ("a", "9"), ("x" * 65, None), ("a", "---")])
 def test_names_that_are_none_are_said(folder: Path, agent: str, operation: str | None) -> None:
-    with pytest.raises(InvalidInput, match="It cannot be asked like this"):
+    with pytest.raises(InvalidInput, match="Invalid request"):
         prepared(Order(words="agent.py:answer", dialect="markdown_json", agent=agent, operation=operation))
 
 

@@ -125,7 +125,7 @@ def test_a_subject_that_is_not_there_is_a_mistake_of_use(project: Path) -> None:
 def test_a_dialect_that_is_none_is_a_mistake_of_use(project: Path) -> None:
     done = run(project, "--retinue-subject=agent.py:answer", "--retinue-dialect=yaml")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "No dialect is called 'yaml'." in done.stderr
+    assert "Unknown dialect 'yaml'." in done.stderr
     assert "INTERNALERROR" not in done.stdout + done.stderr
 
 

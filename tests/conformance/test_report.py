@@ -30,7 +30,7 @@ def requirement(name: str, force: Force = "MUST") -> Requirement:
         text=f"The {name} is right.",
         rows=("K8", "C17"),
         probes=("valid",),
-        fix=f"Mend the {name}.",
+        fix=f"Fix the {name}.",
     )
 
 
@@ -39,7 +39,7 @@ def exchange(name: str, sent: str = "asked", text: str | None = "said", **facts:
     return Exchange(probe, sent, text=text, duration_ns=1_500_000, **facts)  # pyright: ignore[reportArgumentType] - facts are its own fields
 
 
-def report(text: str = "said", wrong: str = "it is no JSON") -> Report:
+def report(text: str = "said", wrong: str = "it is not JSON") -> Report:
     return Report(
         subject=f"agent.py {text}"[:200],
         dialect="markdown_json",
@@ -71,7 +71,7 @@ def test_what_is_told_begins_with_the_worst() -> None:
     assert list(found[0].lines()) == [
         "MUST: The json is right.",
         "clause: Validation: JSON Structure (K8, C17)",
-        "- valid: it is no JSON",
+        "- valid: it is not JSON",
         "- hung: There was no answer within 1 s.",
         "valid: A request as it should be.",
         "  sent:     said",
@@ -79,22 +79,22 @@ def test_what_is_told_begins_with_the_worst() -> None:
         "hung: A request as it should be.",
         "  sent:     said",
         "  answered: There was no answer within 1 s.",
-        "fix: Mend the json.",
+        "fix: Fix the json.",
     ]
     assert "- Our own check broke, so it is not known whether this holds: `KeyError`: 'x'" in found[1].lines()
 
 
 def test_what_is_wrong_everywhere_is_said_once() -> None:
     exchanges = tuple(exchange(name, name) for name in ("a", "b", "c", "d", "e"))
-    wrong = (*(f"{name}: it is no JSON" for name in "abcde"), "a: and `x: y`", "and 3 more of the kind")
+    wrong = (*(f"{name}: it is not JSON" for name in "abcde"), "a: and `x: y`", "and 3 more of the kind")
     found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
-    assert found[0].wrong == ("a, b, c and 2 more: it is no JSON", "a: and `x: y`", "and 3 more of the kind")
+    assert found[0].wrong == ("a, b, c and 2 more: it is not JSON", "a: and `x: y`", "and 3 more of the kind")
     assert [each.probe.name for each in found[0].exchanges] == ["a", "b"]
 
 
 def test_what_shows_nothing_new_is_not_shown_again() -> None:
     exchanges = (exchange("valid"), exchange("again"), exchange("odd", "asked oddly"))
-    wrong = tuple(f"{each.probe.name}: it is no JSON" for each in exchanges)
+    wrong = tuple(f"{each.probe.name}: it is not JSON" for each in exchanges)
     found = told(Report("s", "markdown_json", "1.0", (Verdict(requirement("json"), wrong),), exchanges))
     assert [each.probe.name for each in found[0].exchanges] == ["valid", "odd"]
 
@@ -134,8 +134,8 @@ def test_as_json() -> None:
     assert facts["passed"] is False
     status, _, broken, mistaken = facts["requirements"]
     assert "wrong" not in status
-    assert broken["wrong"][0] == "valid: it is no JSON"
-    assert broken["fix"] == "Mend the json."
+    assert broken["wrong"][0] == "valid: it is not JSON"
+    assert broken["fix"] == "Fix the json."
     assert mistaken["mistake"] == "`KeyError`: 'x'"
     assert facts["exchanges"][0] == {
         "probe": "valid",
@@ -162,8 +162,8 @@ def test_as_junit() -> None:
     assert "completeness" in (warned.findtext("system-out") or "")
     found = failed.find("failure")
     assert found is not None
-    assert found.attrib["message"] == "valid: it is no JSON"
-    assert "fix: Mend the json." in (found.text or "")
+    assert found.attrib["message"] == "valid: it is not JSON"
+    assert "fix: Fix the json." in (found.text or "")
     assert "Our own check broke" in (mistaken.findtext("failure") or "")
 
 
@@ -178,7 +178,7 @@ def test_the_page_says_all_of_it() -> None:
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert page.unbalanced == []
     assert page.tags <= TAGS
-    for words in ("does not conform", "1 passed, 2 failed, 1 warned", "it is no JSON", "Mend the json.", "2026-11-21"):
+    for words in ("does not conform", "1 passed, 2 failed, 1 warned", "it is not JSON", "Fix the json.", "2026-11-21"):
         assert words in page.text
     assert "conforms to markdown_json" in read(as_html(Report("a", "markdown_json", "1.0", (), ()))).text
 

@@ -102,8 +102,8 @@ ANSWERS: list[tuple[Callable[[str], object], str]] = [
 ]
 FAILURES: list[tuple[Callable[[str], object], str]] = [
     (lambda text: None, "It returned `None`"),
-    (lambda text: object(), "It returned a `object`, which is no JSON"),
-    (lambda text: {1: {2, 3}}, "It returned a `dict`, which is no JSON"),
+    (lambda text: object(), "It returned a `object`, which is not JSON"),
+    (lambda text: {1: {2, 3}}, "It returned a `dict`, which is not JSON"),
     (raises, "It raised `ValueError`: cannot do hello"),
     (raises_too, "It raised `ValueError`: cannot do hello"),
     (exits, "tried to end the program: `SystemExit`"),
@@ -238,7 +238,7 @@ def test_a_command_that_floods_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_is_not_utf8_is_no_answer(tmp_path: Path) -> None:
     exchange = put(CommandSubject(script(tmp_path, "import sys; sys.stdout.buffer.write(b'a\\xffb')")))
-    assert (exchange.text, exchange.error) == (None, "It printed what is no UTF-8 from byte 2 on.")
+    assert (exchange.text, exchange.error) == (None, "It printed what is not UTF-8 from byte 2 on.")
 
 
 def test_a_command_sees_only_the_variables_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -682,8 +682,8 @@ def test_names_that_callers_use_stay() -> None:
     old = definition(aliases=("shelf", "books"), wire_names={"markdown_json": "cat-alogue"})
     found = compare(old, definition(aliases=("Books",), version="1.1"))
     assert [(one.rule, one.message) for one in found] == [
-        ("compatibility/name-removed", "Nobody answers to 'shelf' any more."),
-        ("compatibility/name-removed", "Nobody answers to 'cat-alogue' any more."),
+        ("compatibility/name-removed", "No agent is called 'shelf' any more."),
+        ("compatibility/name-removed", "No agent is called 'cat-alogue' any more."),
     ]
     assert brief(compare(definition(), definition(name="other"))) == [("compatibility/subject", "/name")]
     assert compare(definition(), definition(name="other", aliases=("catalogue",), version="1.1")) == []

@@ -57,7 +57,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     found = findings(node("a", "x"), node("a"), node("b", "y", "z"), node("c", "d"), node("d", "c"), node("e", "e"))
     assert [(one["rule"], one["path"], one["message"]) for one in found] == [
         ("plan/needs", "/nodes/0/needs", "`a` needs `x`, which is not there."),
-        ("plan/id", "/nodes/1/id", "`a` stands twice."),
+        ("plan/id", "/nodes/1/id", "`a` appears twice."),
         ("plan/needs", "/nodes/2/needs", "`b` needs `y`, which is not there."),
         ("plan/needs", "/nodes/2/needs", "`b` needs `z`, which is not there."),
         ("plan/circle", "/nodes/3/needs", "`c` needs `d` needs `c`."),

@@ -84,7 +84,7 @@ def test_every_finding_is_reported_with_its_place_and_its_fix() -> None:
         ("schema/type", "/limit", "'5' is a string, not an integer.", "Give an integer, without quotes."),
         ("schema/uniqueItems", "/sources", "The list holds an item twice.", "Name each item once."),
         ("schema/enum", "/sources/0", "'reddit' is not allowed here.", "Use one of 'web', 'docs', 'memory', 'code'."),
-        ("schema/additionalProperties", "/tsak", "Nothing is called 'tsak' here.", "Did you mean `task`?"),
+        ("schema/additionalProperties", "/tsak", "Unknown property 'tsak'.", "Did you mean `task`?"),
     ]
 
 
@@ -109,13 +109,13 @@ def test_a_missing_field_is_described_by_its_schema() -> None:
 
 def test_an_unknown_field_hears_what_there_is() -> None:
     assert said({"x": 1}, additionalProperties=False) == [
-        ("schema/additionalProperties", "/x", "Nothing is called 'x' here.", "Remove it.")
+        ("schema/additionalProperties", "/x", "Unknown property 'x'.", "Remove it.")
     ]
     one = said({"x": 1}, properties={"alpha": {}}, additionalProperties=False)
-    assert one[0][3] == "Remove it. There is: `alpha`."
+    assert one[0][3] == "Remove it. Available: `alpha`."
     two = said({"x": 1}, properties={"alpha": {}, "beta": {}}, unevaluatedProperties=False)
     assert two[0][0] == "schema/unevaluatedProperties"
-    assert two[0][3] == "Remove it. There are: `alpha`, `beta`."
+    assert two[0][3] == "Remove it. Available: `alpha`, `beta`."
     many = said({"x": 1}, properties={f"alpha{n}": {} for n in range(30)}, additionalProperties=False)
     assert many[0][3].endswith("`alpha19` and 10 more.")
 
@@ -133,7 +133,7 @@ SAYINGS: list[tuple[JsonMapping, object, str, str, str]] = [
     ({"maximum": 1.5}, 2, "maximum", "2 is more than 1.5.", "Use 1.5 or less."),
     ({"exclusiveMinimum": 1}, 1, "exclusiveMinimum", "1 is not more than 1.", "Use more than 1."),
     ({"exclusiveMaximum": 1}, 1, "exclusiveMaximum", "1 is not less than 1.", "Use less than 1."),
-    ({"multipleOf": 3}, 4, "multipleOf", "4 is no multiple of 3.", "Use a multiple of 3."),
+    ({"multipleOf": 3}, 4, "multipleOf", "4 is not a multiple of 3.", "Use a multiple of 3."),
     ({"minLength": 3}, "é", "minLength", "'é' has 1 character, fewer than 3.", "Use at least 3 characters."),
     ({"maxLength": 1}, "ab", "maxLength", "'ab' has 2 characters, more than 1.", "Use at most 1 character."),
     ({"minItems": 1}, [], "minItems", "A list of 0 items has 0 items, fewer than 1.", "Give at least 1 item."),
@@ -141,8 +141,8 @@ SAYINGS: list[tuple[JsonMapping, object, str, str, str]] = [
     ({"minProperties": 1}, {}, "minProperties", "An object of 0 members has 0 members, fewer than 1.", "Give at least 1 member."),
     ({"maxProperties": 0}, {"a": 1}, "maxProperties", "An object of 1 member has 1 member, more than 0.", "Give at most 0 members."),
     ({"pattern": "^a+$"}, "b", "pattern", "'b' does not match `^a+$`.", "Write it as the pattern asks."),
-    ({"format": "date"}, "soon", "format", "'soon' is no `date`.", "Write it like `2026-01-31`."),
-    ({"format": "ipv4"}, "soon", "format", "'soon' is no `ipv4`.", "Write it in the format `ipv4`."),
+    ({"format": "date"}, "soon", "format", "'soon' is not a valid `date`.", "Write it like `2026-01-31`."),
+    ({"format": "ipv4"}, "soon", "format", "'soon' is not a valid `ipv4`.", "Write it in the format `ipv4`."),
     ({"contains": {"type": "string"}}, [1], "contains", "The list does not hold as many fitting items as it must.", "See `contains` in the schema."),
     ({"not": {"type": "string"}}, "a", "not", "'a' is what it must not be: {'type': 'string'}.", "Use something else."),
     ({"prefixItems": [{}], "unevaluatedItems": False}, [1, 2], "unevaluatedItems", "A list of 2 items has more items than the schema knows.", "Remove the last ones."),
@@ -205,7 +205,7 @@ def test_when_no_branch_was_meant_all_speak_in_one() -> None:
             "schema/oneOf",
             "",
             "An object of 1 member is none of the 3 alternatives.",
-            "Mend one of: 'cow' is not 'cat' (/kind); 'cow' is not 'dog' (/kind).",
+            "Fix one of: 'cow' is not 'cat' (/kind); 'cow' is not 'dog' (/kind).",
         )
     ]
     assert said(1, anyOf=[{"type": "string"}, {"type": ["null", "string"]}]) == [
@@ -251,12 +251,12 @@ class Plain(enum.Enum):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({1}, "A value of type `set` is no JSON."),
-        (b"x", "A value of type `bytes` is no JSON."),
-        (object(), "A value of type `object` is no JSON."),
-        (Plain.RED, "A value of type `Plain` is no JSON."),
-        (math.nan, "`nan` is no JSON number."),
-        (-math.inf, "`-inf` is no JSON number."),
+        ({1}, "A value of type `set` is not JSON."),
+        (b"x", "A value of type `bytes` is not JSON."),
+        (object(), "A value of type `object` is not JSON."),
+        (Plain.RED, "A value of type `Plain` is not JSON."),
+        (math.nan, "`nan` is not a JSON number."),
+        (-math.inf, "`-inf` is not a JSON number."),
         (10**400, "An integer has more than 308 digits."),
         ("\ud800", r"The text '\ud800' holds half of a surrogate pair."),
     ],
@@ -272,8 +272,8 @@ def test_what_is_no_json_is_a_finding(value: object, message: str) -> None:
 def test_keys_are_strings() -> None:
     found = schema.compile({"type": "object"}).findings({"a": {1: {2}}, "\ud800": 1})
     assert [(one.path, one.message) for one in found] == [
-        ("/a", "The key 1 is no string."),
-        ("/a/1", "A value of type `set` is no JSON."),
+        ("/a", "The key 1 is not a string."),
+        ("/a/1", "A value of type `set` is not JSON."),
         ("", r"The text '\ud800' holds half of a surrogate pair."),
     ]
 
@@ -493,10 +493,10 @@ def test_a_large_value_gets_its_first_finding_only() -> None:
 def test_a_thousand_findings_are_enough() -> None:
     found = schema.compile({"items": {"type": "string"}}).findings([0] * 1_500)
     assert len(found) == 1_001
-    assert found[-1].message == "There are 500 further findings."
+    assert found[-1].message == "500 more findings."
     found = schema.compile({"items": {"type": "string"}}).findings([0] * 3_000)
     assert len(found) == 1_001
-    assert found[-1].message == "There are 2000 further findings."
+    assert found[-1].message == "2000 more findings."
 
 
 def test_guesses_are_rationed() -> None:

@@ -116,7 +116,7 @@ SPOILERS: Final[Mapping[str, Callable[[str], Spoiled]]] = {
     "a byte order mark in bytes": lambda text: Spoiled(b"\xef\xbb\xbf" + text.encode(), reason="byte_order_mark"),
     "UTF-16": lambda text: Spoiled(text.encode("utf-16"), reason="encoding"),
     "UTF-16 without a mark": lambda text: Spoiled(text.encode("utf-16-le"), reason="encoding"),
-    "bytes that are no UTF-8": lambda text: Spoiled(text.encode() + b"\xff", reason="encoding"),
+    "bytes that are not UTF-8": lambda text: Spoiled(text.encode() + b"\xff", reason="encoding"),
     "in an array": lambda text: Spoiled(f"[{text}]", reason=None),
     "as a string": lambda text: Spoiled(json.dumps(text), reason=None),
 }

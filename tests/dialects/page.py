@@ -95,7 +95,7 @@ def _answer(outcome: Outcome | None) -> Result:
         outcome=outcome,
         data={"count": 3} if outcome not in _FAILURES else None,
         warnings=(warned,) if outcome == "partial" else (),
-        fault=Fault(code=code, message="It broke.", hint="Mend it.") if outcome in _FAILURES else None,
+        fault=Fault(code=code, message="It broke.", hint="Fix it.") if outcome in _FAILURES else None,
     )
 
 
@@ -166,7 +166,7 @@ def _faults() -> Iterator[str]:
 def _failed(code: FaultCode) -> Result:
     outcome: Outcome = "canceled" if code == "canceled" else "error"
     return Result(
-        task_id="", agent="agent", outcome=outcome, fault=Fault(code=code, message="It broke.", hint="Mend it.")
+        task_id="", agent="agent", outcome=outcome, fault=Fault(code=code, message="It broke.", hint="Fix it.")
     )
 
 

@@ -11,13 +11,13 @@ from tests.dialects.samples import ANSWERS, CORRECTION, REQUESTS
 
 
 def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="No dialect is called 'tool_sue'") as caught:
+    with pytest.raises(UnknownName, match="Unknown dialect 'tool_sue'") as caught:
         dialect("tool_sue")
-    assert caught.value.hint == f"Did you mean `tool_use`? There is: {', '.join(DIALECTS)}."
+    assert caught.value.hint == f"Did you mean `tool_use`? Available: {', '.join(DIALECTS)}."
     assert caught.value.suggestions == DIALECTS
     with pytest.raises(UnknownName) as caught:
         dialect("esperanto")
-    assert caught.value.hint == f"There is: {', '.join(DIALECTS)}."
+    assert caught.value.hint == f"Available: {', '.join(DIALECTS)}."
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -331,7 +331,7 @@ def test_a_run_of_another_process_can_be_watched_but_not_steered(tmp_path: Path)
                 for verb in (there.cancel(name), there.answer(name, Answer(question_id="q"))):
                     with pytest.raises(Unavailable):
                         await verb
-                with pytest.raises(InvalidInput, match="still being worked on"):
+                with pytest.raises(InvalidInput, match="still running"):
                     await there.resume(name)
                 waiting = asyncio.gather(there.result(name), told_live(there, name))
                 await asyncio.sleep(0)
@@ -357,7 +357,7 @@ def test_a_stalled_run_is_said_to_be_stalled_and_can_be_cancelled(tmp_path: Path
             with journal_at(tmp_path) as journal:
                 async with InProcessEngine({}, journal=journal) as later:
                     assert (await later.get(name)).stalled
-                    with pytest.raises(Unavailable, match="gone"):
+                    with pytest.raises(Unavailable, match="has ended"):
                         await later.result(name)
                     assert await told(later, name) == ["started", "finished a"]
                     assert [event.sequence async for event in later.events(name)] == [1, 2]
@@ -403,7 +403,7 @@ def warnings_of(events: list[Event]) -> list[str]:
 
 
 def unwritable(tmp_path: Path) -> Path:
-    (tmp_path / "runs.sqlite3").write_bytes(b"this is no database, but long enough to be looked at" * 40)
+    (tmp_path / "runs.sqlite3").write_bytes(b"this is not a database, but long enough to be looked at" * 40)
     return tmp_path / "runs.sqlite3"
 
 

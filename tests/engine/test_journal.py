@@ -220,7 +220,7 @@ def test_a_run_is_taken_over_only_when_nobody_works_on_it(path: Path) -> None:
     begin(first, "a")
     finish(first, "a", 1, "step")
     first.flush()
-    with pytest.raises(InvalidInput, match="still being worked on"):
+    with pytest.raises(InvalidInput, match="still running"):
         second.take_over("a", 9)
     first.close()
     assert second.get("a").stalled

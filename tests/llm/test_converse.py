@@ -207,10 +207,10 @@ def test_without_tools_the_model_is_told_to_answer_without() -> None:
 
 @pytest.mark.parametrize(("raw", "says"), [
     ('{"path": ', "ends"),
-    ("[1]", "no JSON object"),
+    ("[1]", "not a JSON object"),
     ('{"a": 1, "a": 2}', "a"),
     ("x" * (MAX_ARGUMENTS + 1), "longer than"),
-    ("", "no JSON object"),
+    ("", "not a JSON object"),
 ])  # fmt: skip
 def test_arguments_that_are_no_object_are_answered_with_the_reason(raw: str, says: str) -> None:
     answer = only_answer(ToolUse("1", "read", None, raw))

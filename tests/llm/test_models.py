@@ -209,7 +209,7 @@ def test_a_name_that_could_be_one_is_let_pass_without_a_key(name: str) -> None:
 @pytest.mark.parametrize(("name", "address"), [("openai-compatible:x", ""), ("mine:x", "localhost"), ("openai:x", "x")])
 def test_an_address_that_is_missing_or_none_is_seen_before_anything_is_opened(name: str, address: str) -> None:
     mine = {name.partition(":")[0]: ProviderSettings(base_url=address)}
-    with pytest.raises(InvalidInput, match="address"):
+    with pytest.raises(InvalidInput, match="URL"):
         Models(default=name, environment={}, providers=mine).see(name)
 
 

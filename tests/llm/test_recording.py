@@ -175,7 +175,7 @@ def test_only_its_owner_may_read_a_recording(tmp_path: Path) -> None:
 def test_a_foreign_file_is_never_continued(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="no recording"):
+    with pytest.raises(InvalidInput, match="not a recording"):
         Recorder(ScriptedModel([]), path)
     assert path.read_text(encoding="utf-8") == "my notes\n"
 
@@ -279,14 +279,14 @@ EXCHANGE = '{"model":"m","request":{"turns":[]},'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no recording"),
-        ("{}\n", "no recording"),
-        ('{"retinue_recording":2}\n', "no recording"),
+        ("", "not a recording"),
+        ("{}\n", "not a recording"),
+        ('{"retinue_recording":2}\n', "not a recording"),
         (HEADER + "{\n", "Line 2"),
         (HEADER + '\n{"model":"m","model":"n"}\n', "Line 3"),
         (HEADER + '{"model":"m","more":1}\n', "more"),
         (HEADER + "[]\n", "object"),
-        (HEADER + EXCHANGE + '"answer":{"turn":{"said":"x"}}}\n', "no turn of a model"),
+        (HEADER + EXCHANGE + '"answer":{"turn":{"said":"x"}}}\n', "not a turn of a model"),
         (HEADER + EXCHANGE + '"answer":{"turn":{}}}\n', "turn"),
         (HEADER + '{"model":"m","request":{"turns":[]}}\n', "either"),
         (HEADER + EXCHANGE + '"answer":{"turn":{"answered":"x"},"stop":"tired"}}\n', "stop"),

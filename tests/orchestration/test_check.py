@@ -64,10 +64,10 @@ def test_a_plan_that_can_be_walked_has_no_findings():
     ("wrong", "rule", "path", "says"),
     [
         (node(agent="math"), "plan/agent", "/nodes/0/agent", "Did you mean `maths`?"),
-        (node(agent="stranger"), "plan/agent", "/nodes/0/agent", "There is: maths, odd, talker."),
-        (node(major=7), "plan/agent", "/nodes/0/major", "There is: 1."),
+        (node(agent="stranger"), "plan/agent", "/nodes/0/agent", "Available: maths, odd, talker."),
+        (node(major=7), "plan/agent", "/nodes/0/major", "Available: 1."),
         (node(skill="squares"), "plan/skill", "/nodes/0/skill", "Did you mean `square`?"),
-        (node(skill=None), "plan/skill", "/nodes/0/skill", "There is: square, gone."),
+        (node(skill=None), "plan/skill", "/nodes/0/skill", "Available: square, gone."),
         (node(skill="gone"), "plan/unavailable", "/nodes/0/skill", "install retinue[data]"),
         (node(parameters={}), "schema/required", "/nodes/0/parameters", "`number`"),
         (node(parameters={"number": "2"}), "schema/type", "/nodes/0/parameters/number", ""),
@@ -79,7 +79,7 @@ def test_a_plan_that_can_be_walked_has_no_findings():
             node(alternatives=(Candidate(agent="nobody", skill="x", score=1, share=1),)),
             "plan/agent",
             "/nodes/0/alternatives/0/agent",
-            "There is",
+            "Available",
         ),
     ],
 )

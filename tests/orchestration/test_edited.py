@@ -46,13 +46,13 @@ def told_fields(meant: str, noun: str) -> str:
 
     nouns = {"Limits": Limits, "Delegation": Delegation, "Plan": Plan}
     listed = ", ".join(nouns[noun].model_fields)
-    return f"Did you mean `{meant}`? There is: {listed}." if meant else f"It has: {listed}."
+    return f"Did you mean `{meant}`? Available: {listed}." if meant else f"It has: {listed}."
 
 
 def test_a_field_where_nobody_knows_any_is_to_be_taken_out() -> None:
     ((_, path, fix),) = told({"nodes": [{"id": "a", "agent": "b", "questions": [{"id": "q", "text": "?", "zzz": 1}]}]})
     assert path == "/nodes/0/questions/0/zzz"
-    assert fix.startswith("There is: id, text, kind")
+    assert fix.startswith("Available: id, text, kind")
 
 
 def test_circles_and_strangers_are_told_together() -> None:

@@ -86,7 +86,7 @@ def test_findings_go_back_to_the_model_and_the_mended_draft_is_walked():
     plan, planning, scripted = planned([wrong, GOOD])
     assert (planning.by, planning.corrections, len(plan.nodes)) == ("model", 1, 2)
     told = str(scripted.asked[1].turns[-1])
-    assert "`a` stands twice" in told
+    assert "`a` appears twice" in told
     assert "needs `nowhere`, which is not there" in told
 
 

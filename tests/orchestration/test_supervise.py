@@ -65,9 +65,9 @@ def test_a_delegation_that_comes_after_needs_them_all_and_is_handed_their_metada
     [
         ([], {}, "there are none"),
         (["a", " "], {}, "topic 1 is empty"),
-        (["A b", "x", "a  B"], {}, "'a  B' stands twice"),
-        (["a"], {"quorum": 0.0}, "no share"),
-        (["a"], {"quorum": float("nan")}, "no share"),
+        (["A b", "x", "a  B"], {}, "'a  B' appears twice"),
+        (["a"], {"quorum": 0.0}, "not a share"),
+        (["a"], {"quorum": float("nan")}, "not a share"),
     ],
 )
 def test_what_cannot_be_given_out_is_refused(topics: list[str], options: dict[str, Any], says: str):

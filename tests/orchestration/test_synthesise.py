@@ -26,7 +26,7 @@ def good(content: str = "", data: object = None, **facts: object) -> Result:
 
 
 def bad(message: str = "It broke.", **facts: object) -> Result:
-    fault = Fault(code="internal_error", message=message, hint="Mend it.")
+    fault = Fault(code="internal_error", message=message, hint="Fix it.")
     return Result(task_id="t", agent="reader", outcome="failed", fault=fault, **facts)  # pyright: ignore[reportArgumentType] - test facts
 
 
@@ -67,7 +67,7 @@ def test_what_failed_what_nobody_does_and_what_must_be_asked_is_said():
         dropped=(dropped,),
     )  # fmt: skip
     assert result.outcome == "partial"
-    for words in ("## Not answered", "bake a cake", "## What went wrong", "Two", "## Questions", "Which?", "Mend it."):
+    for words in ("## Not answered", "bake a cake", "## What went wrong", "Two", "## Questions", "Which?", "Fix it."):
         assert words in result.content
     assert "<b>" not in result.content.replace("\\<b", "")
     assert {warning.type for warning in result.warnings} == {"missing_data", "incomplete_context"}
@@ -79,7 +79,7 @@ def test_what_failed_what_nobody_does_and_what_must_be_asked_is_said():
 @pytest.mark.parametrize("message", ["it is in no repository", "It is in no repository.", "it is in no repository."])
 def test_what_went_wrong_is_said_in_sentences(message: str):
     result = merged((node("n1", "one"), good("One.")), (node("n2", "two"), bad(message)))
-    assert "It is in no repository. Mend it." in result.content
+    assert "It is in no repository. Fix it." in result.content
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ async def splits(number: int) -> Plan:
     return Plan(goal=f"{number} squares", nodes=tuple(parts))
 
 
-@agent(description="Splits for ever.", composes=True)
+@agent(description="Splits forever.", composes=True)
 async def splits_for_ever(level: int = 0) -> Plan:
     """Ask yourself, each time for something else."""
     return Plan(nodes=(node("again", "splits_for_ever", parameters={"level": level + 1}),))

@@ -111,7 +111,7 @@ def test_every_value_comes_as_json_can_say_it(data: Data, sql: str, cell: object
 def test_a_number_that_is_none_is_left_out_with_a_note(data: Data) -> None:
     found = data.query("SELECT unnest(['nan'::DOUBLE, 'inf'::DOUBLE, 1.0]) AS x")
     assert found.rows == [(None,), (None,), (1.0,)]
-    assert found.notes == ("Column 'x' has values that are no finite number; they are left out.",)
+    assert found.notes == ("Column 'x' has values that are not a finite number; they are left out.",)
 
 
 @given(

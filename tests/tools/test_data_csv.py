@@ -92,11 +92,11 @@ def test_what_would_lose_or_gain_something_stays_text(read: Read, cells: list[st
 @pytest.mark.parametrize(
     ("late", "sql_type", "note"),
     [
-        ("007", "VARCHAR", "no number"),
+        ("007", "VARCHAR", "do not fit `number`"),
         ("-0.", "DOUBLE", ""),
-        ("0_1", "VARCHAR", "no number"),
-        ("1e400", "VARCHAR", "no number"),
-        ("x", "VARCHAR", "1 of its values are no number, such as 'x'"),
+        ("0_1", "VARCHAR", "do not fit `number`"),
+        ("1e400", "VARCHAR", "do not fit `number`"),
+        ("x", "VARCHAR", "1 of its values do not fit `number`, such as 'x'"),
         ("2.5", "DOUBLE", ""),
         ("NA", "BIGINT", "'NA' is read as no value"),
     ],

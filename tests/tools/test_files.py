@@ -28,7 +28,7 @@ def test_a_range_of_lines_is_cut_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("first", "last"), [(0, None), (-1, 3), (5, 3)])
 def test_a_range_that_is_none_is_refused(tmp_path: Path, first: int, last: int | None) -> None:
     (tmp_path / "a.txt").write_text("1\n")
-    with pytest.raises(InvalidInput, match="no range"):
+    with pytest.raises(InvalidInput, match="not a range"):
         read(Workspace(tmp_path), "a.txt", first_line=first, last_line=last)
 
 

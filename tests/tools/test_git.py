@@ -259,7 +259,7 @@ def test_blame_tells_who_touched_each_line(repository: Repository) -> None:
     assert len(git.blame("src/engine.py", revision="HEAD~2")) == 2
     with pytest.raises(InvalidInput, match="fewer lines"):
         git.blame("src/engine.py", start=100)
-    with pytest.raises(InvalidInput, match="no range"):
+    with pytest.raises(InvalidInput, match="not a range"):
         git.blame("src/engine.py", start=0)
     with pytest.raises(MissingFile):
         git.blame("src/other.py")

@@ -93,7 +93,7 @@ def test_a_very_long_line_and_an_end_of_the_range_are_said(tree: Path) -> None:
     assert use("read", path="wide.txt").text.endswith("… (5,000 characters)")
     assert use("read", path="empty.txt").text == "(The file is empty.)"
     assert "There is no line 9" in use("read", path="wide.txt", first_line=9).text
-    assert "are no range" in use.refused("read", path="wide.txt", first_line=9, last_line=3).message
+    assert "are not a range" in use.refused("read", path="wide.txt", first_line=9, last_line=3).message
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_very_long_line_and_an_end_of_the_range_are_said(tree: Path) -> None:
     [
         ("wide.txt", "wörter\n".encode("utf-16"), "     1\twörter"),
         ("mark.txt", b"\xef\xbb\xbfmark\n", "     1\tmark"),
-        ("old.txt", b"caf\xe9\n", "     1\tcafé\n(This is no UTF-8; it was read as Latin-1.)"),
+        ("old.txt", b"caf\xe9\n", "     1\tcafé\n(This is not UTF-8; it was read as Latin-1.)"),
         ("dos.txt", b"a\r\nb\r\n", "     1\ta\n     2\tb"),
     ],
 )

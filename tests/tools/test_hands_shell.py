@@ -148,7 +148,7 @@ def test_the_folder_lies_inside(tree: Path) -> None:
     (tree / "file").touch()
     use = Hands.over(tree, programs=["ls"])
     assert isinstance(use.refused("shell", command="ls", folder=".."), AccessDenied)
-    assert "is no folder" in use.refused("shell", command="ls", folder="file").message
+    assert "is not a folder" in use.refused("shell", command="ls", folder="file").message
     assert isinstance(use.refused("shell", command="ls", folder="none"), RetinueError)
 
 

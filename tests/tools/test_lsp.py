@@ -139,7 +139,7 @@ def test_definitions_outside_are_named_and_not_read(workspace: Workspace) -> Non
         ({"operation": "hover"}, InvalidInput, "Neither a place nor a symbol"),
         ({"operation": "documentSymbol"}, InvalidInput, "`file_path` is missing"),
         ({"operation": "documentSymbol", "file_path": "../../etc/passwd"}, AccessDenied, "outside"),
-        ({"operation": "documentSymbol", "file_path": "x.toml"}, InvalidInput, "no source file"),
+        ({"operation": "documentSymbol", "file_path": "x.toml"}, InvalidInput, "not a source file"),
         ({"operation": "documentSymbol", "file_path": "x.go"}, NotInstalled, "`go`"),
     ],
 )

@@ -31,9 +31,9 @@ def hovered(folder: Path, how: str, *, text: str = "a = 1\n", column: int = 1, t
     [
         ("hang", DeadlineExceeded, "did not answer"),
         ("garbage", OutputInvalid, "where a header must stand"),
-        ("short", OutputInvalid, "no JSON"),
+        ("short", OutputInvalid, "not JSON"),
         ("huge", OutputInvalid, "are allowed"),
-        ("not_json", OutputInvalid, "no JSON"),
+        ("not_json", OutputInvalid, "not JSON"),
         ("stops_short", OutputInvalid, "promised bytes"),
         ("die", Unavailable, "started again and ended again"),
         ("no_hover", Unavailable, "does not offer `hover`"),

@@ -87,7 +87,7 @@ def test_complexity_counts_the_paths_through_each_function() -> None:
 
 @pytest.mark.parametrize(
     ("text", "error", "line"),
-    [("def broken(:\n", "it is no Python", 1), ("x = '\0'", "it is no Python", None), ("(" * 5000, "it is", None)],
+    [("def broken(:\n", "it is not Python", 1), ("x = '\0'", "it is not Python", None), ("(" * 5000, "it is", None)],
 )
 def test_a_broken_file_says_so_with_its_line(text: str, error: str, line: int | None) -> None:
     found = of("a.py", text)

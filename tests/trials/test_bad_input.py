@@ -197,7 +197,7 @@ def test_a_malformed_definition_is_passed_over_with_its_line_and_what_to_do(
         ("out.md", "leads out"),
         ("circle.md", "circle"),
         ("up", "not followed"),
-        ("pipe.md", "no regular file"),
+        ("pipe.md", "not a regular file"),
         ("huge.md", "209,715,200 bytes"),
     ],
 )
@@ -568,7 +568,7 @@ def test_an_agent_that_blocks_the_loop_for_ever_is_struck_down_and_what_was_fini
     home: Path, trusting: Path
 ) -> None:
     done = run(home, trusting, "run", "sing a loud song and spin raw yarn", "--timeout", "200ms")
-    refused(done, 7, "whole process to itself")
+    refused(done, 7, "blocked the event loop")
     assert last_run(home, trusting)["finished_steps"] == ["n1"]
 
 
@@ -597,7 +597,7 @@ def test_an_agent_that_exits_throws_or_lies_is_an_error_of_its_own(
 def test_an_agent_that_raises_the_interrupt_of_a_person_ends_the_command_as_that_does(
     home: Path, trusting: Path
 ) -> None:
-    refused(run(home, trusting, "run", "interrupt a long talk"), 130, "interrupted")
+    refused(run(home, trusting, "run", "interrupt a long talk"), 130, "Interrupted")
     assert last_run(home, trusting)["outcome"] == "canceled"
 
 

@@ -43,7 +43,7 @@ def with_commands(loaded: Loaded, *, file: str, trusted: bool) -> Loaded:
         if _COMMAND not in definition.extras:
             agents.append(agent)
         elif not trusted:
-            fix = "Look at it, then run `retinue trust` in the folder."
+            fix = "Review it, then run `retinue trust` in the folder."
             findings.append(_finding("not-trusted", _NOT_TRUSTED, definition, file, fix, warning=True))
         else:
             try:
@@ -75,7 +75,7 @@ def _words(value: object, key: str) -> tuple[str, ...]:
     """
     items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]
     if not all(isinstance(item, str) for item in items):
-        raise InvalidInput(f"`{key}` is no list of texts.", hint=f'Write "{key}": ["one", "two"].')
+        raise InvalidInput(f"`{key}` is not a list of texts.", hint=f'Write "{key}": ["one", "two"].')
     return tuple(items)
 
 

@@ -94,7 +94,7 @@ def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) 
     name = file or str(path)
     if kind is None and path.suffix.lower() not in ENDINGS:
         return _failed(
-            "unknown-kind", f"Files that end with {path.suffix!r} are no definitions.", name, "Use .json or .md."
+            "unknown-kind", f"Files that end with {path.suffix!r} are not definitions.", name, "Use .json or .md."
         )
     try:
         data = read_bytes(path)
@@ -110,7 +110,7 @@ def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
     if path.suffix.lower() != ".py":
         return with_commands(load_file(path, file=file), file=file, trusted=trusted)
     if not trusted:
-        fix = "Look at it, then run `retinue trust` in the folder."
+        fix = "Review it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
     return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
 
@@ -157,7 +157,7 @@ def _load_python(path: Path, *, file: str, trusted: Path) -> Loaded:
         return _failed("bad-module", error.message, file, error.hint, line=error.detail.get("line"))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the project's own code speaks of itself here
         message = f"An agent in it cannot say what it is: `{type(error).__name__}`: {error}."
-        return _failed("bad-module", message, file, "Mend its `definition`.")
+        return _failed("bad-module", message, file, "Fix its `definition`.")
     if wrong or not agents:
         message = "The `definition` of an agent in it is none." if wrong else "There is no agent in it."
         return _failed("no-agent", message, file, "Put `@agent` on a function or class.", severity="warning")

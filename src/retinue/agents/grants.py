@@ -327,7 +327,7 @@ def mode_from(word: str) -> Mode:
     near = nearest(word, MODES)
     meant = f"Did you mean `{near[0]}`? " if near else ""
     raise InvalidInput(
-        f"{word[:80]!r} is no permission mode.",
+        f"{word[:80]!r} is not a valid permission mode.",
         hint=f"{meant}There is {listed([f'`{mode}`' for mode in MODES])}.",
         suggestions=near or MODES,
     )

@@ -48,7 +48,7 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
     name = _module_name(real)
     spec = importlib.util.spec_from_file_location(name, real)
     if spec is None:
-        raise InvalidDefinition(f"{real.name!r} is no Python file.", hint="Name a file that ends with `.py`.")
+        raise InvalidDefinition(f"{real.name!r} is not a Python file.", hint="Name a file that ends with `.py`.")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module

@@ -92,12 +92,12 @@ def files_in(root: Path, place: Place) -> Iterator[tuple[Path, Problem | None]]:
         elif ending in place.endings or place.skills:
             count += 1
             if count > _MAX_FILES:
-                message = f"There are more than {_MAX_FILES} definitions here; this one and the rest are passed over."
+                message = f"There are more than {_MAX_FILES} definitions here; this one and the rest are skipped."
                 yield path, Problem("too-many", message, "Keep fewer.")
                 return
             yield path, None
         elif not place.silent:
-            message = f"Files that end with {ending!r} are no agents here."
+            message = f"Files that end with {ending!r} are not agents here."
             fix = f"Use {' or '.join(place.endings)}, or move it elsewhere."
             yield path, Problem("unknown-kind", message, fix, harmless=True)
 

@@ -163,7 +163,7 @@ class Registry:
         if wanted not in majors:
             there = tuple(f"{claim.agent}@{each}" for each in sorted(majors))
             raise UnknownName(
-                f"`{claim.agent}` has no major {wanted}.", hint=f"There is: {', '.join(there)}.", suggestions=there
+                f"`{claim.agent}` has no major {wanted}.", hint=f"Available: {', '.join(there)}.", suggestions=there
             )
         return majors[wanted]
 
@@ -223,13 +223,13 @@ class Registry:
         owners = (self._claims[each].agent if each in self._claims else each for each in near)
         said = tuple(dict.fromkeys((*owners, *there)))
         more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-        hint = f"There is: {', '.join(said[:_SHOWN])}{more}." if said else "No agent is registered."
-        message = f"No agent is called {name[:200]!r}."
+        hint = f"Available: {', '.join(said[:_SHOWN])}{more}." if said else "No agent is registered."
+        message = f"Unknown agent {name[:200]!r}."
         left_out = sorted({each.file or "" for each in self.findings if each.rule == "discovery/not-trusted"})
         if left_out:
             shown = ", ".join(map(repr, left_out[:_SHOWN]))
             message = f"{message} {shown} may define it, but this folder is not trusted to bring code."
-            hint = f"Look at it, then run `retinue trust`. {hint}"
+            hint = f"Review it, then run `retinue trust`. {hint}"
         return UnknownName(message, hint=hint, suggestions=said[:_SHOWN])
 
     def _see_no_version_in(self, definition: Definition) -> None:

@@ -99,7 +99,7 @@ def read_word(word: str) -> ToolWord:
     found = _WORD.fullmatch(word.strip())
     if found is None:
         raise InvalidInput(
-            f"{word[:80]!r} is no tool.", hint="Write a name, or a name with a pattern: `read`, `shell(make:*)`."
+            f"{word[:80]!r} is not a tool.", hint="Write a name, or a name with a pattern: `read`, `shell(make:*)`."
         )
     name, said = found["name"], found["patterns"]
     patterns = tuple(part.strip() for part in (said or "").split(",") if part.strip())
@@ -155,7 +155,7 @@ def _why_never(tool: str, pattern: str) -> str:
         elif normal_path(pattern.lstrip("/")).startswith(".."):
             why = "it leads out of the workspace"
         elif pattern.startswith("domain:"):
-            why = "it is no path"
+            why = "it is not a valid path"
     elif tool == "shell":
         signs = set("|;&<>`") & set(pattern)
         if signs and not {"'", '"'} & set(pattern):

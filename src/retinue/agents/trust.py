@@ -180,7 +180,7 @@ def _folders(value: strict.JsonValue) -> dict[str, dict[str, str]]:
         if not isinstance(files, dict) or not all(
             isinstance(each, str) for each in cast("dict[str, object]", files).values()
         ):
-            raise ParseError("An entry is no object of digests.")
+            raise ParseError("An entry is not an object of digests.")
     return {name: dict(cast("dict[str, str]", files)) for name, files in folders.items()}
 
 

@@ -40,4 +40,4 @@ def no_such_skill(definition: Definition, asked: str | None, known: Iterable[str
     """The error for a skill that is none of the agent's own."""
     names = tuple(known)
     message = f"`{definition.name}` does not do {asked!r}."
-    return UnknownName(message, hint=f"There is: {', '.join(names)}.", suggestions=names)
+    return UnknownName(message, hint=f"Available: {', '.join(names)}.", suggestions=names)

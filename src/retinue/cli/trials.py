@@ -96,7 +96,7 @@ def task_set_in(source: str) -> TaskSet:
             # By way of JSON, so that a date of TOML is a text here as everywhere.
             found = json.loads(json.dumps(tomllib.loads(text), default=str))
         except (ValueError, RecursionError) as error:
-            raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Mend it.", path=source) from None
+            raise ParseError(f"{source!r} is neither TOML nor JSON: {error}.", hint="Fix it.", path=source) from None
     if not isinstance(found, dict):
         raise InvalidInput("The file has no `[[task]]` table.", hint="Start with `[[task]]`.", path=source)
     return read_tasks(cast("dict[str, Any]", found))

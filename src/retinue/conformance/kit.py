@@ -31,7 +31,7 @@ def kit(name: str) -> Kit:
     if name not in DIALECTS:
         said = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
         raise UnknownName(
-            f"No dialect is called {name[:100]!r}.", hint=f"There is: {', '.join(DIALECTS)}.", suggestions=said
+            f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=said
         )
     version, required = requirements(name)
     probes: dict[str, Ask] = import_module(f"{__package__}.{name}.probes").PROBES

@@ -176,7 +176,7 @@ def _asking(order: Order, named: Named, definition: Definition | None) -> Asking
     except ValidationError as error:
         wrong = findings_of(error, rule="conformance/asking")
         raise InvalidInput(
-            f"It cannot be asked like this: {in_short(wrong)}.",
+            f"Invalid request: {in_short(wrong)}.",
             hint="Names are of letters, digits and dashes, begin with a letter, and have at most 64 characters.",
             detail=dict(as_detail(wrong)),
         ) from None

@@ -173,9 +173,9 @@ def order(nodes: Sequence[Delegation]) -> list[str]:
         shown = " ".join(finding.message for finding in findings[:10])
         more = f" And {len(findings) - 10} more." if len(findings) > 10 else ""
         raise InvalidInput(
-            f"The plan is no order of work: {shown}{more}",
+            f"The plan is not an order of work: {shown}{more}",
             path="/nodes",
-            hint="Mend the ids, and remove one of the `needs` of each circle so that some node can start first.",
+            hint="Fix the ids, and remove one of the `needs` of each circle so that some node can start first.",
             detail={"findings": [finding.to_json() for finding in findings]},
         )
     return ready
@@ -184,12 +184,12 @@ def order(nodes: Sequence[Delegation]) -> list[str]:
 def _misnamed(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Finding]:
     for position, node in enumerate(nodes):
         if place[node.id] != position:
-            message = f"`{node.id}` stands twice."
+            message = f"`{node.id}` appears twice."
             yield Finding(rule="plan/id", message=message, path=f"/nodes/{position}/id", fix="Give it another id.")
         for need in node.needs:
             if need not in place:
                 message = f"`{node.id}` needs `{need}`, which is not there."
-                fix = f"Add a node `{need}`, or take it out of `needs`."
+                fix = f"Add a node `{need}`, or remove it from `needs`."
                 yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs", fix=fix)
 
 

@@ -39,7 +39,7 @@ def counter(name: str = DEFAULT) -> TokenCounter:
     found = _counters.get(name)
     if found is None:
         raise UnknownName(
-            f"No token counter is called {shown(name)}.",
+            f"Unknown token counter {shown(name)}.",
             hint=f"Use one of {', '.join(f'`{there}`' for there in names())}.",
             suggestions=_nearest_first(name),
         )

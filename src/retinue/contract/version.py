@@ -40,7 +40,7 @@ class Version:
         found = _VERSION.fullmatch(text)
         if not found:
             raise InvalidInput(
-                f"{shown(text)} is no version.",
+                f"{shown(text)} is not a valid version.",
                 hint="Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`, as in `1.0` or `2.3.1`.",
             )
         major, minor, patch = found.groups()

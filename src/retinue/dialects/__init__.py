@@ -34,8 +34,8 @@ def dialect(name: str) -> Dialect:
         near = nearest(name, DIALECTS)
         meant = f"Did you mean `{near[0]}`? " if near else ""
         raise UnknownName(
-            f"No dialect is called {name[:100]!r}.",
-            hint=f"{meant}There is: {', '.join(DIALECTS)}.",
+            f"Unknown dialect {name[:100]!r}.",
+            hint=f"{meant}Available: {', '.join(DIALECTS)}.",
             suggestions=tuple(dict.fromkeys((*near, *DIALECTS))),
         )
     return cast("Dialect", import_module(f"retinue.dialects.{name}"))

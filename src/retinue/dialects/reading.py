@@ -56,7 +56,7 @@ class Notes:
                 self.findings.append(finding)
             elif len(self.findings) == _MOST:
                 message = f"More is wrong than the first {_MOST:,} findings say."
-                more = Finding(rule=f"{self.dialect}/more", message=message, severity="info", fix="Mend these first.")
+                more = Finding(rule=f"{self.dialect}/more", message=message, severity="info", fix="Fix these first.")
                 self.findings.append(more)
             if finding.severity == "error" and not self.wrong:
                 self.wrong = True
@@ -168,8 +168,8 @@ def refuse(notes: Notes, refusal: Refusal) -> NoReturn:
     fixes = tuple(dict.fromkeys(finding.fix for finding in errors if finding.fix))
     what = "answer" if refusal is OutputInvalid else "request"
     raise refusal(
-        f"The message is no `{notes.dialect}` {what}: {in_short(errors)}.",
-        hint=" ".join(fixes[:3]) or "Mend what the findings say.",
+        f"The message is not a `{notes.dialect}` {what}: {in_short(errors)}.",
+        hint=" ".join(fixes[:3]) or "Fix the reported problems.",
         path=errors[0].path,
         suggestions=fixes[:20],
         detail=dict(as_detail(tuple(notes.findings))),

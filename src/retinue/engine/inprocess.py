@@ -124,7 +124,7 @@ class InProcessEngine:
         record = await self.get(run)
         while record.ended_ns is None:
             if record.stalled:
-                raise Unavailable(f"The process that worked on run `{run}` is gone.", hint="Resume the run.")
+                raise Unavailable(f"The process of run `{run}` has ended.", hint="Resume the run.")
             await asyncio.sleep(_POLL_S)
             record = await self.get(run)
         result = await self._runs.ask_journal(lambda journal: journal.result(run))
@@ -289,7 +289,7 @@ class InProcessEngine:
 
 
 def _elsewhere(run: str) -> Unavailable:
-    return Unavailable(f"Another process works on run `{run}`.", hint="Ask that process, or end it.")
+    return Unavailable(f"Run `{run}` belongs to another process.", hint="Ask that process, or end it.")
 
 
 def _results(count: int) -> str:

@@ -124,7 +124,7 @@ class Journal:
             record = Reader(connection, self._folder, self.path).record(run)
             if record.ended_ns is None and not record.stalled:
                 raise InvalidInput(
-                    f"The run `{run}` is still being worked on.", hint="Wait for it, or end the process that runs it."
+                    f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
             low, high = connection.execute(
                 "SELECT min(sequence), max(sequence) FROM events WHERE run = ? AND sequence > ?", (run, FIRST_NOTE)

@@ -41,4 +41,4 @@ def without_data(result: Result, reason: str) -> Result:
 
 
 def _stopped(reason: str) -> Fault:
-    return Fault.from_error(Canceled(reason or "It was stopped."))
+    return Fault.from_error(Canceled(reason or "Stopped."))

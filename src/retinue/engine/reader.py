@@ -235,7 +235,7 @@ class Reader:
     def _damaged(self, run: str, error: ParseError) -> ParseError:
         return ParseError(
             f"The history of run `{run}` cannot be read: {error.message}",
-            hint="Something else has changed it; remove this run from the history.",
+            hint="The history was changed by another program; remove this run from it.",
             path=str(self._path),
             detail={"run": run},
         )

@@ -83,7 +83,7 @@ def decode(kind: str, text: str) -> Body:
     """
     reader = _READERS.get(kind)
     if reader is None:
-        raise ParseError(f"No event is of kind {kind[:40]!r}.", suggestions=tuple(_READERS))
+        raise ParseError(f"Unknown event kind {kind[:40]!r}.", suggestions=tuple(_READERS))
     return reader(text)
 
 

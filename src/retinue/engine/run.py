@@ -24,7 +24,7 @@ from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
 __all__ = ["LiveRun"]
 
-_NO_LONGER: Final = "The run it belongs to was stopped, or needs it no longer."
+_NO_LONGER: Final = "Its run was stopped, or no longer needs it."
 
 
 class LiveRun:

@@ -130,7 +130,7 @@ class Runs:
         if (found := self._workflows.get(name)) is None:
             known = tuple(self._workflows)
             raise UnknownName(
-                f"No workflow is called {name[:80]!r}.", hint=f"There are: {', '.join(known)}.", suggestions=known
+                f"No workflow is called {name[:80]!r}.", hint=f"Available: {', '.join(known)}.", suggestions=known
             )
         return found
 

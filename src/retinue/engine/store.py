@@ -101,7 +101,7 @@ def store_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return ParseError(
             f"`{place}` is not a history that can be read: {error}.",
-            hint="Move the file away (and what stands beside it with `-wal` and `-shm`); a new one is begun.",
+            hint="Move the file away (and what stands beside it with `-wal` and `-shm`); a new one is created.",
             path=place,
         )
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
@@ -112,14 +112,14 @@ def store_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
         return AccessDenied(f"The history in `{place}` cannot be opened or written: {error}.", hint=_RIGHTS, path=place)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return Unavailable(
-            f"The history in `{place}` is held by another program.",
-            hint="Let that program end, then again.",
+            f"The history in `{place}` is locked by another program.",
+            hint="Wait for that program to end, then try again.",
             path=place,
         )
     return InternalError(f"The history in `{place}` failed: {error}.", path=place)
 
 
-_RIGHTS: Final = "Check that the file and its folder are yours and can be written."
+_RIGHTS: Final = "Check that you own the file and its folder, and can write to them."
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

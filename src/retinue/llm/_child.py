@@ -107,13 +107,13 @@ def _not_up(path: str, status: int, error: str, complaints: bytes) -> RetinueErr
     if error:
         return InvalidInput(
             f"llama.cpp cannot load {path!r}{because}.",
-            hint="See that the file is whole, and of a kind that this version of llama.cpp knows.",
+            hint="Make sure that the file is whole, and of a kind that this version of llama.cpp knows.",
             path=path,
             detail={"error": error[:_TOLD]},
         )
     return Unavailable(
         f"The process that should serve {path!r} ended with status {status}{because}.",
-        hint="See that the file is whole and fits into memory.",
+        hint="Make sure that the file is whole and fits into memory.",
         path=path,
         detail={"status": status},
     )

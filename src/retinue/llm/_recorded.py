@@ -83,7 +83,7 @@ def begin(path: Path) -> None:
                 return
     if not _is_header(first):
         raise InvalidInput(
-            f"{str(path)!r} is there, and is no recording of version {VERSION} that could be continued.",
+            f"{str(path)!r} is there, and is not a recording of version {VERSION} that could be continued.",
             hint="Record into another file.",
             path=str(path),
         )
@@ -113,7 +113,7 @@ def read(path: Path) -> Iterator[tuple[str, Known | Exchange]]:
     with reaching(path, "read"), path.open("rb") as file:
         if not _is_header(file.readline(MAX_LINE)):
             raise ParseError(
-                f"{str(path)!r} is no recording of version {VERSION}.",
+                f"{str(path)!r} is not a recording of version {VERSION}.",
                 hint=f'A recording begins with `{{"retinue_recording":{VERSION}}}`.',
                 path=f"{path}:1",
                 detail={"line": 1, "column": 1},
@@ -144,7 +144,7 @@ def _line(line: bytes, *, place: str, number: int) -> Known | Exchange:
     if isinstance(read, Exchange) and (read.answer is None) == (read.fault is None):
         raise refused("an exchange has either an `answer` or a `fault`")
     if turn is not None and not isinstance(turn, Answered):
-        raise refused("the answer is no turn of a model")
+        raise refused("the answer is not a turn of a model")
     return read
 
 

@@ -252,4 +252,4 @@ def _let_go(hold: Hold, error: BaseException, model: str) -> None:
 
 
 def _nothing_said() -> OutputInvalid:
-    return OutputInvalid("The model answered with nothing, twice.", hint="Ask in other words, or another model.")
+    return OutputInvalid("The model gave an empty answer twice.", hint="Rephrase the request, or use another model.")

@@ -36,7 +36,7 @@ def over() -> DeadlineExceeded:
 def too_many(max_turns: int) -> BudgetExceeded:
     """The model was asked as often as it may be."""
     return BudgetExceeded(
-        f"The model was asked {max_turns} times and has not come to an answer (`max_turns`).",
+        f"The model was asked {max_turns} times without giving an answer (`max_turns`).",
         hint="Raise `max_turns`, ask for less, or use a stronger model.",
         detail={"bound": "max_turns"},
     )
@@ -46,7 +46,7 @@ def going_round(name: str) -> BudgetExceeded:
     """The same was asked of the tool `name` again and again."""
     return BudgetExceeded(
         f"The model asked for the same use of {name[:80]!r} {MAX_REPEATS} times in a row.",
-        hint="Ask in other words, or use a stronger model.",
+        hint="Rephrase the request, or use a stronger model.",
         detail={"bound": "repeated_uses"},
     )
 
@@ -55,7 +55,7 @@ def refused() -> OutputInvalid:
     """The model will not answer this."""
     return OutputInvalid(
         "The model, or its provider's filter, refused to answer.",
-        hint="Ask in other words, or another model.",
+        hint="Rephrase the request, or use another model.",
         detail={"stop": "refused"},
     )
 

@@ -72,14 +72,12 @@ def as_ours(
     if isinstance(error, theirs.ContentFilterError):
         return OutputInvalid(
             f"The provider of `{model}` filtered the answer.",
-            hint="Ask in other words, or another model.",
+            hint="Rephrase the request, or use another model.",
             detail={"stop": "refused"},
         )
     said = _said(error, cleaner)
     if isinstance(error, theirs.UserError):
-        return InvalidInput(
-            f"`{model}` cannot be asked like this: {said}", hint="Change the request, or use another model."
-        )
+        return InvalidInput(f"`{model}` rejected the request: {said}", hint="Change the request, or use another model.")
     if type(error).__module__.partition(".")[0] in _SDKS:
         return _of_client(type(error).__name__, model, said)
     return OutputInvalid(
@@ -194,7 +192,7 @@ def _refused_key(model: str, said: str, variables: Sequence[str], detail: JsonMa
     setting = f"models.key_variable.{model.partition(':')[0]}"
     return Unauthenticated(
         f"The provider of `{model}` refuses the key: {said}" if named else f"`{model}` wants a key: {said}",
-        hint=f"See that {named} holds a key that may use this model."
+        hint=f"Make sure that {named} holds a key that may use this model."
         if named
         else f"None was sent: say as `{setting}` which environment variable holds one that may use this model.",
         suggestions=tuple(variables),
@@ -227,7 +225,7 @@ def _unknown(model: str, said: str, error: Any, detail: JsonMapping) -> UnknownN
         f"The provider has no model `{model}`: {said}",
         hint=f"Did you mean `{near[0]}`?"
         if near
-        else "See the provider's list of models, and `base_url` if you set one.",
+        else "Check the provider's list of models, and `base_url` if you set it.",
         suggestions=near,
         detail=detail,
     )

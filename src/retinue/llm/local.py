@@ -156,7 +156,7 @@ def _see_gguf(path: Path) -> None:
         ) from error
     if start != _MAGIC:
         raise InvalidInput(
-            f"{str(path)!r} is no GGUF file: it begins with {start.decode('latin-1')!r}.",
+            f"{str(path)!r} is not a GGUF file: it begins with {start.decode('latin-1')!r}.",
             hint="Use a model in the GGUF format.",
             path=str(path),
         )

@@ -291,7 +291,7 @@ class Models:
         if provider is None:
             near = nearest(name[:_LONGEST], (*self.ready, *self.tiers, *self.tiers.values(), "haiku", "sonnet", "opus"))
             raise UnknownName(
-                f"No model is called {name[:_LONGEST]!r}.",
+                f"Unknown model {name[:_LONGEST]!r}.",
                 hint="Name it as `provider:model`, for example `anthropic:claude-haiku-4-5`, or by its tier.",
                 suggestions=near,
             )

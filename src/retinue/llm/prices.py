@@ -48,7 +48,9 @@ class Price:
     def __post_init__(self) -> None:
         for usd in (self.usd_in, self.usd_out, self.usd_cached or 0.0):
             if not 0 <= usd < float("inf"):
-                raise InvalidInput(f"{usd!r} is no price.", hint="Give US dollars for a million tokens, 0 or more.")
+                raise InvalidInput(
+                    f"{usd!r} is not a valid price.", hint="Give US dollars for a million tokens, 0 or more."
+                )
         if not (self.date and self.source):
             raise InvalidInput(
                 "A price needs the day it was seen and where.", hint="Give `date` as `YYYY-MM-DD`, and `source`."

@@ -304,7 +304,7 @@ class Provided:
         )
 
     def _no_answer(self) -> OutputInvalid:
-        return OutputInvalid(f"What `{self.name}` sent is no answer.", hint="Try again, or use another model.")
+        return OutputInvalid(f"What `{self.name}` sent is not an answer.", hint="Try again, or use another model.")
 
     def _is_whole(self, said: "ModelResponse") -> bool:
         """Whether a stream came to its end: some servers never say why they stop, but then they say what it took."""

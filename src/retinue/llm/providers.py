@@ -179,12 +179,12 @@ def key_of(provider: str, reached: ProviderSettings, environment: Mapping[str, s
 def _see_address(provider: str, base_url: str) -> None:
     if provider == _COMPATIBLE and not base_url:
         raise InvalidInput(
-            f"`{_COMPATIBLE}` needs an address.",
+            f"`{_COMPATIBLE}` needs a URL.",
             hint=f"Set `models.base_url.{_COMPATIBLE}`, for example `http://localhost:8080/v1`.",
         )
     if base_url and not re.match(r"https?://[^/\s]+", base_url):
         raise InvalidInput(
-            f"{base_url[:200]!r} is no address of a provider.",
+            f"{base_url[:200]!r} is not a valid provider URL.",
             hint=f"Give `models.base_url.{provider}` as `https://host/path`.",
         )
 
@@ -193,7 +193,7 @@ def _unknown_provider(name: str, provider: str) -> UnknownName:
     near = nearest_provider(provider)
     model = name.partition(":")[2]
     return UnknownName(
-        f"No provider of models is called {provider[:200]!r}.",
+        f"Unknown model provider {provider[:200]!r}.",
         hint=f"Did you mean `{near[0]}:{printable(model[:200])}`? "
         f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
         if near

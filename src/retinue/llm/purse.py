@@ -87,7 +87,7 @@ class Ledger:
         bound = f"{self.name}.{what}"
         hint = hint or f"Raise `{bound}`, or ask for less."
         return BudgetExceeded(
-            f"The next call of a model is not made: {why} (`{bound}`).",
+            f"The next model call was not made: {why} (`{bound}`).",
             hint=hint,
             suggestions=(hint,),
             detail={"bound": bound},

@@ -186,12 +186,12 @@ class Replay:
         return max(costs, default=None)
 
     def _refuse(self, asked: JsonMapping, digest: str) -> NoReturn:
-        again = "To record it, run once more with a model that answers and the setting `models.record`."
+        again = "To record it, run again with a real model and the setting `models.record`."
         times = self._counts.get(digest, 0)
         if times:
             often = "once" if times == 1 else f"{times} times"
             raise UnknownName(
-                f"`{self.name}` holds this request {often}, and it is asked once more.",
+                f"`{self.name}` holds this request {often}, but it was asked again.",
                 hint=again,
                 detail={"recorded": times},
             )
@@ -201,7 +201,7 @@ class Replay:
             place, said = difference(found.recorded, asked)
             said = f"The nearest, at {at}, differs in `{place}`: {said}."
         raise UnknownName(
-            f"`{self.name}` holds no answer to this request.",
+            f"`{self.name}` has no answer to this request.",
             hint=f"{said} {again}",
             path=place,
             detail={"nearest": at} if at else None,

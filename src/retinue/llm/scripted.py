@@ -95,7 +95,7 @@ def _in_order(lines: tuple[Line, ...], name: str) -> Callable[[Request], Line]:
         for line in left:
             return line
         raise Unavailable(
-            f"The script of `{name}` is at its end after {len(lines)} responses.",
+            f"The script of `{name}` ended after {len(lines)} responses.",
             hint="Give it more lines, or a function.",
             detail={"retryable": False},
         )

@@ -170,7 +170,7 @@ def _refusal(use: ToolUse, specs: dict[str, ToolSpec], do: Use | None) -> str:
 
 
 def _no_arguments(use: ToolUse) -> str:
-    what, hint = "they are no JSON object", "Send one JSON object that fits the tool's schema."
+    what, hint = "they are not a JSON object", "Send one JSON object that fits the tool's schema."
     if len(use.raw) > MAX_ARGUMENTS:
         what, hint = f"they are longer than {MAX_ARGUMENTS:,} characters", "Send less, or in several calls."
     elif use.raw:

@@ -138,7 +138,7 @@ class Check:
         for need in node.context:
             if need not in node.needs:
                 message = f"`{node.id}` says how much of `{need}` it is handed, and does not need it."
-                fix = f"Add `{need}` to its `needs`, or take it out of `context`."
+                fix = f"Add `{need}` to its `needs`, or remove it from `context`."
                 there = path + pointer(["context", need])
                 yield Finding(rule="plan/context", message=message, path=there, fix=fix, severity="warning")
         yield from _of_files(node, path)
@@ -160,7 +160,7 @@ class Check:
         if definition is None:
             there = ", ".join(map(str, sorted(majors)))
             message = f"`{name}` has no major {major}."
-            return Finding(rule="plan/agent", message=message, path="/major", fix=f"There is: {there}.")
+            return Finding(rule="plan/agent", message=message, path="/major", fix=f"Available: {there}.")
         found = definition.default_skill if skill is None else definition.skill(skill)
         if found is None:
             message = f"`{name}` has several skills, and none is named."
@@ -189,7 +189,7 @@ def _plain(value: object) -> object:
 
 def _unknown(rule: str, message: str, path: str, name: str, there: list[str]) -> Finding:
     near = names.nearest(name, there)
-    listed = f"There is: {', '.join(there[:20])}{' …' if len(there) > 20 else ''}." if there else "There is none."
+    listed = f"Available: {', '.join(there[:20])}{' …' if len(there) > 20 else ''}." if there else "There is none."
     return Finding(rule=rule, message=message, path=path, fix=f"Did you mean `{near[0]}`? {listed}" if near else listed)
 
 

@@ -63,7 +63,7 @@ CRITERIA: Final = (
     Criterion("substantial", "file", "It has at least 500 bytes.", "measured"),
     Criterion("summary_complete", "content", "Its overview says something of its own; nothing is filler.", "reader"),
     Criterion("summary_short", "content", "Its overview gives the main findings in two or three sentences.", "reader"),
-    Criterion("findings_detailed", "content", "Its findings go into detail and are no commonplaces.", "reader"),
+    Criterion("findings_detailed", "content", "Its findings go into detail and are not commonplaces.", "reader"),
     Criterion("recommendations_three", "content", "It recommends at least three things.", "counted"),
     Criterion("files_named", "content", "It names every file that was read for it.", "seen"),
     Criterion("lines_named", "content", "Every file it refers to comes with a line number.", "counted"),

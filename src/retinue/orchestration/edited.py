@@ -41,8 +41,8 @@ def read_plan(text: str | bytes) -> Plan:
     said = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_SHOWN])
     more = f" And {len(findings) - _SHOWN} more." if len(findings) > _SHOWN else ""
     raise InvalidDefinition(
-        f"This is no plan: {said}{more}",
-        hint="Mend what is said of each place; `retinue plan --json` shows the form.",
+        f"This is not a plan: {said}{more}",
+        hint="Fix what is said of each place; `retinue plan --json` shows the form.",
         path=findings[0].path if findings else "",
         detail={"findings": [one.to_json() for one in findings]},
     )
@@ -53,7 +53,7 @@ def _finding(kind: str, place: Sequence[str | int], message: str) -> Finding:
     if kind == "extra_forbidden":
         name, known = str(place[-1]), tuple(_fields(place[:-1]))
         near = nearest(name, known)
-        listed = f"There is: {', '.join(known)}." if known else "Take it out."
+        listed = f"Available: {', '.join(known)}." if known else "Remove it."
         fix = f"Did you mean `{near[0]}`? {listed}" if near else listed
         return Finding(rule="plan/unknown-field", message=f"There is no field `{name}`.", path=path, fix=fix)
     if kind == "missing":

@@ -140,7 +140,7 @@ def ways(node: Delegation, result: Result, situation: Situation) -> Iterator[Mov
     if result.lifecycle == "input_required":
         yield _ask(result, situation.rounds)
     elif result.outcome == "canceled":
-        yield GiveUp("It was stopped.")
+        yield GiveUp("Stopped.")
     elif fault.code in _FINAL:
         yield GiveUp(f"`{fault.code}` is no reason to ask somebody else.")
     elif fault.detail.get("bound") == "run.budget.timeout_s":

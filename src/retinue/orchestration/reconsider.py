@@ -31,7 +31,7 @@ _WORDS: Final = 2_000
 _INSTRUCTIONS: Final = """\
 An agent failed at its part of a goal. You choose what happens now, by the id of one of the options, and answer with \
 one JSON object only.
-- Ask somebody else only where that can mend this fault. The same request would fail again where the fault lies in the \
+- Ask somebody else only where that can fix this fault. The same request would fail again where the fault lies in the \
 request itself.
 - With an option that asks somebody, `instruction` may put the request in other words; keep names, paths, numbers \
 and dates.

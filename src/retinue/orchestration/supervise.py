@@ -70,7 +70,7 @@ def supervise(
     _see_topics(topics)
     if not 0 < quorum <= 1:
         raise InvalidInput(
-            f"A quorum of {quorum!r} is no share.", hint="Give one above 0 and at most 1.", path="/quorum"
+            f"A quorum of {quorum!r} is not a share.", hint="Give one above 0 and at most 1.", path="/quorum"
         )
     place = None if folder is None else workspace_path(folder)
     width = max(3, len(str(len(topics))))
@@ -101,7 +101,7 @@ def supervise(
 def _see_topics(topics: Sequence[str]) -> None:
     plain = [" ".join(topic.split()).casefold() for topic in topics]
     empty = [f"topic {place} is empty" for place, topic in enumerate(plain) if not topic]
-    twice = [f"{topics[place]!r} stands twice" for place, topic in enumerate(plain) if topic in plain[:place]]
+    twice = [f"{topics[place]!r} appears twice" for place, topic in enumerate(plain) if topic in plain[:place]]
     wrong = [*empty, *dict.fromkeys(twice)] if topics else ["there are none"]
     if wrong:
         raise InvalidInput(

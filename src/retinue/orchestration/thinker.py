@@ -144,7 +144,7 @@ def _read(text: str, takes: "schema.Validator", judge: Judge) -> tuple[JsonMappi
         except ParseError as error:
             return None, (one_line(error.message, limit=_FINDING),)
     if not isinstance(data, dict):
-        return None, ("It is no JSON object.",)
+        return None, ("It is not a JSON object.",)
     found = takes.findings(data, bounded=True)
     if found:
         told = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in found[:_SHOWN])

@@ -65,7 +65,7 @@ def read(
         MissingFile: It is not there.
     """
     if first_line < 1 or (last_line is not None and last_line < first_line - 1):
-        raise InvalidInput(f"lines {first_line!r} to {last_line!r} are no range", hint="count lines from 1")
+        raise InvalidInput(f"lines {first_line!r} to {last_line!r} are not a range", hint="count lines from 1")
     relative = workspace.relative(path)
     with workspace.open(path) as file:
         size = fstat(file.fileno()).st_size

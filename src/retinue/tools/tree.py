@@ -178,7 +178,7 @@ def _looked_at(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
         return FileEntry(path, found.st_size, found.st_mtime_ns)
     if stat.S_ISLNK(found.st_mode):
         return _linked(workspace, path)
-    return None if stat.S_ISDIR(found.st_mode) else Skipped(path, "it is no regular file")
+    return None if stat.S_ISDIR(found.st_mode) else Skipped(path, "it is not a regular file")
 
 
 def _linked(workspace: Workspace, path: str) -> FileEntry | Skipped | None:
@@ -199,7 +199,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     text = paths.checked(pattern).removeprefix("./")
     if len(text) > 500 or text.startswith("/") or ".." in text.split("/") or not text:
         raise InvalidInput(
-            f"{paths.clipped(pattern)!r} is no pattern for files of the workspace",
+            f"{paths.clipped(pattern)!r} is not a pattern for files of the workspace",
             hint="write it relative to the root and without `..`, such as `src/**/*.py`",
         )
     parts = [part for part in text.split("/") if part]

@@ -64,7 +64,7 @@ def test_an_answer_is_taken_with_what_it_is_said_to_have_cost(tmp_path: Path) ->
         ("greet(); say(type='control_request'); say(type='control_request', request_id='1', request=[]); sys.exit(0)", "unavailable", "before it had answered"),
         ("greet(); say(type='result', subtype=7, is_error=False)", "output_invalid", "ended with"),
         ("greet(); end('', is_error=True, subtype='error_during_execution', errors=['Out of luck', 7])", "output_invalid", "Out of luck"),
-        ("greet(); end('')", "output_invalid", "nothing"),
+        ("greet(); end('')", "output_invalid", "empty"),
         ("greet(); end('API Error: 401', is_error=True, api_error_status=401)", "unauthenticated", "401"),
         ("greet(); end('API Error: 404', is_error=True, api_error_status=404)", "invalid_input", "404"),
         ("greet(); end('API Error: 413', is_error=True, api_error_status=413)", "invalid_input", "413"),

@@ -67,14 +67,14 @@ def test_whatever_exports_the_three_names_is_an_extension(root: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("NAME = 'X'\nTOOLS = []", "`SYSTEM_PROMPT` is no text"),
-        ("NAME = 3\nSYSTEM_PROMPT = 'p'\nTOOLS = []", "`NAME` is no text"),
+        ("NAME = 'X'\nTOOLS = []", "`SYSTEM_PROMPT` is not text"),
+        ("NAME = 3\nSYSTEM_PROMPT = 'p'\nTOOLS = []", "`NAME` is not text"),
         ("NAME = ' '\nSYSTEM_PROMPT = 'p'\nTOOLS = []", "`NAME` is empty"),
-        ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\nTOOLS = (1,)", "`TOOLS` is no list"),
+        ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\nTOOLS = (1,)", "`TOOLS` is not a list"),
         ("raise RuntimeError('boom')", "boom"),
         ("def broken(:", "cannot be imported"),
         ("NAME = 'tea'\nSYSTEM_PROMPT = 'p'\nTOOLS = []", "there already"),
-        ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\nTOOLS = [3]", "no function"),
+        ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\nTOOLS = [3]", "not a function"),
         ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\ndef f(a): ...\nTOOLS = [f]", "has no type"),
         ("NAME = 'X'\nSYSTEM_PROMPT = 'p'\nTOOLS = [lambda: 1]", "cannot be called"),
     ],

@@ -64,7 +64,7 @@ def test_the_instructions_are_the_definitions_own_and_the_contract() -> None:
     ask(agent)
     instructions = model.asked[0].instructions
     assert instructions.startswith("You are kind.\n\n# Your contract\n\nYou are asked for `helper`: Helps.")
-    assert "What it asks for is no request to you" in instructions
+    assert "What it asks for is not a request to you" in instructions
     assert model.asked[1].instructions is instructions
 
 

@@ -176,7 +176,7 @@ def test_an_unknown_agent_is_told_with_who_there_is() -> None:
     result = orchestrated(cast.agent("boss"), cast.agent("worker"))
     assert result.outcome == "success"
     said = told(cast.models["boss"].asked[-1])
-    for words in ("No agent is called 'wroker'", "worker", "No agent is called '!!'", "no skill 'nope'"):
+    for words in ("Unknown agent 'wroker'", "worker", "Unknown agent '!!'", "no skill 'nope'"):
         assert words in said
 
 

@@ -45,7 +45,7 @@ def test_a_word_is_read_as_a_tool_of_ours(said: str, tool: str, patterns: tuple[
 
 @pytest.mark.parametrize("said", ["", "a b", "(x)", "Read(", "1st", "Read(\n)", "é"])
 def test_what_is_no_tool_is_refused(said: str) -> None:
-    with pytest.raises(InvalidInput, match="is no tool"):
+    with pytest.raises(InvalidInput, match="is not a tool"):
         read_word(said)
 
 
@@ -96,7 +96,7 @@ def test_an_unknown_mode_names_the_nearest() -> None:
     with pytest.raises(InvalidInput) as raised:
         mode_from("acceptEdit")
     assert raised.value.suggestions == ("accept_edits",)
-    with pytest.raises(InvalidInput, match="is no permission mode"):
+    with pytest.raises(InvalidInput, match="is not a valid permission mode"):
         mode_from("yolo")
 
 

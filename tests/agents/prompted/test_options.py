@@ -50,10 +50,10 @@ def test_what_is_unknown_is_a_warning_on_the_result_and_a_finding_of_the_file() 
     assert said == [
         "Not supported: there is no tool `Redd`. Did you mean `read`?",
         "Not supported: the tool `TodoWrite` of another program.",
-        "Not supported: 'Bash(' is no tool.",
+        "Not supported: 'Bash(' is not a tool.",
         "Not supported: the tool `web_fetch` is not there. `web` is not here: install retinue[web]",
         "Not supported: there is no tool `mcp__gone__*`.",
-        f"Not supported: 'yolo' is no permission mode. There is {listed([f'`{mode}`' for mode in MODES])}.",
+        f"Not supported: 'yolo' is not a valid permission mode. There is {listed([f'`{mode}`' for mode in MODES])}.",
     ]
     assert result.outcome == "success"
     found = findings_about(facts, packed, file="helper.md")

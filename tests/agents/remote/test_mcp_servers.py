@@ -53,7 +53,7 @@ def test_servers_are_read_as_other_programs_write_them(tmp_path: Path) -> None:
         ("a__b", {"command": "x"}, "its name"),
         ("a b", {"command": "x"}, "its name"),
         ("x" * 33, {"command": "x"}, "its name"),
-        ("a", "x", "no object"),
+        ("a", "x", "not an object"),
         ("a", {}, "`url` is missing"),
         ("a", {"command": ""}, "`command` is missing"),
         ("a", {"command": ["x"]}, "`command` is missing"),

@@ -263,7 +263,7 @@ def test_each_role_sees_its_own_part_and_no_more(tmp_path: Path) -> None:
         ({}, "neither"),
         ({"targets": []}, "neither"),
         ({"targets": [{"extension": "TASKS", "tool": "TASKS_GET_open"}]}, "cannot be used"),
-        ("of course! TASKS", "no JSON"),
+        ("of course! TASKS", "not JSON"),
         ("[1, 2]", "cannot be used"),
     ],
 )
@@ -318,7 +318,7 @@ def test_who_is_late_is_timed_out_with_its_traces_and_the_others_are_kept(tmp_pa
 
     def answer(request: Request) -> Line:
         if request.shape is not None:
-            return route(("SLOW", "wait for ever"), ("TASKS", "list"))
+            return route(("SLOW", "wait forever"), ("TASKS", "list"))
         tools = {tool.name for tool in request.tools}
         if not tools:
             return "merged"

@@ -95,7 +95,7 @@ def refusing(text: str) -> str:
         r"\s*\*\*Agent:\*\* ledger-reader\n\*\*Operation:\*\* ([a-z-]+)\n\*\*Target:\*\* (\S+)(.*)", text, re.DOTALL
     )
     if found is None:
-        return _refused("invalid_input", "The text is no request for ledger-reader.", "read the request")
+        return _refused("invalid_input", "The text is not a request for ledger-reader.", "read the request")
     operation, account, rest = found.groups()
     if operation not in {"count-bookings", "list-bookings"}:
         return _refused("invalid_input", f"Nothing here is called {operation!r}.", "look up the operation")

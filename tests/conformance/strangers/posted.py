@@ -63,7 +63,7 @@ def partial(text: str) -> str:
         words = [part["text"] for part in parts if part["type"] == "text"]
     except (ValueError, KeyError, TypeError, RecursionError):
         hint = "Post an `id` and a `message` with `parts`."
-        return json.dumps({"error": {"code": "invalid_input", "message": "That is no task.", "hint": hint}})
+        return json.dumps({"error": {"code": "invalid_input", "message": "That is not a task.", "hint": hint}})
     told = f"On {words[0]!r}: the figures of December are missing, so the year is not whole."
     return json.dumps(
         {

@@ -83,7 +83,7 @@ def test_another_type_of_warning_is_read_when_lenient_only() -> None:
     assert _refused_by(text) == ["strict", "standard"]
     read = markdown_json.parse_result(text, level="lenient")
     assert [each.type for each in read.value.warnings] == ["degraded_analysis"]
-    assert "'stale_cache' is no type of a warning" in read.findings[0].message
+    assert "'stale_cache' is not a type of a warning" in read.findings[0].message
 
 
 @pytest.mark.row("K4", "C3")

@@ -122,7 +122,7 @@ def test_each_type_is_read_as_its_code(word: str) -> None:
         "error_type": word,
         "message": "It broke in two.",
     }
-    said |= {"recovery_suggestions": ["Mend both halves"], "context": {}, "metadata": {"execution_time_ms": 1}}
+    said |= {"recovery_suggestions": ["Fix both halves"], "context": {}, "metadata": {"execution_time_ms": 1}}
     fault = markdown_json.parse_result(json.dumps(said), level="strict").value.fault
     assert fault is not None
     assert fault.code == word

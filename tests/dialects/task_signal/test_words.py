@@ -397,7 +397,7 @@ def test_events_of_other_kinds_have_no_words() -> None:
 @pytest.mark.parametrize("outcome", ["error", "failed", "canceled", "rejected"])
 def test_a_failure_without_a_reason_says_that_there_is_none(outcome: Outcome) -> None:
     written = task_signal.render_result(_result(outcome=outcome))
-    assert "ERROR: INTERNAL - The agent failed and did not say why.\n" in written.text
+    assert "ERROR: INTERNAL - The agent failed without a reason.\n" in written.text
     assert "/fault" in _lost(written)
     read = task_signal.parse_result(written.text, level="strict").value
     assert (read.outcome, read.fault and read.fault.code) == ("error", "internal_error")

@@ -250,7 +250,7 @@ def test_an_agent_may_have_a_name_of_its_own_here(called: str, name: str, lost: 
 
 
 def test_a_name_without_end_is_nobody_s() -> None:
-    with pytest.raises(InvalidInput, match="no name"):
+    with pytest.raises(InvalidInput, match="not a valid name"):
         tool_use.parse_task(json.dumps({"name": "a" * 500, "input": {}}))
 
 

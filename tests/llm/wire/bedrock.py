@@ -27,7 +27,7 @@ class BedrockConverse:
     """`POST /model/MODEL/converse` and `/model/MODEL/converse-stream`."""
 
     stream_type = "application/vnd.amazon.eventstream"
-    garbled = b"\x00\x00\x00\x10 this is no frame at all"
+    garbled = b"\x00\x00\x00\x10 this is not a frame at all"
 
     def is_streamed(self, asked: Asked) -> bool:
         """The path says it."""

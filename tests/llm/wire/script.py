@@ -103,7 +103,7 @@ Script: TypeAlias = Sequence[Line] | Callable[[dict[str, Any]], Line]
 def in_order(lines: Sequence[Line]) -> Callable[[dict[str, Any]], Line]:
     """Each line once; whoever asks further is refused in a way that no client tries again."""
     left = iter(tuple(lines))
-    return lambda _: next(left, Refusal(400, f"the script is at its end after {len(lines)} lines"))
+    return lambda _: next(left, Refusal(400, f"the script ended after {len(lines)} lines"))
 
 
 def turns_in(body: dict[str, Any]) -> list[Any]:

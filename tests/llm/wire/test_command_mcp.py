@@ -71,7 +71,7 @@ def test_the_folders_own_servers_are_used_only_when_it_is_trusted(folder: Path) 
     (folder / ".mcp.json").write_text(servers(), encoding="utf-8")
     brought, told, offered = asked(folder)
     assert (brought, offered) == ([], [])
-    assert "MCP servers are left out" in told
+    assert "MCP servers are not used" in told
     assert retinue(folder, "trust", "--yes").returncode == 0
     brought, told, offered = asked(folder)
     assert (brought, offered) == (["5"], ["mcp__sums__add"])

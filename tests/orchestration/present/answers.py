@@ -58,7 +58,7 @@ def merged(*results: Result, goal: str = "a goal", dropped: tuple[Dropped, ...] 
 
 def whole() -> Result:
     """An answer with a block of every kind."""
-    fault = Fault(code="internal_error", message="it broke `x`", hint="Mend it.")
+    fault = Fault(code="internal_error", message="it broke `x`", hint="Fix it.")
     figures = {"tables": [TABLE, {"odd": 1}], "charts": [CHART, LINE], "citations": ["src/a.py:3"]}
     return merged(
         good("The **first** answer.", figures),

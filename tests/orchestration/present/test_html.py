@@ -86,10 +86,10 @@ def test_what_was_measured_is_said_and_nothing_else() -> None:
 
 
 def test_a_run_without_an_answer_says_why() -> None:
-    fault = Fault(code="internal_error", message="it broke", hint="Mend it.")
+    fault = Fault(code="internal_error", message="it broke", hint="Fix it.")
     failed = Result(task_id="t", agent="orchestrator", outcome="error", fault=fault)
     assert "There is no answer." in read(as_html(failed)).text
-    assert "it broke Mend it." in read(as_html(failed)).text
+    assert "it broke Fix it." in read(as_html(failed)).text
     by_hand = Result(task_id="t", agent="orchestrator", outcome="success", content="By **hand**.", data={"results": {}})
     assert "<p>By <strong>hand</strong>.</p>" in as_html(by_hand)
 

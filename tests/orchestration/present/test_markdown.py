@@ -23,11 +23,11 @@ def test_a_whole_answer() -> None:
         "| Ada \\| Lovelace | 12345 | 0.3 | `src/a_b.py:3` |",
         "| \\<b\\>Bob\\</b\\> | 3 |  |  |",
         "… and 68 more rows. Counted by `email`.",
-        "`tables[1]` is no table and is not shown",
+        "`tables[1]` is not a table and is not shown",
         "Sources: `src/a.py:3`",
         "Sources: as above",
         "## Not answered\n\n- make coffee: No agent here does this.",
-        "## What went wrong\n\n- Request 2 (`breaker`): It broke `x`. Mend it.",
+        "## What went wrong\n\n- Request 2 (`breaker`): It broke `x`. Fix it.",
         "## Questions\n\n- Which?",
     ):
         assert words in text
@@ -72,7 +72,7 @@ def test_no_label_ends_the_fence_of_its_chart(text: str) -> None:
 def test_names_keep_their_underscores_and_lose_their_markup() -> None:
     assert as_line("src/a_b_c.py _x_ *y*") == "src/a_b_c.py \\_x\\_ \\*y\\*"
     assert as_code("a`b\nc") == "``a`b c``"
-    assert as_sentences("it broke", "", " mend it.") == "It broke. Mend it."
+    assert as_sentences("it broke", "", " fix it.") == "It broke. Fix it."
 
 
 @pytest.mark.parametrize(

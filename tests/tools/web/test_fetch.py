@@ -296,7 +296,7 @@ def test_a_page_that_means_harm_is_read_all_the_same(body: str) -> None:
 )
 def test_a_type_that_lies_is_told(kind: str, body: bytes) -> None:
     reply = Reply(body, headers={"Content-Type": kind})
-    with Server({"/": reply}) as server, pytest.raises(InvalidInput, match="is no text"):
+    with Server({"/": reply}) as server, pytest.raises(InvalidInput, match="is not text"):
         fetched(server.url())
 
 

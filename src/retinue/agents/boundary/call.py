@@ -243,7 +243,7 @@ class _Call:
         if ended.late and error is not None and not isinstance(error, CancelledError):
             self._warn(f"`{self._task.agent}` raised `{type(error).__name__}` when it was told to stop.")
         if ended.closed:
-            self._warn(f"`{self._task.agent}` went on after it was told to stop, and was closed.")
+            self._warn(f"`{self._task.agent}` kept running after it was told to stop, and was ended.")
         if error is None and (not ended.late or ended.reply is not None):
             judged = await judge(
                 ended.reply, self._prepared, self._task, run, readers=self._readers, answer=self._given.answer
@@ -393,7 +393,7 @@ class _Call:
             Warned(
                 type="degraded_analysis",
                 message=what,
-                impact="It is no answer.",
+                impact="It is not an answer.",
                 recovery="See the fault.",
                 synthetic=True,
             )

@@ -159,7 +159,7 @@ class _Judge:
                 return None
             self._warn(
                 f"`{prepared.definition.name}` says no dialect, and answered in `{dialect}`: {why}.",
-                impact="It was read as that.",
+                impact="It was read as that dialect.",
                 recovery=f"Say that it speaks `{dialect}`.",
             )
         named = dialect
@@ -269,7 +269,7 @@ class _Judge:
         warnings: tuple[Warned, ...] = self._judged.claims.get("warnings", ())
         if self._prepared.policy.level != "strict":
             if not warnings:
-                self._warn("The agent says its answer is partial, and not why.")
+                self._warn("The answer is partial, but does not say why.")
             return
         if not warnings:
             self._find("reply/partial", "It says `partial` without a warning.", "/warnings", _SAY_WHY)
@@ -286,7 +286,7 @@ class _Judge:
         if self._prepared.policy.level == "strict":
             self._find("reply/error", f"It says `{judged.outcome}` without a fault.", "/fault", "Report a fault.")
             return
-        message = f"`{name}` says `{judged.outcome}` and gives no reason."
+        message = f"`{name}` reports `{judged.outcome}` without a reason."
         hint = "Ask another agent, or look at what this one needs."
         judged.fault = Fault(code="internal_error", message=message, hint=hint, detail={"synthetic": True})
 
@@ -348,7 +348,7 @@ class _Place(TypedDict):
 
 _ONE_OF_BOTH: Final = "Report the fault with `partial` or `error`, or leave it out."
 _SAY_WHY: Final = "Give at least one warning with message, impact and recovery."
-_IMPACT: Final = "The answer may be less than it seems."
+_IMPACT: Final = "The answer may be incomplete."
 
 
 def _below(path: str, findings: list[Finding]) -> list[Finding]:

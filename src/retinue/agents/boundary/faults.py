@@ -47,7 +47,7 @@ def fault_of(
         return Fault.model_validate_json(fault.to_json_text())
     except Exception:  # noqa: BLE001 - `__str__`, an attribute or the detail of a foreign error is broken
         kind = type(error).__name__
-        message = f"`{agent}` raised `{kind}`, which cannot even be shown."
+        message = f"`{agent}` raised `{kind}`, which cannot be shown."
         return Fault(code="internal_error", message=message, hint=_MEND, detail={"class": kind}, **place)
 
 
@@ -78,7 +78,7 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
     return tuple(_cut(text.encode(errors="replace").decode()) for text in texts)
 
 
-_MEND: Final = "The mistake is inside the agent: mend it, or ask another."
+_MEND: Final = "The error is inside the agent: fix it, or use another agent."
 _MUST_NOT_END: Final = "An agent must not end the program: let it return, or raise an error of its own."
 
 

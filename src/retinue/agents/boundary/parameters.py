@@ -184,7 +184,7 @@ def ignored_text(ignored: JsonMapping) -> str:
     """What is said of parameters that were passed over."""
     each = [f"{name[:80]!r}{_meant(near)}" for name, near in list(ignored.items())[:_SHOWN]]
     more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
-    return f"Not known here, and passed over: {', '.join(each)}{more}."
+    return f"Unknown parameters, ignored: {', '.join(each)}{more}."
 
 
 _SHOWN: Final = 10

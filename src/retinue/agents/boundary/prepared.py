@@ -86,5 +86,5 @@ def _skill(definition: Definition, name: str | None) -> Skill:
     said = tuple(dict.fromkeys((*names.nearest(name, there), *there))) if name else tuple(there)
     what = f"has no skill {name!r}" if name else f"has {len(there)} skills, and none is named"
     raise UnknownName(
-        f"`{definition.name}` {what}.", hint=f"There is: {', '.join(said)}.", path="/skill", suggestions=said
+        f"`{definition.name}` {what}.", hint=f"Available: {', '.join(said)}.", path="/skill", suggestions=said
     )

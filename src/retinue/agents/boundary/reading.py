@@ -96,7 +96,7 @@ def _repair(text: str, refused: ParseError) -> tuple[JsonValue, str]:
     except ParseError as error:
         told = refused if error.detail["reason"] == "no_object" else error
         raise OutputInvalid(
-            f"The answer is no JSON: {told.message[:1].lower()}{told.message[1:]}",
+            f"The answer is not JSON: {told.message[:1].lower()}{told.message[1:]}",
             hint=f"{told.hint} {_HOW}",
             path=told.path,
             suggestions=(told.hint, _HOW),

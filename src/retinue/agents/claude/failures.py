@@ -53,7 +53,7 @@ def failed(subtype: str, status: int | None, said: str, *, model: str, max_turns
             return endings.too_many(max_turns)
         case "error_max_structured_output_retries":
             return OutputInvalid(
-                f"`{model}` did not come to an answer that fits its schema: {words}", hint="Ask in other words."
+                f"`{model}` did not come to an answer that fits its schema: {words}", hint="Rephrase the request."
             )
         case "success":
             return _refused(status, words, model)

@@ -310,7 +310,7 @@ class _Talk:
         if error is not None:
             raise error
         if not ending.text.strip():
-            raise OutputInvalid("The model answered with nothing.", hint="Ask in other words, or another model.")
+            raise OutputInvalid("The model gave an empty answer.", hint="Rephrase the request, or use another model.")
 
     def _usage(self) -> Usage | None:
         """What this attempt took: as Claude Code says at its end, else as its responses said."""

@@ -54,7 +54,7 @@ class Spending:
         if self.max_tokens is not None and room is not None and room < self.max_tokens:
             hold.release()
             raise BudgetExceeded(
-                f"The next call of a model is not made: {room:,} tokens are left for an answer of {self.max_tokens:,}.",
+                f"The next model call was not made: {room:,} tokens are left for an answer of {self.max_tokens:,}.",
                 hint="Raise the budget, or ask for less.",
                 detail={"bound": self._allowance.bound or "tokens"},
             )

@@ -69,7 +69,7 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
     if files and not trusted:
         raise NotTrusted(
             f"{str(tool_root)!r} holds {len(files)} extensions, and its code may not run.",
-            hint="Look at them, then run `retinue trust` in the folder.",
+            hint="Review them, then run `retinue trust` in the folder.",
         )
     found: dict[str, Extension] = {}
     skipped: list[Skipped] = []
@@ -91,7 +91,7 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
 
 def _near(name: str, there: Collection[str]) -> str:
     near = nearest(name.casefold(), there)
-    return f"Did you mean {near[0]!r}?" if near else f"There is: {', '.join(there) or 'none'}."
+    return f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(there) or 'none'}."
 
 
 def _files(tool_root: Path) -> Iterator[Path]:
@@ -111,15 +111,15 @@ def _read(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
     wrong = [
         said
         for key, value, kind, said in (
-            ("NAME", name, str, "`NAME` is no text"),
-            ("SYSTEM_PROMPT", prompt, str, "`SYSTEM_PROMPT` is no text"),
-            ("TOOLS", tools, list, "`TOOLS` is no list"),
+            ("NAME", name, str, "`NAME` is not text"),
+            ("SYSTEM_PROMPT", prompt, str, "`SYSTEM_PROMPT` is not text"),
+            ("TOOLS", tools, list, "`TOOLS` is not a list"),
         )
         if key not in exports or not isinstance(value, kind)
     ]
     if wrong or not str(name).strip():
         raise InvalidDefinition(
-            f"It is no extension: {', '.join(wrong) or '`NAME` is empty'}.",
+            f"It is not an extension: {', '.join(wrong) or '`NAME` is empty'}.",
             hint="Export `NAME` and `SYSTEM_PROMPT` as texts and `TOOLS` as a list of functions.",
         )
     made: dict[str, ExtensionTool] = {}
@@ -137,7 +137,9 @@ def _read(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
 
 def _tool(function: Any) -> ExtensionTool:
     if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
-        raise InvalidDefinition(f"`TOOLS` holds {str(function)[:80]!r}, which is no function.", hint="List functions.")
+        raise InvalidDefinition(
+            f"`TOOLS` holds {str(function)[:80]!r}, which is not a function.", hint="List functions."
+        )
     signature = read_signature(function, bound=False, docstring=read_docstring(function.__doc__))
     tool = ExtensionTool(function.__name__, read_words(function.__doc__), signature, function)
     try:

@@ -83,7 +83,7 @@ def files_at(path: Path) -> Iterator[File]:
     elif not os.path.lexists(path):
         raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a definition, or a folder of them.")
     elif path.suffix.lower() not in ENDINGS:
-        raise InvalidInput(f"{str(path)!r} is no definition.", hint=f"Definitions end with {', '.join(ENDINGS)}.")
+        raise InvalidInput(f"{str(path)!r} is not a definition.", hint=f"Definitions end with {', '.join(ENDINGS)}.")
     else:
         yield _taken(path)
 
@@ -192,7 +192,7 @@ def _bad_link(path: Path) -> RetinueError:
         return AccessDenied(
             f"The link leads out of the project, to {target!r}.", hint="Copy the folder into the project."
         )
-    return MissingFile(f"The link leads nowhere: {target!r}.", hint="Mend the link, or check out what it leads to.")
+    return MissingFile(f"The link leads nowhere: {target!r}.", hint="Fix the link, or check out what it leads to.")
 
 
 def _kind_by_content(ending: str, data: bytes) -> Kind | None:

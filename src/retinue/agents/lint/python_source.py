@@ -90,9 +90,9 @@ def read_python(text: str, *, file: str) -> list[PythonSource]:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         source = PythonSource(file, lines)
         line, column = (getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1)
-        message = f"It is no Python: {getattr(error, 'msg', None) or error}."
+        message = f"It is not Python: {getattr(error, 'msg', None) or error}."
         source.findings.append(
-            found("load/parse-error", "", message, "Mend the syntax.", file=file, line=line, column=max(column, 1))
+            found("load/parse-error", "", message, "Fix the syntax.", file=file, line=line, column=max(column, 1))
         )
         return [source]
     return [
@@ -238,5 +238,5 @@ def _build(source: PythonSource, facts: JsonMapping) -> None:
     except ValidationError as error:
         for wrong in findings_of(error, rule="load/value"):
             line, column = source.places.get(wrong.path) or source.places[""]
-            facts = {"file": source.file, "line": line, "column": column, "fix": "Mend what the decorator says."}
+            facts = {"file": source.file, "line": line, "column": column, "fix": "Fix what the decorator says."}
             source.findings.append(Finding(**{**wrong.model_dump(), **facts}))

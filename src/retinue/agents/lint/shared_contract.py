@@ -139,7 +139,7 @@ def _judge_example(text: Text, envelope: Envelope) -> Iterator[Finding]:
     """What the contract has against an example."""
     if envelope.value is None:
         line, column = _inside(envelope.fence, envelope.problem)
-        message = f"The example of `{envelope.status}` is cut short or marked up: it is no JSON."
+        message = f"The example of `{envelope.status}` is cut short or marked up: it is not JSON."
         fix = "Write it out, or say in prose what is left out."
         yield _at(text, "contract/example", message, fix, line=line, column=column, severity="warning")
         return

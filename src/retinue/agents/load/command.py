@@ -72,7 +72,7 @@ def _definition(fields: Fields, front: Front, typed: str) -> Definition | None:
     taken = arguments_of(hint, front.body)
     name = f"{COMMAND}_{folded}" if folded else None
     if name is None:
-        message = f"The file's name {typed[:100]!r} is no name."
+        message = f"The file's name {typed[:100]!r} is not a valid name."
         fields.say("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
     skill = prompted_skill(fields, name=name, description=description, input_schema=taken.schema, free=taken.free)
     facts: dict[str, object] = {

@@ -100,7 +100,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise AccessDenied(f"{str(path)!r} is no regular file.", hint="Point at a file.")
+            raise AccessDenied(f"{str(path)!r} is not a regular file.", hint="Point at a file.")
         with open(handle, "rb", closefd=False) as file:
             data = file.read(max_bytes + 1)
     finally:
@@ -108,7 +108,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
     if len(data) > max_bytes:
         raise refusal(
             f"The file has {max(status.st_size, len(data)):,} bytes; {max_bytes:,} are allowed.",
-            hint="Move what is no definition elsewhere.",
+            hint="Move what is not a definition elsewhere.",
         )
     return data
 

@@ -49,7 +49,7 @@ _LIMITING: Final = frozenset(
 _CLOSE: Final = 0.8
 """How alike two keys are of which one is a slip of the pen: `maxTurn` is, `hooks` is none of `tools`."""
 
-_LIMITS_THERE_ARE: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or take it out."
+_LIMITS_THERE_ARE: Final = "Use `tools`, `disallowedTools`, `permissionMode` or `maxTurns`, or remove it."
 
 _Noun = TypeVar("_Noun", bound=Model)
 _MOST_SAID: Final = 50
@@ -256,7 +256,7 @@ class Fields:
                 name, _, inner = wrong.path.removeprefix("/").partition("/")
                 message = f"`{name}` is refused: {wrong.message[:1].lower()}{wrong.message[1:]}"
                 path = self.path(name) + (f"/{inner}" if inner else "")
-                self.say(wrong.rule, message, path=path, fix="Mend the value.")
+                self.say(wrong.rule, message, path=path, fix="Fix the value.")
         return None
 
     def keep(self, *names: str) -> None:

@@ -34,14 +34,14 @@ def read_name(
     is_plain = shown and said.isascii() and said.isprintable()
     name, major = split_versioned_name(names.fold(said) if is_plain else names.canonical_name(said))
     if not name:
-        message, fix = f"{said!r} is no name."[:300], "Use letters a-z, digits and `_`."
+        message, fix = f"{said!r} is not a valid name."[:300], "Use letters a-z, digits and `_`."
         fields.say("load/bad-name", message, path=fields.path("name"), fix=fix)
     elif snake_case and (plain := names.fold(said)) != said:
         message = f"{said!r} is read as {plain!r}."
         fields.say("load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{plain}`.")
     if major is not None and version and version.partition(".")[0] != str(major):
         message = f"The name {said!r} says major {major}, but `version` says {version!r}."
-        fields.say("load/version-differs", message, path=fields.path("version"), fix="Let both say the same.")
+        fields.say("load/version-differs", message, path=fields.path("version"), fix="Make them the same.")
     if major is not None and not version:
         version = f"{major}.0"
     return name, version, tuple(dict.fromkeys((*aliases, *((said,) if names.fold(said) != said else ()))))
@@ -66,7 +66,7 @@ def read_version(fields: Fields) -> str | None:
         return fields.text("version")
     fields.say(
         "load/version",
-        f"{said!r} is no version we can compare; it is kept in `extras`."[:300],
+        f"{said!r} is not a version we can compare; it is kept in `extras`."[:300],
         path=fields.path("version"),
         severity="warning",
         fix='Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH` in quotes, as in "1.0".',
@@ -134,7 +134,7 @@ def _judge_rule(fields: Fields, said: str, *, path: str, denies: bool) -> None:
         return  # what cannot be read among `tools` is said when they are looked up
     if denies:
         for remark in () if word.elsewhere else remarks_on_rule(word):
-            fields.say("load/denies-nothing", remark, path=path, fix="Correct it, or take it out.")
+            fields.say("load/denies-nothing", remark, path=path, fix="Correct it, or remove it.")
         return
     if word.patterns:
         for remark in remarks_on_rule(word):

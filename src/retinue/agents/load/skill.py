@@ -115,10 +115,11 @@ def _judge_name(fields: Fields, texts: Mapping[str, str], *, folder: str) -> Non
         return
     path = fields.path("name")
     if not SKILL_NAME.fullmatch(name) or len(name) > MAX_NAME:
-        message = f"{name[:100]!r} is no name of a skill: small letters, digits and single hyphens, at most {MAX_NAME}."
+        rule = f"lower-case letters, digits and single hyphens, at most {MAX_NAME}"
+        message = f"{name[:100]!r} is not a valid skill name: {rule}."
         kebab = names.to_kebab(name)[:MAX_NAME].strip("-")
         fix = f"Call it {kebab!r}." if kebab else "Use small letters, digits and hyphens."
         fields.say("load/skill-name", message, path=path, severity="warning", fix=fix)
     if folder and folder != name:
         message = f"The skill is called {name[:100]!r} and its folder {folder!r}."
-        fields.say("load/skill-folder", message, path=path, severity="warning", fix="Let both have the same name.")
+        fields.say("load/skill-folder", message, path=path, severity="warning", fix="Give both the same name.")

@@ -162,7 +162,7 @@ def _events(text: str, first_line: int) -> Generator[_Event]:
 
 
 def _broken(error: Any, text: str, first_line: int) -> ParseError:
-    problem = str(error.problem or error.context or "it is no YAML")
+    problem = str(error.problem or error.context or "it is not YAML")
     mark = error.problem_mark or error.context_mark
     line, column = (first_line + mark.line, mark.column + 1) if mark else (first_line, 1)
     if mark and "mapping values" in problem:
@@ -226,9 +226,9 @@ class _Reader:
                     event, "A list or an object stands where a key belongs", "Put text with brackets in quotes."
                 )
             if not isinstance(key, str):
-                raise _refused(event, "A key is no text", "Put the key in quotes.")
+                raise _refused(event, "A key is not text", "Put the key in quotes.")
             if key in members:
-                raise _refused(event, f"The key {key!r} stands twice", "Keep one of the two.")
+                raise _refused(event, f"The key {key!r} appears twice", "Keep one of the two.")
             members[key] = self._member(key, event.place, self._next())
         return members
 
@@ -267,7 +267,7 @@ def _number(event: _Event) -> str | int | float:
     """The number that a plain scalar is, or its text."""
     text = event.text
     if _NOT_FINITE.fullmatch(text):
-        raise _refused(event, f"`{text}` is no finite number", "Leave the key out, or put it in quotes.")
+        raise _refused(event, f"`{text}` is not a finite number", "Leave the key out, or put it in quotes.")
     for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
         if pattern.fullmatch(text):
             return int(text, base)

@@ -116,7 +116,7 @@ class Delegating:
                 extras={PARENT_MODEL: self._model},
             )
         except ValidationError:
-            raise UnknownName(f"No agent is called {name[:80]!r}.", hint="Name one of the agents listed.") from None
+            raise UnknownName(f"Unknown agent {name[:80]!r}.", hint="Name one of the agents listed.") from None
 
 
 @lru_cache(maxsize=8)

@@ -102,7 +102,7 @@ def findings_about(definition: Definition, toolbox: Toolbox, *, file: str | None
             severity="warning",
             file=file or (source.file if source else None),
             line=source.line if source else None,
-            fix="Correct it, or take it out.",
+            fix="Correct it, or remove it.",
         )
         for message in own_of(definition, toolbox).missing
     )
@@ -139,7 +139,7 @@ def _denied(definition: Definition) -> tuple[tuple[ToolRule, ...], tuple[str, ..
             try:
                 rules += rules_from({"deny": (said,)})
             except RetinueError:
-                wrong.append(f"Not supported: {said[:_SHOWN]!r} under `{key}` is no tool, and denies nothing.")
+                wrong.append(f"Not supported: {said[:_SHOWN]!r} under `{key}` is not a tool, and denies nothing.")
     return tuple(rules), tuple(wrong)
 
 

@@ -15,7 +15,7 @@ from retinue.errors import InvalidInput, RetinueError
 __all__ = ["permitted", "rule_findings", "rules_from"]
 
 _SHOWN: Final = 80
-_GIT: Final = "Take the rule out: the tool `git` reads the history, writes nothing, and needs no rule."
+_GIT: Final = "Remove the rule: the tool `git` reads the history, writes nothing, and needs no rule."
 
 
 def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ...]:
@@ -36,7 +36,7 @@ def rules_from(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[ToolRule, ..
             rules += [ToolRule(verdict, word.tool, pattern) for pattern in word.patterns or ("",)]
     if wrong:
         raise InvalidInput(
-            f"These are no permissions: {'; '.join(wrong)}.",
+            f"These are not permissions: {'; '.join(wrong)}.",
             hint="Write a tool, or a tool with what it is used on: `web_fetch`, `shell(make:*)`, `mcp__github__*`.",
             path="/permissions",
         )
@@ -87,7 +87,7 @@ def _odd(verdict: VerdictWord, said: str) -> Iterator[Finding]:
             rule="permissions/fits-nothing",
             message=f"`{key}` holds {shown}. {remark}",
             severity="warning",
-            fix="Correct the rule, or take it out.",
+            fix="Correct the rule, or remove it.",
         )
     for pattern in word.patterns if verdict == "allow" and word.tool == "shell" else ():
         if by := writes_by(pattern):

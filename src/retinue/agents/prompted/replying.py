@@ -40,7 +40,7 @@ def unsupported(message: str) -> Warned:
         type="degraded_analysis",
         message=message,
         impact="The agent ran without it.",
-        recovery="Take it out of the definition, or put in what is supported.",
+        recovery="Remove it from the definition, or put in what is supported.",
         synthetic=True,
     )
 

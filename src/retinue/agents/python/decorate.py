@@ -98,6 +98,6 @@ def _see_they_exist(options: AgentOptions | SkillOptions, kind: type[SkillOption
     if unknown:
         raise InvalidDefinition(
             f"`{decorator}` has no option {', '.join(map(repr, unknown))}.",
-            hint=f"There is: {', '.join(known)}.",
+            hint=f"Available: {', '.join(known)}.",
             suggestions=names.nearest(unknown[0], known),
         )

@@ -91,7 +91,7 @@ def build(kind: type[_Noun], facts: Mapping[str, Any], *, about: Callable[..., o
         findings = findings_of(error, rule="agent/value")
         raise InvalidDefinition(
             f"`{about.__module__}.{about.__qualname__}` cannot be an agent: {in_short(findings)}.",
-            hint="Mend what the decorator or the docstring says.",
+            hint="Fix the decorator or the docstring.",
             detail=as_detail(findings),
         ) from None
 

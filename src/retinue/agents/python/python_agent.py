@@ -120,7 +120,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         name, major = split_versioned_name(names.canonical_name(said))
         if major is not None and version is not None and version.partition(".")[0] != str(major):
             raise InvalidDefinition(
-                f"The name {said!r} says major {major}, but `version` says {version!r}.", hint="Let both say the same."
+                f"The name {said!r} says major {major}, but `version` says {version!r}.", hint="Make them the same."
             )
         return name, version or (None if major is None else f"{major}.0")
 

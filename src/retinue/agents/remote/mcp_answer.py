@@ -55,4 +55,4 @@ def _structured(value: object) -> str:
     try:
         return dumps(value)
     except InvalidInput:
-        return "[its structured answer is no JSON]"
+        return "[its structured answer is not JSON]"

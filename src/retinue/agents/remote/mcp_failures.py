@@ -78,7 +78,7 @@ def failure(error: BaseException, met: Circumstances) -> RetinueError:
             return _too_slow(met)
         case ValidationError():
             return OutputInvalid(
-                f"{met.who} answered {met.doing} with what is no answer of MCP.", hint="Go on without it."
+                f"{met.who} answered {met.doing} with what is not an answer of MCP.", hint="Go on without it."
             )
         case MCPError() as refusal:
             return _at_transport(met) or _by_code(refusal, met)
@@ -119,7 +119,11 @@ def _by_code(refusal: "MCPError", met: Circumstances) -> RetinueError:
         case types.REQUEST_TIMEOUT:
             return _too_slow(met)
         case types.CONNECTION_CLOSED:
-            hint = "It may have done it all the same: look before you ask again." if met.called else "See that it runs."
+            hint = (
+                "It may have done it all the same: look before you ask again."
+                if met.called
+                else "Make sure that it runs."
+            )
             return NetworkError(f"{met.who} ended during {met.doing}.{met.epilogue}", hint=hint)
         case types.INVALID_PARAMS | types.METHOD_NOT_FOUND:
             return InvalidInput(f"{met.who} refuses {met.doing}: {said}", hint="Ask in another way.")

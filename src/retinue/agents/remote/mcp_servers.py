@@ -167,7 +167,7 @@ def _server(name: str, entry: strict.JsonValue, *, cwd: Path) -> McpServer | str
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         return f"its name must be letters, digits, `-` and single `_`, at most {_LONGEST_NAME}"
     if not isinstance(entry, dict):
-        return "its entry is no object"
+        return "its entry is not an object"
     kind = entry.get("type", "stdio" if "command" in entry else "http")
     wrong = _wrong_kind(kind) or "; ".join(_wrong(entry, stdio=kind == "stdio"))
     if wrong:
@@ -192,14 +192,14 @@ def _wrong(entry: strict.JsonObject, *, stdio: bool) -> list[str]:
     if not isinstance(entry.get(required), str) or not entry[required]:
         found.append(f"its `{required}` is missing or no text")
     if not isinstance(entry.get("cwd", ""), str):
-        found.append("its `cwd` is no text")
+        found.append("its `cwd` is not text")
     args = entry.get("args", [])
     if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        found.append("its `args` are no list of texts")
+        found.append("its `args` are not a list of texts")
     for key in ("env", "headers"):
         pairs = entry.get(key, {})
         if not isinstance(pairs, dict) or not all(isinstance(each, str) for each in pairs.values()):
-            found.append(f"its `{key}` is no object of texts")
+            found.append(f"its `{key}` is not an object of texts")
     if any("\0" in text for text in _texts(entry)):
         found.append("it holds a NUL character")
     return found

@@ -191,7 +191,7 @@ class CommandAgent:
         name = self._name
         if odd_at is not None:
             yield _warned(
-                f"What `{name}` said is no UTF-8 from byte {odd_at + 1:,} on.",
+                f"What `{name}` said is not UTF-8 from byte {odd_at + 1:,} on.",
                 "Such bytes stand in the answer as `\\xe9`.",
                 "Let the program write UTF-8.",
             )
@@ -209,7 +209,7 @@ class CommandAgent:
             yield _warned(
                 f"`{name}` left {count} running: {', '.join(map(str, said.left[:_SHOWN]))}.",
                 "It goes on with whatever it does, and nobody waits for it.",
-                f"If it is no daemon that you want, end it: `kill {said.left[0]}`.",
+                f"If it is not a daemon that you want, end it: `kill {said.left[0]}`.",
             )
         if readable:
             yield _warned(

@@ -28,7 +28,7 @@ def split_command(command: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise InvalidInput(f"{command[:200]!r} is no command: {error}.", hint="End every quotation.") from None
+        raise InvalidInput(f"{command[:200]!r} is not a command: {error}.", hint="End every quotation.") from None
     if not words:
         raise InvalidInput("The command is empty.", hint="Name a program and its arguments.")
     joined = _SHELL_WORD.search(_QUOTED.sub("_", command))

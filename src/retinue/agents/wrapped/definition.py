@@ -90,7 +90,7 @@ def canonical(name: str) -> str:
     """
     folded = names.canonical_name(name)[:_LONGEST].strip("_")
     if not folded:
-        raise InvalidInput(f"{name[:80]!r} is no name.", hint="Use letters a-z, digits, spaces and `-_./`.")
+        raise InvalidInput(f"{name[:80]!r} is not a valid name.", hint="Use letters a-z, digits, spaces and `-_./`.")
     return folded if folded[0].isalpha() else f"agent_{folded}"[:_LONGEST].strip("_")
 
 

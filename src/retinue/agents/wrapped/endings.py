@@ -63,7 +63,7 @@ def silence(name: str, dialect: DialectName | None, stderr: str) -> OutputInvali
     """The error for a program that exited with status 0 and printed no answer."""
     aside = " on stdout, only on stderr" if stderr.strip() else ""
     return OutputInvalid(
-        f"`{name}` exited with status 0 and printed nothing{aside}.",
+        f"`{name}` exited with status 0, but printed nothing{aside}.",
         hint=f"Print the answer on stdout, in `{dialect}`." if dialect else "Print the answer on stdout.",
         detail={"reason": "silence", **({"stderr": stderr} if aside else {})},
     )

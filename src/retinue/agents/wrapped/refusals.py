@@ -37,7 +37,7 @@ def no_program(program: str, cwd: str) -> NotInstalled:
         stem = Path(program).stem
         alike = (stem,) if stem in stems else nearest(stem, stems)
         near = tuple(str(Path(program).with_name(stems[each])) for each in alike)
-        hint = f"Did you mean {near[0]!r}?" if near else "Install it, or mend the path."
+        hint = f"Did you mean {near[0]!r}?" if near else "Install it, or fix the path."
         return NotInstalled(f"There is no program {program[:200]!r}.", hint=hint, suggestions=near)
     if Path(cwd, program).is_file():
         hint = f"It is in the folder, where programs are not looked for. Say `./{program}`."
@@ -57,18 +57,18 @@ def _names_in(program: str) -> tuple[str, ...]:
         return ()
 
 
-_UNKNOWN: Final = (NotInstalled, "`{name}` cannot be started: {said}.", "See that it runs in a shell.")
+_UNKNOWN: Final = (NotInstalled, "`{name}` cannot be started: {said}.", "Make sure that it runs in a shell.")
 _REFUSALS: Final[Mapping[object, tuple[type[RetinueError], str, str]]] = {
     "no interpreter": (
         NotInstalled,
         "{program} cannot be started: what its first line asks for is not here.",
-        "Install what its first line names, or mend that line.",
+        "Install what its first line names, or fix that line.",
     ),
     errno.EACCES: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
     errno.EPERM: (AccessDenied, "{program} may not be run: {said}.", "Allow it: `chmod +x {program}`."),
     errno.ENOEXEC: (
         InvalidInput,
-        "{program} is no program.",
+        "{program} is not a program.",
         "Begin it with a line such as `#!/usr/bin/env python3`, or name its interpreter.",
     ),
     errno.E2BIG: (InvalidInput, "The words given to `{name}` are too long.", "Hand them over on its stdin."),

@@ -65,7 +65,7 @@ def written(
     if len(loaded.agents) != 1:
         raise InvalidInput(
             f"No text of this format can hold `{definition.name}`: {in_short(loaded.errors)}.",
-            hint="Mend the definition, or write it in another format.",
+            hint="Fix the definition, or write it in another format.",
             path=loaded.errors[0].path if loaded.errors else "",
             detail=dict(as_detail(loaded.errors)),
         )

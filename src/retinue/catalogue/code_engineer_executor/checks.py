@@ -73,10 +73,10 @@ def check_python(path: str, text: str) -> list[Issue]:
         tree = ast.parse(text)
     except SyntaxError as error:
         return [
-            Issue("syntax", "high", path, error.lineno or 1, f"It cannot be parsed: {error.msg}.", "Mend the syntax.")
+            Issue("syntax", "high", path, error.lineno or 1, f"It cannot be parsed: {error.msg}.", "Fix the syntax.")
         ]
     except (ValueError, RecursionError) as error:
-        return [Issue("syntax", "high", path, 1, f"It cannot be parsed: {error}.", "Mend the file.")]
+        return [Issue("syntax", "high", path, 1, f"It cannot be parsed: {error}.", "Fix the file.")]
     issues = [issue for node in ast.walk(tree) for issue in _of_node(path, node)]
     issues += [
         Issue("unused-import", "low", path, line, f"`{name}` is imported and not used.", "Remove the import.")

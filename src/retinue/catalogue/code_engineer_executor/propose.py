@@ -196,7 +196,7 @@ def _read(text: str) -> dict[str, Any]:
             value, _ = json.repair(text)
         except RetinueError as error:
             raise OutputInvalid(
-                f"The answer is no JSON object: {error.message}", hint="Answer with one JSON object only."
+                f"The answer is not a JSON object: {error.message}", hint="Answer with one JSON object only."
             ) from error
     findings = schema.compile(_SHAPE).findings(cast("Any", value))
     if findings:

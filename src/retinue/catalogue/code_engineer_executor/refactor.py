@@ -84,7 +84,7 @@ async def test(work: Work, changes: Changes) -> bool | None:
             work.report.warn(
                 "degraded_analysis",
                 f"The tests did not end within {tested.seconds:.0f} seconds with the change; they were stopped.",
-                impact="The change may make them wait for ever, or they take longer than there is time.",
+                impact="The change may make them wait forever, or they take longer than there is time.",
                 recovery="Run them yourself, or allow more time.",
             )
         case "failed":

@@ -109,7 +109,7 @@ def _by_columns(likely: Sequence[str], spoken: Sequence[str], least: int, fits: 
     return Chosen(
         question=Question(
             id=_QUESTION,
-            text=f"{text} There is: {listed}{', …' if len(options) > _OPTIONS else ''}.",
+            text=f"{text} Available: {listed}{', …' if len(options) > _OPTIONS else ''}.",
             kind="choice",
             options=options[:_OPTIONS],
         )

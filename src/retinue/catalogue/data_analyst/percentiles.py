@@ -25,7 +25,7 @@ def percentiles(data: Data, columns: Columns, wanted: Wanted, report: Report, *,
     if not measured:
         names = tuple(column.name for column in columns.numbers)
         text = (
-            f"Percentiles of which column? There is: {', '.join(names[:24])}."
+            f"Percentiles of which column? Available: {', '.join(names[:24])}."
             if names
             else f"`{columns.source.path}` has no column of numbers."
         )

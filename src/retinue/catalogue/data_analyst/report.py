@@ -89,7 +89,7 @@ class Report:
                     "missing_data",
                     one_line(f"{plural(source.skipped_total, 'line')} of {source.path} could not be read{where}."),
                     impact="No figure counts them.",
-                    recovery="Mend these lines, and ask again.",
+                    recovery="Fix these lines, and ask again.",
                 )
 
     def show(self, table: Table, chart: Chart | None = None) -> None:

@@ -55,7 +55,7 @@ def read_edge(text: str, edge: Literal["since", "until"]) -> datetime | None:
         said = datetime.fromisoformat(text)
     except (ValueError, OverflowError):
         raise InvalidInput(
-            f"`{edge}` is {text[:60]!r}, and that is no date.",
+            f"`{edge}` is {text[:60]!r}, and that is not a valid date.",
             hint="Write a day such as '2024-03-01', or a moment such as '2024-03-01T12:00:00Z'.",
             path=f"/parameters/{edge}",
         ) from None

@@ -64,7 +64,7 @@ class Metering:
             near = nearest(name, known)
             raise UnknownName(
                 f"{name[:80]!r} is not among the metrics.",
-                hint=f"There is: {', '.join(known)}.",
+                hint=f"Available: {', '.join(known)}.",
                 path="/parameters/metric",
                 suggestions=tuple(dict.fromkeys((*near, *known))),
             )

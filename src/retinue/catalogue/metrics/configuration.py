@@ -73,7 +73,7 @@ class MetricDefinition(Model):
     def _check_periods(cls, targets: dict[str, float]) -> dict[str, float]:
         for label in targets:
             if label != EVERY_PERIOD and period_of_label(label) is None:
-                raise ValueError(f"{label!r} is no period; write 1997, 1997-Q2, 1997-03 or {EVERY_PERIOD}")
+                raise ValueError(f"{label!r} is not a valid period; write 1997, 1997-Q2, 1997-03 or {EVERY_PERIOD}")
         return targets
 
 
@@ -99,7 +99,7 @@ def parse_configuration(data: bytes, *, file: str) -> Configuration:
     except ValidationError as error:
         findings = findings_of(error, rule="metrics/shape")
         raise InvalidDefinition(
-            f"`{file}` is no file of metrics: {in_short(findings)}.",
+            f"`{file}` is not a file of metrics: {in_short(findings)}.",
             hint=findings[0].fix or "Correct it there. The guide `metrics` shows a whole file.",
             path=f"{file}#{findings[0].path}",
             detail=as_detail(findings),

@@ -50,11 +50,11 @@ def facts_of(path: str, data: bytes, *, collected: bool) -> FileFacts:
             return FileFacts(phrases=list(phrases_of(text)))
         return FileFacts(rules=list(rules_of(text)))
     except SyntaxError as error:
-        return FileFacts(error=f"it is no Python: {error.msg}", error_line=max(error.lineno or 0, 0))
+        return FileFacts(error=f"it is not Python: {error.msg}", error_line=max(error.lineno or 0, 0))
     except (RecursionError, MemoryError):
         return FileFacts(error="it is nested too deeply to be read")
     except ValueError as error:
-        return FileFacts(error=f"it is no Python: {error}")
+        return FileFacts(error=f"it is not Python: {error}")
 
 
 def _parsed(data: bytes) -> ast.Module:

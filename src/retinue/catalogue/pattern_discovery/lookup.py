@@ -194,6 +194,6 @@ def _say_none(found: Inventory, words: dict[str, str], report: Report) -> None:
     )
     report.reject(
         what,
-        hint=f"There are: {', '.join(names[:8])}." if names else "Name a folder that has pytest tests.",
+        hint=f"Available: {', '.join(names[:8])}." if names else "Name a folder that has pytest tests.",
         suggestions=names,
     )

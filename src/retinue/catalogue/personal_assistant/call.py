@@ -81,7 +81,9 @@ class Call:
             if extension.tool(str(name)):
                 return extension, str(name)
         there = ", ".join(tool.name for extension in self.extensions.found for tool in extension.tools)
-        raise InvalidInput(f"There is no tool {str(name)[:80]!r}.", hint=f"There is: {there}.", path="/parameters/tool")
+        raise InvalidInput(
+            f"There is no tool {str(name)[:80]!r}.", hint=f"Available: {there}.", path="/parameters/tool"
+        )
 
     async def _route(self) -> Routed:
         if self._named is not None:

@@ -115,7 +115,7 @@ class Desk:
         there = ", ".join(spec.name for spec in self.specs()) or "none"
         if tool is None or not self._run.grants.offers(spec_of(tool)):
             raise AccessDenied(
-                f"`{self._extension.name}` has no tool {name[:80]!r} to use.", hint=f"There is: {there}."
+                f"`{self._extension.name}` has no tool {name[:80]!r} to use.", hint=f"Available: {there}."
             )
         self._see_allowed(tool, arguments)
         with tool_span(tool.name) as span:
@@ -148,7 +148,7 @@ async def by_model(sight: DomainSight, desk: Desk, result: DomainResult, mind: M
 
     async def use(asked: ToolUse) -> ToolAnswer:
         if asked.arguments is None:
-            return ToolAnswer(asked.id, asked.name, "The arguments are no JSON object.", failed=True)
+            return ToolAnswer(asked.id, asked.name, "The arguments are not a JSON object.", failed=True)
         used = await desk.use(asked.name, asked.arguments)
         return ToolAnswer(asked.id, asked.name, used.output, failed=used.failed)
 

@@ -61,7 +61,7 @@ def _cases(text: str, name: str) -> tuple[Case, ...]:
     try:
         listed: Any = tomllib.loads(text).get("case")
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name!r} is no TOML: {error}.", hint=hint) from None
+        raise InvalidInput(f"{name!r} is not TOML: {error}.", hint=hint) from None
     if not isinstance(listed, list) or not listed:
         raise InvalidInput(f"{name!r} holds no case.", hint=hint)
     cases: list[Case] = []

@@ -117,7 +117,7 @@ def read_routing(text: str, names: Sequence[str]) -> Routed:
     try:
         value = cast("dict[str, Any]", strict.loads(text))
     except RetinueError as error:
-        raise _refused(f"it is no JSON: {error.message}") from None
+        raise _refused(f"it is not JSON: {error.message}") from None
     if findings := compiled(_SHAPE).findings(value):
         raise _refused(findings[0].message)
     targets = cast("list[dict[str, str]]", value.get("targets") or [])

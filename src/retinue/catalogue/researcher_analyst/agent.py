@@ -205,7 +205,7 @@ def _reply(wanted: "Wanted", found: _Found, summary: "Summary | None", now_ns: i
 def _which(paths: tuple[str, ...]) -> Question:
     shown = paths[:_CHOICES]
     more = f" and {len(paths) - _CHOICES} more" if len(paths) > _CHOICES else ""
-    return Question(id=_FILE, text=f"Which file? There is: {', '.join(shown)}{more}.", kind="choice", options=shown)
+    return Question(id=_FILE, text=f"Which file? Available: {', '.join(shown)}{more}.", kind="choice", options=shown)
 
 
 def _with_answer(question: str, task: Task) -> str:
@@ -223,7 +223,7 @@ def _nothing(answer: str, *, local: bool) -> Fault:
     return Fault(
         code="missing_file",
         message=" ".join(answer.split()),
-        hint=there if local else "Ask in other words, or also for the sources docs, code or memory.",
+        hint=there if local else "Rephrase the request, or search also the sources docs, code or memory.",
         retryable=False,
     )
 

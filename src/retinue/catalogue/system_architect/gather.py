@@ -171,4 +171,6 @@ def read_date(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(f"{text!r} is no date", hint="write it as 2024-03-31", path="/parameters/since") from None
+        raise InvalidInput(
+            f"{text!r} is not a valid date", hint="write it as 2024-03-31", path="/parameters/since"
+        ) from None

@@ -105,7 +105,7 @@ def _no_such_component(said: str, known: set[str]) -> InvalidInput:
     near = get_close_matches(said, sorted(known), n=5, cutoff=0.4) or sorted(known)[:8]
     return InvalidInput(
         f"There is no component {said[:200]!r}.",
-        hint=f"There are: {', '.join(near)}.",
+        hint=f"Available: {', '.join(near)}.",
         path="/parameters/target",
         suggestions=tuple(near),
     )

@@ -108,7 +108,7 @@ def _no_nulls(body: JsonObject) -> Iterator[str]:
 
 def _refuses(body: JsonObject) -> Iterator[str]:
     if not _failed(body):
-        yield f"it is no error: {shown(body)}"
+        yield f"it is not an error: {shown(body)}"
 
 
 def _error_message(body: JsonObject) -> Iterator[str]:

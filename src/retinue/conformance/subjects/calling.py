@@ -112,7 +112,7 @@ def _with(exchange: Exchange, value: object) -> Exchange:
             exchange = replace(exchange, value=value, text=json.dumps(data, ensure_ascii=False))
         except Exception as error:  # noqa: BLE001 - a value's own methods may do anything
             kind = type(value).__name__
-            return replace(exchange, value=value, error=f"It returned a `{kind}`, which is no JSON: {_said(error)}")
+            return replace(exchange, value=value, error=f"It returned a `{kind}`, which is not JSON: {_said(error)}")
     return exchange
 
 

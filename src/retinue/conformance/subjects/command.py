@@ -94,7 +94,7 @@ def _with(exchange: Exchange, said: Said) -> Exchange:
     try:
         return replace(exchange, text=said.stdout.decode("utf-8"))
     except UnicodeDecodeError as error:
-        return replace(exchange, error=f"It printed what is no UTF-8 from byte {error.start + 1:,} on.")
+        return replace(exchange, error=f"It printed what is not UTF-8 from byte {error.start + 1:,} on.")
 
 
 def _silence(exchange: Exchange, status: int) -> str:

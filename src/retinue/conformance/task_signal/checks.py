@@ -217,7 +217,7 @@ CHECKS: Final[Mapping[str, Check]] = {
         "answers": anything,
         "signals": each(_found("signals", "text", "repaired")),
         "layout": each(_found("layout")),
-        "status": each(_found("status", saying="is no status")),
+        "status": each(_found("status", saying="is not a valid status")),
         "known": each(_found("unknown", "key")),
         "says": each(_found("empty")),
         "once": each(_found("twice")),

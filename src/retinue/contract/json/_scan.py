@@ -215,7 +215,7 @@ class Scanner:
             self._refuse("comment", "JSON has no comments")
         word = _WORD.match(self._text, self._at)
         if word and word.group() in _NOT_NUMBERS:
-            self._refuse("not_a_number", f"`{word.group()}` is no JSON number")
+            self._refuse("not_a_number", f"`{word.group()}` is not a JSON number")
         found = word.group() if word else self._text[self._at]
         self._refuse("syntax", f"{expected} was expected, not {shown(found)}")
 

@@ -144,7 +144,7 @@ class _Check:
                 listed = cast("Iterable[object]", item)
                 return self._enter(listed, enumerate(listed))
             case _:
-                self._refuse(f"a value of type `{type(item).__name__}` is no JSON", "Convert it to JSON values first")
+                self._refuse(f"a value of type `{type(item).__name__}` is not JSON", "Convert it to JSON values first")
         return None
 
     def _enter(
@@ -162,7 +162,7 @@ class _Check:
         for key, item in members.items():
             if not isinstance(key, str) or not _encodes(key):
                 self._where.pop()
-                self._refuse(f"the key {shown(key)} is no whole string", "Use strings without half surrogate pairs")
+                self._refuse(f"the key {shown(key)} is not a whole string", "Use strings without half surrogate pairs")
             self._grow(len(key))
             yield key, item
 
@@ -176,7 +176,7 @@ class _Check:
             if not -_LARGEST < number < _LARGEST:
                 self._refuse(f"an integer has more than {MAX_DIGITS} digits", "Send it as a string")
         elif not -_INFINITE < number < _INFINITE:
-            self._refuse(f"`{number}` is no JSON number", "Leave it out, or use a finite number")
+            self._refuse(f"`{number}` is not a JSON number", "Leave it out, or use a finite number")
 
     def _grow(self, count: int) -> None:
         self._size += count

@@ -162,7 +162,7 @@ def uncalled(agents: Iterable[KnownAgent], calls: Iterable[CallSite]) -> Iterato
             continue
         for each in agent.operations:
             if fold(each.name) not in wanted:
-                message = f"Nobody here asks `{agent.name}` for {shown(each.name)}."
+                message = f"No caller asks `{agent.name}` for {shown(each.name)}."
                 yield _at(each.source, "call/uncalled", message, "Ask for it, or remove it.")
 
 

@@ -44,7 +44,7 @@ def compare(old: Definition, new: Definition) -> list[Finding]:
     for what is gone.
     """
     if new.name != old.name and old.name not in {fold(alias) for alias in new.aliases}:
-        message = f"`{new.name}` is no version of `{old.name}`."
+        message = f"`{new.name}` is not a version of `{old.name}`."
         fix = f"Keep `{old.name}` as it is beside it, or name it as an alias."
         return [found("compatibility/subject", "/name", message, fix)]
     findings = [*_names(old, new), *_skills(old, new)]
@@ -86,7 +86,7 @@ def _names(old: Definition, new: Definition) -> Iterator[Finding]:
     answered = {fold(name) for name in (new.name, *new.aliases, *new.wire_names.values())}
     for name in dict.fromkeys((*old.aliases, *old.wire_names.values())):
         if fold(name) not in answered:
-            message = f"Nobody answers to {shown(name)} any more."
+            message = f"No agent is called {shown(name)} any more."
             yield found("compatibility/name-removed", "/aliases", message, "Keep it as an alias.")
 
 

@@ -61,7 +61,7 @@ def lint_tool(document: object) -> list[Finding]:
     Paths are JSON Pointers into `document`.
     """
     if not isinstance(document, dict):
-        return [found("definition/object", "", f"{shown(document)} is no definition.", "Write one JSON object.")]
+        return [found("definition/object", "", f"{shown(document)} is not a definition.", "Write one JSON object.")]
     tool = cast("JsonMapping", document)
     findings = list(_keys(tool))
     name, description = tool.get("name"), tool.get("description")
@@ -92,7 +92,7 @@ def _keys(tool: JsonMapping) -> Iterator[Finding]:
                 if meant
                 else "Remove it; there are `name`, `description`, `input_schema`."
             )
-            yield found("definition/unknown-key", pointer([key]), f"{shown(key)} is no key of a definition.", fix)
+            yield found("definition/unknown-key", pointer([key]), f"{shown(key)} is not a key of a definition.", fix)
 
 
 # Names.
@@ -105,7 +105,7 @@ def _name(name: object, path: str) -> Iterator[Finding]:
     fix = (
         f"Use `{folded}`." if _NAME.fullmatch(folded) else "Use small letters, digits and underscores, a letter first."
     )
-    yield found("definition/name", path, f"{shown(name)} is no snake_case name.", fix)
+    yield found("definition/name", path, f"{shown(name)} is not a valid snake_case name.", fix)
 
 
 def _names(definition: Definition) -> Iterator[Finding]:
@@ -191,7 +191,7 @@ def _fields_named(skill: Skill) -> Iterator[Finding]:
         if name not in properties:
             meant = nearest(name, properties, limit=1)
             fix = f"Did you mean `{meant[0]}`?" if meant else "Name one of its `properties`."
-            yield found("skill/field", f"/{role}", f"{shown(name)} is no parameter of `{skill.name}`.", fix)
+            yield found("skill/field", f"/{role}", f"{shown(name)} is not a parameter of `{skill.name}`.", fix)
             continue
         kinds = texts(resolved(mapping(properties[name]), skill.input_schema).get("type"))
         if kinds and "string" not in kinds:

@@ -51,7 +51,7 @@ def ticket_id(text: str, kind: TicketKind | None = None) -> str:
         raise InvalidInput("The ticket id is empty.", hint=expected)
     found = next((name for name, (pattern, _) in _TICKETS.items() if pattern.fullmatch(text)), None)
     if found is None:
-        raise InvalidInput(f"{shown(text)} is no ticket id.", hint=expected)
+        raise InvalidInput(f"{shown(text)} is not a valid ticket id.", hint=expected)
     if kind not in (None, found):
         raise InvalidInput(f"The ticket {shown(text)} is of kind `{found}`, not `{kind}`.", hint=expected)
     return text

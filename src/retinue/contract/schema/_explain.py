@@ -44,8 +44,8 @@ def explain(errors: Iterable[jsonschema_rs.ValidationError], *, instance: object
     findings = sorted(found, key=_place)
     further = sum(1 for _ in rest) + max(len(findings) - _MOST, 0)
     if further:
-        more = f"There are {further} further findings."
-        findings[_MOST:] = [Finding(rule="schema/more", message=more, fix="Mend those above, and check again.")]
+        more = f"{further} more findings."
+        findings[_MOST:] = [Finding(rule="schema/more", message=more, fix="Fix those above, then check again.")]
     return findings
 
 
@@ -97,12 +97,12 @@ class _Teller:
         if meant:
             fix = f"Did you mean {' or '.join(f'`{one}`' for one in meant)}?"
         elif known:
-            fix = f"Remove it. There {'is' if len(known) == 1 else 'are'}: {_listed(f'`{one}`' for one in known)}."
+            fix = f"Remove it. Available: {_listed(f'`{one}`' for one in known)}."
         else:
             fix = "Remove it."
         return Finding(
             rule=f"schema/{keyword}",
-            message=f"Nothing is called {shown(name)} here.",
+            message=f"Unknown property {shown(name)}.",
             path=pointer([*error.instance_path, name]),
             fix=fix,
         )
@@ -136,7 +136,7 @@ class _Teller:
         kinds = _kinds_wanted(meant)
         what = f"{_quoted(value)} is none of the {len(context)} alternatives"
         said = dict.fromkeys(f"{finding.message.removesuffix('.')} ({finding.path})" for finding in whys)
-        yield _finding(error, keyword, what, f"Give {kinds}." if kinds else f"Mend one of: {_listed(said, '; ')}.")
+        yield _finding(error, keyword, what, f"Give {kinds}." if kinds else f"Fix one of: {_listed(said, '; ')}.")
 
 
 def _place(finding: Finding) -> list[tuple[int, str]]:
@@ -215,7 +215,7 @@ def _pattern(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
 def _format(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
     example = _FORMATS.get(str(facts["format"]), "")
     fix = f"Write it like {example}." if example else f"Write it in the format `{facts['format']}`."
-    return f"{_quoted(value)} is no `{facts['format']}`", fix
+    return f"{_quoted(value)} is not a valid `{facts['format']}`", fix
 
 
 _FORMATS: Final = {
@@ -243,7 +243,7 @@ def _length(unit: str, word: str, fix: str) -> _Saying:
 
 
 def _multiple(value: object, facts: JsonMapping, _: str) -> tuple[str, str]:
-    return f"{_quoted(value)} is no multiple of {facts['multiple_of']}", f"Use a multiple of {facts['multiple_of']}."
+    return f"{_quoted(value)} is not a multiple of {facts['multiple_of']}", f"Use a multiple of {facts['multiple_of']}."
 
 
 def _contains(_value: object, _facts: JsonMapping, _: str) -> tuple[str, str]:

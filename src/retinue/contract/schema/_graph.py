@@ -112,7 +112,7 @@ class Graph:
                 if word != "$id" or name.startswith("#"):
                     self._anchors.setdefault(name.removeprefix("#"), []).append((source, path, home))
                 elif "://" in name and self._resources.setdefault(name.removesuffix("#"), home) != home:
-                    self._refuse(path, word, f"{shown(name)} stands twice", "Name each part once.")
+                    self._refuse(path, word, f"{shown(name)} appears twice", "Name each part once.")
 
     def _node(self, source: JsonMapping, path: str, home: _Resource) -> Node:
         node = self._by_id.get(id(source))

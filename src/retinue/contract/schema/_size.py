@@ -131,7 +131,7 @@ class _Copier:
             case dict() | list() | tuple():
                 return self._container(cast("dict[object, object] | list[object] | tuple[object, ...]", item))
             case _:
-                self._refuse("json", f"A value of type `{type(item).__name__}` is no JSON", "Convert it first")
+                self._refuse("json", f"A value of type `{type(item).__name__}` is not JSON", "Convert it first")
                 return None
 
     def _container(self, item: dict[object, object] | list[object] | tuple[object, ...]) -> object:
@@ -158,7 +158,7 @@ class _Copier:
     def _key(self, key: object) -> str:
         if isinstance(key, str):
             return self._text(str.__str__(key))
-        self._refuse("json", f"The key {shown(key)} is no string", "Use strings as keys")
+        self._refuse("json", f"The key {shown(key)} is not a string", "Use strings as keys")
         return ""
 
     def _text(self, text: str) -> str:
@@ -173,7 +173,7 @@ class _Copier:
 
     def _float(self, number: float) -> float:
         if not -_INFINITE < number < _INFINITE:
-            self._refuse("json", f"`{number}` is no JSON number", "Leave it out, or use a finite number")
+            self._refuse("json", f"`{number}` is not a JSON number", "Leave it out, or use a finite number")
         return number
 
     def _refuse(self, rule: str, message: str, fix: str) -> None:

@@ -135,7 +135,7 @@ class Validator:
         except jsonschema_rs.ValidationError as first:
             found = explain([first], instance=value, schema=self.schema)
         more = "The value is too large to list everything that is wrong with it."
-        return [*found, Finding(rule="schema/more", message=more, fix="Mend this, and check again.")]
+        return [*found, Finding(rule="schema/more", message=more, fix="Fix this, then check again.")]
 
 
 def compile(schema: JsonMapping) -> Validator:  # noqa: A001 - what it does; the builtin is never meant here
@@ -174,7 +174,7 @@ def _examined(schema: object) -> Validator | list[Finding]:  # noqa: PLR0911 - o
     if obstacles:
         return list(obstacles)
     if not isinstance(value, (dict, bool)):
-        return [Finding(rule="schema/type", message=f"{shown(value)} is no schema.", fix="Give a JSON object.")]
+        return [Finding(rule="schema/type", message=f"{shown(value)} is not a schema.", fix="Give a JSON object.")]
     members: JsonMapping = _AS_OBJECTS[value] if isinstance(value, bool) else cast("JsonMapping", value)
     if draft_of(members) is None:
         return [_unknown_draft(members["$schema"])]
@@ -255,7 +255,7 @@ def _bad_patterns(graph: Graph) -> Iterator[Finding]:
                 except jsonschema_rs.ValidationError:
                     yield Finding(
                         rule=f"schema/{keyword}",
-                        message=f"The pattern {shown(pattern)} is no regular expression that runs in linear time.",
+                        message=f"The pattern {shown(pattern)} is not a regular expression that runs in linear time.",
                         path=f"{node.path}/{keyword}",
                         fix="Do without look-around, back references and huge repetitions.",
                     )

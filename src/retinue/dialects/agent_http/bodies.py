@@ -59,7 +59,7 @@ def fault_in(error: object) -> tuple[Fault | None, tuple[Finding, ...]]:
     code = said.get("code")
     if not isinstance(code, str) or code not in STATUSES:
         fix = f"Use one of: {', '.join(STATUSES)}."
-        wrong += (Finding(rule="", message=f"{str(code)[:80]!r} is no code of a fault.", path="/code", fix=fix),)
+        wrong += (Finding(rule="", message=f"{str(code)[:80]!r} is not a fault code.", path="/code", fix=fix),)
         said["code"] = "internal_error"
         detail = said.get("detail", {})
         if isinstance(detail, dict) and code is not None:

@@ -198,7 +198,9 @@ def _definition(value: JsonValue, path: str, notes: Notes) -> Definition | None:
     for said, where in [(card.name, ""), *((c.name, f"/capabilities/{at}") for at, c in enumerate(card.capabilities))]:
         if not _NAME.fullmatch(_name(said)):
             fix = "Use letters, digits and `_`, a letter first, at most 64."
-            notes.add("name", f"{said[:80]!r} is no name.", path=f"{path}{where}/name", fix=fix, severity="error")
+            notes.add(
+                "name", f"{said[:80]!r} is not a valid name.", path=f"{path}{where}/name", fix=fix, severity="error"
+            )
     if notes.wrong:
         return None
     fields: dict[str, Any] = {

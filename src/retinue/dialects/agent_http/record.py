@@ -79,7 +79,7 @@ def _mend_status(status: JsonObject, value: JsonObject, notes: Notes, kept: Json
     drop_nulls(status, tuple(status), notes, path="/status")
     message = status.get("message")
     if isinstance(message, dict):
-        notes.add("message", "The message of the status is no text.", path="/status/message", fix="Send text.")
+        notes.add("message", "The message of the status is not text.", path="/status/message", fix="Send text.")
         parts = message.get("parts")
         texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         status["message"] = "\n".join(text for text in texts if isinstance(text, str))
@@ -145,7 +145,7 @@ def _ending(
         if isinstance(said, str) and said in _OUTCOMES:
             outcome = cast("Outcome", metadata.pop("outcome"))
         else:
-            what, severity = f"{said!r} is no outcome.", notes.severity("standard")
+            what, severity = f"{said!r} is not an outcome.", notes.severity("standard")
             fix = "Leave it out, or say `partial`."
             notes.add("outcome", what, path="/metadata/outcome", fix=fix, severity=severity)
     if "questions" in metadata and lifecycle == "working":
@@ -153,7 +153,7 @@ def _ending(
         if asked is not None:
             del metadata["questions"]
             return "input_required", outcome, asked
-        what, fix = "`questions` is no list of questions.", "Give each an `id` and a `text`."
+        what, fix = "`questions` is not a list of questions.", "Give each an `id` and a `text`."
         notes.add("questions", what, path="/metadata/questions", fix=fix, severity=notes.severity("standard"))
     return lifecycle, outcome, beside.questions
 

@@ -258,7 +258,7 @@ def _output(result: Result, losses: Losses) -> Rendered:
 def _error_body(result: Result, fault: Fault | None, losses: Losses) -> JsonMapping:
     if fault is None:
         losses.add("/fault", "the format demands one")
-        fault = Fault(code="internal_error", message="The skill failed and did not say why.")
+        fault = Fault(code="internal_error", message="The skill failed without a reason.")
     meant = "canceled" if fault.code == "canceled" else "error"
     if result.outcome != meant:
         losses.add("/outcome", f"{meant!r} is what the error says")

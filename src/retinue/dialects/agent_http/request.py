@@ -96,7 +96,9 @@ def _parameters(pieces: list[Any], notes: Notes, kept: JsonMapping) -> JsonMappi
             parameters |= cast("JsonMapping", piece)
         else:
             fix = "Send one object of parameters."
-            notes.add("data", "A piece of data is no further parameters; it was kept.", path="/message/parts", fix=fix)
+            notes.add(
+                "data", "Data of another part is not used as parameters; it was kept.", path="/message/parts", fix=fix
+            )
             kept.setdefault("parts", []).append({"type": "data", "data": piece})
     return parameters
 

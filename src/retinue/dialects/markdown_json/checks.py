@@ -97,7 +97,7 @@ def _metadata(value: JsonObject, notes: Notes) -> None:
     if isinstance(moment, str) and (moment_ns(moment) is None or not moment.endswith("Z")):
         path, fix = "/metadata/error_timestamp", "Write UTC, as in `2025-10-08T15:30:00Z`."
         bears = notes.severity("standard")
-        notes.add("error_timestamp", f"{moment[:80]!r} is no moment in UTC.", path=path, fix=fix, severity=bears)
+        notes.add("error_timestamp", f"{moment[:80]!r} is not a valid UTC time.", path=path, fix=fix, severity=bears)
 
 
 def _warnings(value: JsonObject, notes: Notes) -> None:
@@ -130,7 +130,7 @@ def _class(value: JsonObject, notes: Notes) -> None:
     known = code_of(cause)
     if known is not None and ERROR_TYPES[known] != word:
         fix = f"Leave it out, or write {ERROR_TYPES[known]!r} as `error_type`."
-        what = f"{cause!r} is no finer cause of {word!r}."
+        what = f"{cause!r} is not a finer cause of {word!r}."
         notes.add("class", what, path="/context/class", fix=fix, severity=notes.severity("standard"))
 
 

@@ -121,7 +121,7 @@ def _trouble(value: JsonValue, name: str) -> tuple[str, str, str] | None:
     if isinstance(value, bool) and not name.startswith(("is_", "has_")):
         return "count", f"{name[:80]!r} is a truth value, not a count", "Write a whole number."
     if value < 0 or isinstance(value, float):
-        return "count", f"{value!r} is no count", "Write a whole number, 0 or more."
+        return "count", f"{value!r} is not a count", "Write a whole number, 0 or more."
     return None
 
 

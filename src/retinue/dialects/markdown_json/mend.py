@@ -84,8 +84,8 @@ def _head(value: JsonObject, notes: Notes, known: Known, mended: Mended) -> None
     fills: JsonObject = {"agent": to_kebab(known.agent) or known.agent, "version": CONTRACT, "metadata": {}}
     for name, fill in fills.items():
         if value.get(name) is None:
-            fix = f"Always say `{name}`."
-            notes.add(f"no_{name}", f"The answer does not say `{name}`.", path=f"/{name}", fix=fix)
+            fix = f"Always include `{name}`."
+            notes.add(f"no_{name}", f"The answer has no `{name}`.", path=f"/{name}", fix=fix)
             value[name] = fill
             mended.unsaid.add(name)
     version = value["version"]
@@ -134,7 +134,7 @@ def _warnings(value: JsonObject, notes: Notes, mended: Mended) -> None:
     listed = value.get("warnings", [])
     if value.get("status") == "partial" and listed == []:
         fix = "Say in `warnings` what is missing, what that means and how to get the whole."
-        notes.add("no_warnings", "The answer is partial and does not say why.", path="/warnings", fix=fix)
+        notes.add("no_warnings", "The answer is partial, but does not say why.", path="/warnings", fix=fix)
         owed: list[JsonValue] = [{"type": "degraded_analysis", "message": NO_WARNING, "synthetic": True}]
         value["warnings"] = listed = owed
     if not isinstance(listed, list):
@@ -164,7 +164,7 @@ def _warning(entry: JsonObject, notes: Notes, kept: JsonMapping, where: tuple[st
     unknown = notes.level == "lenient" and isinstance(kind, str) and kind not in get_args(WarningType)
     if "type" not in entry or unknown:
         fix = "Say `missing_data`, `degraded_analysis` or `incomplete_context`."
-        said = f"{str(kind)[:80]!r} is no type of a warning; `degraded_analysis` was taken." if kind else ""
+        said = f"{str(kind)[:80]!r} is not a type of a warning; `degraded_analysis` was taken." if kind else ""
         what = said or "A warning does not say its `type`."
         notes.add("warning", what, path=pointer((*where, "type")), fix=fix)
         entry["type"] = "degraded_analysis"

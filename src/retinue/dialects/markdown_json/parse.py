@@ -136,7 +136,7 @@ class _Request:
             first = seen.setdefault(each.key, each)
             if first is not each:
                 bears: Level | None = "standard" if first.value == each.value and each.key not in LISTS else None
-                what = f"{each.key[:80]!r} is there twice."
+                what = f"{each.key[:80]!r} appears twice."
                 self._wrong("duplicate", what, line=each.line, fix="Give each field once.", bears=bears)
             if each.key in KEYS and each.raw == "":
                 fix = f"Fill `{each.key}`, or leave it out."
@@ -188,7 +188,7 @@ class _Request:
                 fix = "Begin the line with `- `."
                 self._wrong("item", "An item does not begin with `-`.", line=item.line, fix=fix, bears="standard")
             if item.key in read and read[item.key] != item.value:
-                what = f"{item.key[:80]!r} is there twice, with two values."
+                what = f"{item.key[:80]!r} appears twice, with two values."
                 self._wrong("duplicate", what, line=item.line, fix="Give each parameter once.")
             read[item.key] = item.value
         return read

@@ -224,7 +224,7 @@ def _failure(result: Result, losses: Losses) -> JsonMapping:
     fault = result.fault
     if fault is None:
         losses.add("/fault", _DEMANDED)
-        fault = Fault(code="internal_error", message="The agent failed and did not say why.")
+        fault = Fault(code="internal_error", message="The agent failed without a reason.")
         said = Losses(_NAME)
     else:
         said = losses

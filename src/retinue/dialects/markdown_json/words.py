@@ -50,7 +50,7 @@ NO_WARNING: Final = "The agent called its answer partial, and gave no reason."
 RECOVERIES: Final[Mapping[ErrorType, str]] = {
     "missing_file": "Check that the path and the branch are right, or create the file.",
     "invalid_input": "Check the request against what the operation takes, and add what is missing.",
-    "parse_error": "Mend the form of the file: its sections and its syntax.",
+    "parse_error": "Fix the form of the file: its sections and its syntax.",
     "access_denied": "Check the permissions of the file, and who runs the agent.",
     "timeout": "Narrow the target, or allow more time.",
     "internal_error": "Report the failure with its message, and ask again with a narrower target.",

@@ -31,7 +31,9 @@ def parse_value(value: object, *, known: Known = NOTHING, level: Level = "standa
     notes = Notes("run_agent", level)
     facts: object = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
     if not isinstance(facts, Mapping):
-        notes.add("shape", f"The answer is a `{type(value).__name__}`, no dictionary.", fix=_RETURN, severity="error")
+        notes.add(
+            "shape", f"The answer is a `{type(value).__name__}`, not a dictionary.", fix=_RETURN, severity="error"
+        )
         refuse(notes, OutputInvalid)
     return answer(_copied(cast("Mapping[str, Any]", facts), notes), known, notes)
 

@@ -177,7 +177,7 @@ def _count(signal: Signal, heard: _Heard) -> None:
 def _keep(signal: Signal, heard: _Heard) -> None:
     meant = nearest(signal.name, SIGNALS, limit=1)
     fix = f"Did you mean `{meant[0]}`?" if meant else f"Use {', '.join(SIGNALS)}, or say it below a blank line."
-    message = f"`{signal.name}` is no signal; it is kept and not understood."
+    message = f"`{signal.name}` is not a signal; it is kept and not understood."
     note_at(heard.notes, "unknown", message, line=signal.line, fix=fix, severity=bearable(heard.notes))
     before: object = heard.others.get(signal.name)
     if before is None:
@@ -193,7 +193,7 @@ def _fault(heard: _Heard) -> Fault | None:
         return fault_of(said, heard.notes, line=error.line)
     for stray in filter(None, (context, recovery)):
         message = f"`{stray.name}` stands without an `ERROR`; it is kept and not understood."
-        fix = "Say what went wrong in an `ERROR` line before it."
+        fix = "Add an `ERROR` line before it that says what went wrong."
         note_at(heard.notes, "error_block", message, line=stray.line, fix=fix, severity=bearable(heard.notes))
         heard.others[stray.name] = stray.value
     return None
@@ -209,7 +209,7 @@ def _status(heard: _Heard, fault: Fault | None) -> Status | None:
         fix = "Write `STATUS: failed`, or `STATUS: partial`, or leave the `ERROR` out."
         note_at(heard.notes, "status", message, line=said.line, fix=fix, path="/outcome", severity="error")
     elif status == "failed" and fault is None:
-        message = "The answer failed, and does not say why."
+        message = "The answer failed, but does not say why."
         fix = "Add `ERROR: CATEGORY - description`."
         note_at(
             heard.notes, "error_block", message, line=said.line, fix=fix, path="/fault", severity=bearable(heard.notes)
@@ -221,7 +221,7 @@ def _word(word: str, exact: Sequence[str], line: int, notes: Notes) -> Status | 
     """The status that a word says; another word of the same meaning is borne, any other is an error."""
     status = status_of(word)
     if word not in exact:
-        means = "is no status" if status is None else f"is taken as `{status}`"
+        means = "is not a valid status" if status is None else f"is taken as `{status}`"
         note_at(
             notes, "status", f"{word[:80]!r} {means}.", line=line, path="/outcome",
             fix=f"Write {listed((f'`{each}`' for each in exact), last='or')}.",
@@ -247,7 +247,12 @@ def from_report(report: Report, more: JsonMapping, known: Known, notes: Notes) -
         duration_ns = read_elapsed(data["time_elapsed"])
         if duration_ns is None:
             fix = 'Write a number and a unit, as in `"2.3s"`.'
-            notes.add("time", "`time_elapsed` is no time; it is kept as it is.", path="/metrics/time_elapsed", fix=fix)
+            notes.add(
+                "time",
+                "`time_elapsed` is not a valid time; it is kept as it is.",
+                path="/metrics/time_elapsed",
+                fix=fix,
+            )
         else:
             del data["time_elapsed"]
             data = data or None
@@ -338,6 +343,6 @@ def _note_columns(sheet: Sheet, notes: Notes) -> None:
 
 
 def _note_twice(signal: Signal, notes: Notes) -> None:
-    message = f"`{signal.name}` is said twice about the same."
+    message = f"`{signal.name}` is given twice about the same."
     fix = "Say it once; a file of its own begins with its own `CREATED`."
     note_at(notes, "twice", message, line=signal.line, fix=fix, severity="error")

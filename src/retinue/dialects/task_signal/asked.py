@@ -197,7 +197,7 @@ def _budget(item: Item, asked: _Asked) -> None:
     budget = read_budget(item.value)
     fix = "Write a number and a unit, as in `5000 tokens` or `10 minutes`."
     if budget is None:
-        message = f"{item.value[:80]!r} is no budget."
+        message = f"{item.value[:80]!r} is not a valid budget."
         note_at(asked.notes, "budget", message, line=item.line, fix=fix, severity=bearable(asked.notes))
         return
     if budget.ambiguous:
@@ -216,7 +216,7 @@ def _thinking(item: Item, asked: _Asked) -> None:
         note_at(
             asked.notes,
             "thinking",
-            f"{item.value[:80]!r} is no thinking mode.",
+            f"{item.value[:80]!r} is not a thinking mode.",
             line=item.line,
             fix="Use `standard`, `think` or `think hard`.",
             path="/thinking",
@@ -288,7 +288,7 @@ def _note_twice(item: Item, notes: Notes) -> None:
     note_at(
         notes,
         "twice",
-        f"{(item.key or '')[:80]!r} is said twice.",
+        f"{(item.key or '')[:80]!r} is given twice.",
         line=item.line,
         fix="Say it once.",
         severity="warning" if notes.level == "lenient" else "error",

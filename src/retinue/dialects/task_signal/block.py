@@ -51,7 +51,7 @@ def read_block(lines: list[str], start: int, notes: Notes) -> tuple[Call | None,
     prompt_line = 0
     for key, value, at in reader.pairs(notes):
         if key in values:
-            note_at(notes, "key", f"`{key}` stands twice.", line=at + 1, severity="error", fix="Say it once.")
+            note_at(notes, "key", f"`{key}` appears twice.", line=at + 1, severity="error", fix="Say it once.")
         values[key] = value
         if key == "prompt":
             prompt_line = at + (1 if lines[at].rstrip().endswith(("|", "-", "+", ">")) else 0)
@@ -71,7 +71,7 @@ def call_of(values: JsonMapping, notes: Notes, *, line: int = 1, prompt_line: in
         texts[name] = value if isinstance(value, str) else None
         if name in values and not isinstance(value, str):
             fix = f"Give `{name}` as a string."
-            note_at(notes, "type", f"`{name}` is no text.", line=line, path=f"/{name}", fix=fix, severity="error")
+            note_at(notes, "type", f"`{name}` is not text.", line=line, path=f"/{name}", fix=fix, severity="error")
     more = {name: cast("object", value) for name, value in values.items() if name not in _OURS}
     for name in more:
         note_at(
@@ -135,7 +135,7 @@ class _Reader:
                 yield key, self._scalar(len(found[1])) if said in _SCALAR else _value(said), at
             elif line.strip():
                 fix = "Write `key: value`, and the prompt indented below `prompt: |`."
-                note_at(notes, "block", f"{line[:80]!r} is no key.", line=self.at, fix=fix, severity="error")
+                note_at(notes, "block", f"{line[:80]!r} is not a key.", line=self.at, fix=fix, severity="error")
 
     def _scalar(self, outer: int) -> str:
         """The lines that are indented deeper than `outer`, without the indentation of the first."""

@@ -55,7 +55,7 @@ def fault_of(said: Said, notes: Notes, *, line: int = 1) -> Fault:
         if code is None:
             meant = nearest(category, [*CATEGORIES.values()], limit=1)
             hint = f" Is `{meant[0]}` meant?" if meant else ""
-            _note(notes, line, f"`{category}` is no category; it is taken as an internal error.{hint}")
+            _note(notes, line, f"`{category}` is not a valid category; it is taken as an internal error.{hint}")
     is_theirs = category is not None and (code is None or category in OUR_CATEGORIES)
     code = code or "internal_error"
     return Fault(

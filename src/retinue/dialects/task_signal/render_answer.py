@@ -117,7 +117,7 @@ def _block(result: Result, status: Status, losses: Losses, *, lines: bool) -> tu
 # Signals
 
 
-_UNTOLD: Final = Fault(code="internal_error", message="The agent failed and did not say why.")
+_UNTOLD: Final = Fault(code="internal_error", message="The agent failed without a reason.")
 
 
 def _signals(result: Result, losses: Losses) -> str:
@@ -287,7 +287,7 @@ def _metrics(result: Result, losses: Losses) -> JsonMapping | None:
     if lost:
         del metrics["time_elapsed"]
     if data is not None and not metrics and result.duration_ns is not None:
-        losses.add("/data", "the time alone is no data there")
+        losses.add("/data", "the time alone is not data there")
     elif lost:
         losses.add("/data/time_elapsed", "that key is the time it took there")
     if result.duration_ns is not None:

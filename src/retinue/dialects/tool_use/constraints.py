@@ -83,7 +83,7 @@ def _bound(token: str, at: int, notes: Notes | None) -> tuple[_Bound, float] | N
     name, factor = _UNITS[unit]
     value = _value(name, digits, factor)
     if value is None:
-        _note(notes, token, at, "is no limit that can be kept; it stays a constraint", "Use a sensible number.")
+        _note(notes, token, at, "is not a limit that can be kept; it stays a constraint", "Use a sensible number.")
         return None
     return name, value
 

@@ -105,7 +105,7 @@ def mend_error(value: JsonObject, notes: Notes, *, path: str = "") -> tuple[Faul
     folded = word.strip().casefold()
     code = _OTHER_WORDS.get(folded, "internal_error")
     value["error_type"] = folded if folded in CODES else ERROR_TYPES[code]
-    message = f"{word[:100]!r} is no error type of this format; it is read as `{value['error_type']}`."
+    message = f"{word[:100]!r} is not an error type of this format; it is read as `{value['error_type']}`."
     notes.add("error-type", message, path=f"{path}/error_type", fix=f"Use one of: {', '.join(CODES)}.")
     return () if folded in CODES else (code,)
 

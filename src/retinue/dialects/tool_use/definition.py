@@ -77,9 +77,7 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
         if said is None:
             continue
         if said.name in seen:
-            notes.add(
-                "twice", f"{said.tool.name[:100]!r} is there twice.", path=path, fix="Keep one.", severity="error"
-            )
+            notes.add("twice", f"{said.tool.name[:100]!r} appears twice.", path=path, fix="Keep one.", severity="error")
         seen.add(said.name)
         agents.setdefault(said.name[:2], []).append(said)
     if not agents and not notes.wrong:

@@ -80,12 +80,12 @@ class Mended:
         if isinstance(took, float) and took >= 0:
             metadata["execution_time_ms"] = round(took)
             path = "/metadata/execution_time_ms"
-            notes.add("milliseconds", f"{took} is no whole number.", path=path, fix="Round it.")
+            notes.add("milliseconds", f"{took} is not a whole number.", path=path, fix="Round it.")
         self.rest.take(metadata, Metadata, notes, section="metadata")
         if "artifacts" in metadata and not _are_ours(metadata["artifacts"]):
             self.rest.kept.setdefault("metadata", {})["artifacts"] = metadata.pop("artifacts")
             path, fix = "/metadata/artifacts", "Send a list of objects, each with the `path` of a file."
-            notes.add("artifacts", "`artifacts` are no files; they were kept.", path=path, fix=fix)
+            notes.add("artifacts", "`artifacts` are not files; they were kept.", path=path, fix=fix)
 
 
 _LABELS: Final = frozenset({"high", "medium", "low", "very high", "very low"})

@@ -173,7 +173,7 @@ def _tool(name: str, path: str, notes: Notes) -> ToolName:
     """
     found = read_tool_name(name)
     if found is None or (notes.level == "strict" and name != found.spelled):
-        notes.add("name", f"{name[:100]!r} is no name.", path=path, fix=_SNAKE, severity="error")
+        notes.add("name", f"{name[:100]!r} is not a valid name.", path=path, fix=_SNAKE, severity="error")
         refuse(notes, InvalidInput)
     if name != found.spelled:
         notes.add("name", f"{name[:100]!r} is read as {found.spelled!r}.", path=path, fix=_SNAKE)

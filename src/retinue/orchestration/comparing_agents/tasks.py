@@ -56,7 +56,7 @@ class TaskSet(Model):
     def _names_differ(self) -> "TaskSet":
         names = [task.name for task in self.tasks]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"these names stand twice: {', '.join(twice[:5])}")
+            raise ValueError(f"these names appear twice: {', '.join(twice[:5])}")
         return self
 
 
@@ -71,7 +71,7 @@ def read_tasks(data: JsonMapping) -> TaskSet:
     except ValidationError as error:
         findings = findings_of(error, rule="compare/task")
         raise InvalidInput(
-            f"These are no tasks to compare by: {in_short(findings)}",
+            f"These are not tasks to compare by: {in_short(findings)}",
             hint="Give each `[[task]]` a `name` and an `instruction`, and what its answer is judged by.",
             path=findings[0].path if findings else "",
             detail=as_detail(findings),

@@ -71,7 +71,7 @@ def _nouns(noun: type[N], items: object, name: str, *, most: int, left_out: list
         try:
             found.append(noun.model_validate_json(dumps(cut)))
         except (ValueError, TypeError, RecursionError, RetinueError) as error:
-            left_out.append(f"`{name}[{place}]` is no {noun.__name__.lower()} and is not shown: {_reason(error)}")
+            left_out.append(f"`{name}[{place}]` is not a {noun.__name__.lower()} and is not shown: {_reason(error)}")
     if len(listed) > most:
         left_out.append(f"{len(listed) - most:,} more {name} are not shown.")
     return found

@@ -92,7 +92,7 @@ def _reading(sql_type: str, column: str, notes: list[str]) -> _Reading | None:
     def finite(value: Any) -> Cell:
         if value is None or math.isfinite(value):
             return value
-        notes.append(f"Column {column!r} has values that are no finite number; they are left out.")
+        notes.append(f"Column {column!r} has values that are not a finite number; they are left out.")
         return None
 
     return finite

@@ -225,10 +225,10 @@ def _unreadable(whole: str) -> InvalidInput | ParseError:
         json.loads(whole)
     except json.JSONDecodeError as error:
         return ParseError(
-            f"The file is no JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
+            f"The file is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.",
             hint="mend it there; for one object a line, name it .jsonl",
             detail={"line": error.lineno, "column": error.colno},
         )
     except RecursionError:
         return InvalidInput("The JSON is nested too deeply.", hint=_NO_ROWS)
-    return InvalidInput("The file is no JSON that can be read.", hint=_NO_ROWS)
+    return InvalidInput("The file is not JSON that can be read.", hint=_NO_ROWS)

@@ -70,7 +70,7 @@ def _widened(connection: Connection, table: str, name: str, one: Guess) -> Guess
             return one
         wider = one.wider(first, last)
         if wider is None:
-            note = f"{misfits:,} of its values are no {one.type}, such as {first[:40]!r}"
+            note = f"{misfits:,} of its values do not fit `{one.type}`, such as {first[:40]!r}"
             return replace(_as_text(one), note=note)
         one = wider
 

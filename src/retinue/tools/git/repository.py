@@ -196,7 +196,7 @@ class Git:
         """
         sha = self.resolve(revision)
         if start < 1 or (end is not None and end < start):
-            raise InvalidInput(f"lines {start!r} to {end!r} are no range", hint="count lines from 1")
+            raise InvalidInput(f"lines {start!r} to {end!r} are not a range", hint="count lines from 1")
         lines = f"{start},{'' if end is None else end}"
         words = (
             "blame",
@@ -344,7 +344,9 @@ class Git:
                 hint="ask for lines that are there",
             )
         if any(words in stderr for words in ("no such path", "does not exist", "bad file", "exists on disk")):
-            raise MissingFile(f"{path!r} is no file at {revision!r}", hint="check the path, or take another revision")
+            raise MissingFile(
+                f"{path!r} is not a file at {revision!r}", hint="check the path, or take another revision"
+            )
         raise failure(stderr, code=128, root=self._root)
 
 

@@ -164,14 +164,16 @@ def _chosen(workspace: Workspace, is_wanted: Callable[[str], bool]) -> tuple[lis
 def _checked(pattern: str, syntax: str, *, ignore_case: bool, max_matches: int) -> Question:
     if not pattern or len(pattern) > 1000 or re.search(r"[\n\r\0\ud800-\udfff]", pattern):
         raise InvalidInput(
-            f"{pattern[:100]!r} is no pattern for grep", hint="give 1 to 1,000 characters on one line", path="/pattern"
+            f"{pattern[:100]!r} is not a pattern for grep",
+            hint="give 1 to 1,000 characters on one line",
+            path="/pattern",
         )
     if syntax == "regex":
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise InvalidInput(
-                f"{pattern!r} is no regular expression: {error}",
+                f"{pattern!r} is not a valid regular expression: {error}",
                 hint="escape characters that are meant as they stand, or search for a literal",
                 path="/pattern",
             ) from error

@@ -64,7 +64,7 @@ def argument_vector(command: str | Sequence[str]) -> list[str]:
         "".join(words).encode("utf-8")
     except UnicodeEncodeError:
         raise InvalidInput(
-            "the command is no Unicode", hint="write it with whole characters", path="/command"
+            "the command is not Unicode", hint="write it with whole characters", path="/command"
         ) from None
     return words
 

@@ -75,7 +75,7 @@ class Read:
         is_cut = found.truncated or last < found.last_line
         notes = [_ending(found, last)] if is_cut or not rows else []
         if not found.certain:
-            notes.append("(This is no UTF-8; it was read as Latin-1.)")
+            notes.append("(This is not UTF-8; it was read as Latin-1.)")
         return ToolOutput(
             text="\n".join([*rows, *notes]),
             origin=f"file {found.path}",

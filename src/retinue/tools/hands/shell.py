@@ -152,7 +152,7 @@ class Shell:
 def _folder(workspace: Workspace, asked: str) -> Path:
     folder = workspace.resolve(asked)
     if not folder.is_dir():
-        raise InvalidInput(f"{asked!r} is no folder", hint="name a folder of the workspace", path="/folder")
+        raise InvalidInput(f"{asked!r} is not a folder", hint="name a folder of the workspace", path="/folder")
     return folder
 
 

@@ -98,7 +98,7 @@ def _encoded(content: str, most: int) -> bytes:
         data = content.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidInput(
-            f"the content is no Unicode: character {error.start} is half of a surrogate pair",
+            f"the content is not Unicode: character {error.start} is half of a surrogate pair",
             hint="write that character whole",
             path="/content",
         ) from None

@@ -42,7 +42,7 @@ def language_of(path: str) -> str:
     language = LANGUAGES.get(Path(path).suffix.lower())
     if language is None:
         raise InvalidInput(
-            f"{path!r} is no source file of a known language.", hint="Name a source file, such as `.py`."
+            f"{path!r} is not a source file of a known language.", hint="Name a source file, such as `.py`."
         )
     return language
 

@@ -131,7 +131,7 @@ class Connection:
                 detail={"retryable": False},
             )
         words = said[:300] if isinstance(said, str) else "no reason was given"
-        return Unavailable(f"`{self._name}` failed at `{method}`: {words}", hint="See that the place exists.")
+        return Unavailable(f"`{self._name}` failed at `{method}`: {words}", hint="Make sure that the place exists.")
 
     def _take(self, message: JsonObject) -> None:
         number, method = message.get("id"), message.get("method")

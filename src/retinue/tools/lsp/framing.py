@@ -46,9 +46,9 @@ async def read_message(stream: StreamReader, *, max_bytes: int = MAX_MESSAGE) ->
     try:
         message = json.loads(body, max_bytes=max_bytes, max_depth=_MAX_DEPTH)
     except ParseError as error:
-        raise _nonsense(f"a message that is no JSON: {error.message}") from error
+        raise _nonsense(f"a message that is not JSON: {error.message}") from error
     if not isinstance(message, dict):
-        raise _nonsense("a message that is no object")
+        raise _nonsense("a message that is not an object")
     return message
 
 
@@ -84,5 +84,5 @@ def _number(text: bytes) -> int:
 
 def _nonsense(what: str) -> OutputInvalid:
     return OutputInvalid(
-        f"The language server sent {what}.", hint="See that the program that is started speaks LSP on its stdout."
+        f"The language server sent {what}.", hint="Make sure that the program that is started speaks LSP on its stdout."
     )

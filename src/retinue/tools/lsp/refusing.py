@@ -39,7 +39,7 @@ def unknown(symbol: str, path: str, names: Sequence[str], *, language: str) -> U
     hint = (
         f"Did you mean {', '.join(near)}?"
         if near
-        else f"There is: {', '.join(known)}."
+        else f"Available: {', '.join(known)}."
         if known
         else "Name the file that it stands in."
     )

@@ -123,9 +123,9 @@ def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
         return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        hint = "Let that program end, then again."
-        return Unavailable(f"The memory in `{place}` is held by another program.", hint=hint, path=place)
+        hint = "Wait for that program to end, then try again."
+        return Unavailable(f"The memory in `{place}` is locked by another program.", hint=hint, path=place)
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
-        hint = "Check that the file and its folder are yours and can be written."
+        hint = "Check that you own the file and its folder, and can write to them."
         return AccessDenied(f"The memory in `{place}` cannot be opened or written: {error}.", hint=hint, path=place)
     return InternalError(f"The memory in `{place}` failed: {error}.", path=place)

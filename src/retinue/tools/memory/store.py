@@ -160,7 +160,7 @@ class Memory:
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         number, text, at_ns, said_by, run, origin = row[:6]
         if not isinstance(at_ns, int) or not all(isinstance(each, str) for each in (text, said_by, run, origin)):
-            raise damaged(self.path, f"the memory m{number} is no text with a time")
+            raise damaged(self.path, f"the memory m{number} is not text with a time")
         return Entry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
 
     def _see_room(self, connection: sqlite3.Connection) -> None:

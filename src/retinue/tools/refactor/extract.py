@@ -46,14 +46,14 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
             the message says why.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise _refused(f"{name!r} is no name", "Give one identifier that is no keyword.")
+        raise _refused(f"{name!r} is not a valid name", "Give one identifier that is not a keyword.")
     if hasattr(builtins, name):
         raise _refused(f"{name!r} is a built-in of Python", "Choose a name of your own.")
     check_lines(path, text)
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise _refused(f"{path!r} cannot be parsed: {error}", "Mend the file first.") from error
+        raise _refused(f"{path!r} cannot be parsed: {error}", "Fix the file first.") from error
     if any(name == used for node in ast.walk(tree) for used in _names_of(node)):
         raise _refused(f"{name!r} is already used in {path!r}", "Choose a name that the file does not use yet.")
     block = _block(tree, first_line, last_line)

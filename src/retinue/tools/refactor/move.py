@@ -89,7 +89,7 @@ class _Move:
             names = tuple(node.name for node in old.tree.body if isinstance(node, _DEFINITIONS))
             raise UnknownName(
                 f"{old.path!r} defines no function or class {name!r} at its top.",
-                hint=f"There is: {', '.join(names) or 'none'}.",
+                hint=f"Available: {', '.join(names) or 'none'}.",
                 suggestions=names,
             )
         if name in set(stored(new.tree.body)) and not any(_is_from(each, old.path, name) for each in new.imports()):

@@ -78,7 +78,9 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Spot, new: str)
         AccessDenied: It is named or defined in a file that may not be read or lies outside the workspace.
     """
     if not _IDENTIFIER.fullmatch(new) or keyword.iskeyword(new) or not new.isidentifier():
-        raise InvalidInput(f"{new!r} is no name.", hint="Give one identifier that is no keyword.", path="/new_name")
+        raise InvalidInput(
+            f"{new!r} is not a valid name.", hint="Give one identifier that is not a keyword.", path="/new_name"
+        )
     old = await asyncio.to_thread(name_at, workspace, at)
     if not old:
         raise InvalidInput(f"There is no name at {at}.", hint="Point at the first character of the symbol.")

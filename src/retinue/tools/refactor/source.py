@@ -58,7 +58,7 @@ class Source:
         try:
             self.tree = ast.parse(self.text)
         except (SyntaxError, ValueError, RecursionError) as error:
-            raise InvalidInput(f"{self.path!r} cannot be parsed: {error}.", hint="Mend the file first.") from error
+            raise InvalidInput(f"{self.path!r} cannot be parsed: {error}.", hint="Fix the file first.") from error
         self._lines = self.text.split("\n")
 
     def definitions(self, name: str) -> tuple[_Definition, ...]:

@@ -29,11 +29,11 @@ def read_python(data: bytes) -> Structure:
     try:
         tree = _parsed(data)
     except SyntaxError as error:
-        return Structure(error=f"it is no Python: {error.msg}", error_line=max(error.lineno or 0, 0))
+        return Structure(error=f"it is not Python: {error.msg}", error_line=max(error.lineno or 0, 0))
     except (RecursionError, MemoryError):
         return Structure(error="it is nested too deeply to be read")
     except ValueError as error:
-        return Structure(error=f"it is no Python: {error}")
+        return Structure(error=f"it is not Python: {error}")
     reader = _Reader()
     reader.read(tree)
     lines = sum(1 for line in data.split(b"\n") if line.strip())

@@ -108,7 +108,7 @@ def _parsed(host: str, text: str) -> Address:
         return ip_address(text)
     except ValueError:
         raise NetworkError(
-            f"The name {host!r} leads to {text[:80]!r}, which is no address.", hint="Check the network."
+            f"The name {host!r} leads to {text[:80]!r}, which is not a valid address.", hint="Check the network."
         ) from None
 
 

@@ -137,7 +137,7 @@ def page_of(received: Received, *, clock: Callable[[], int] = time.time_ns) -> P
     text = decoded(received.body, content_type)
     if _is_binary(received.body, text):
         raise InvalidInput(
-            f"The page {received.url.text!r} says that it is {kind!r}, and is no text.",
+            f"The page {received.url.text!r} says that it is {kind!r}, and is not text.",
             hint="Look for the same as HTML or as text.",
         )
     title, links = "", ()

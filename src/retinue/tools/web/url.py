@@ -85,7 +85,7 @@ def parse_url(text: str) -> WebUrl:
         raise _refused(text, "it holds characters that no URL may hold")
     found = _FORM.fullmatch(text)
     if found is None:
-        raise _refused(text, "it is no whole URL")
+        raise _refused(text, "it is not a whole URL")
     scheme = found[1].lower()
     if scheme not in ("http", "https"):
         raise _refused(text, f"only http and https are fetched, not {scheme[:20]!r}")
@@ -123,7 +123,7 @@ def _host(text: str, name: str) -> tuple[str, Address | None]:
             raise _refused(text, "its host is a number that hides an address") from None
         return str(four), four
     if len(ascii_name) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise _refused(text, "its host is no name")
+        raise _refused(text, "its host is not a valid name")
     return ascii_name, None
 
 
@@ -141,7 +141,7 @@ def _ascii(text: str, name: str) -> str:
     try:
         return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
     except idna.IDNAError as error:
-        raise _refused(text, f"its host is no name: {error}") from None
+        raise _refused(text, f"its host is not a valid name: {error}") from None
 
 
 def _refused(text: str, why: str) -> InvalidInput:

@@ -12,7 +12,7 @@ def _of(dialect: str, what: str, rows: tuple[str, ...], wrong: str, right: str) 
         dialect,
         "error",
         f"A message of `{dialect}` is {what}.",
-        "Whoever reads it otherwise guesses, and two readers guess differently.",
+        "Otherwise readers guess, and two readers guess differently.",
         rows,
         wrong=wrong,
         right=right,
@@ -21,7 +21,7 @@ def _of(dialect: str, what: str, rows: tuple[str, ...], wrong: str, right: str) 
 
 MESSAGE: Final = (
     Rule("message", "error", "A message is one whole text in UTF-8 that says which dialect it speaks.",
-        "What breaks off, or could be anything, is read by nobody.",
+        "A message that is cut off or ambiguous cannot be read.",
         ("C3", "C36"), wrong='{"status": "success", "result": {', right='{"status": "success", "result": {}, …}'),
     Rule("convert", "error", "A definition can be said in the format it is to be written in.",
         "A text that reads back as something else, or not at all, is not written.",

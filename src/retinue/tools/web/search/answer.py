@@ -48,7 +48,7 @@ def json_answer(received: Received, *, who: str, key_variable: str = "") -> stri
             f"{who} answered what is not JSON: {error.message}{cut}", hint="Ask again, or use another service."
         ) from None
     if not isinstance(value, dict):
-        raise OutputInvalid(f"{who} answered JSON that is no object.", hint="Ask again, or use another service.")
+        raise OutputInvalid(f"{who} answered JSON that is not an object.", hint="Ask again, or use another service.")
     return value
 
 
