@@ -356,3 +356,11 @@ def test_a_damaged_record_of_a_command_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         with_command(cast("Project", object()), said)
     assert caught.value.hint
+
+
+def test_the_files_of_an_agent_that_failed_are_named(retinue: Give, folder: Path) -> None:
+    said = "CREATED: half.md\nTITLE: Half\nSUMMARY: Half of it.\nERROR: FILE_NOT_FOUND - Gone.\nRECOVERY: Look.\nSTATUS: failed\n"
+    script(folder, f"open('half.md', 'w').write('x')\nprint({said!r})", name="writer")
+    told = retinue("ask", "--command", "./writer", "--dialect", "task_signal", "Write it")
+    assert told.code == 5
+    assert "files it wrote: half.md\n" in told.err

@@ -30,6 +30,10 @@ def tell_failed(ended: "Ended", code: Exit) -> None:
         tell(f"   {click.style('or', bold=True)}: {safe(way)}")
     if len(result.attempts) > 1 and result.fault.code == "output_invalid":
         tell(f"It was asked {len(result.attempts)} times, each time with the error.")
+    if result.artifacts:
+        files = [safe(each.path) for each in result.artifacts]
+        more = f" and {len(files) - _SHOWN} more: see them with `--json`" if len(files) > _SHOWN else ""
+        tell(f"files it wrote: {', '.join(files[:_SHOWN])}{more}")
     data = json_text(result.data) if result.data not in (None, {}, []) else ""
     # What was not understood is shown as it came.
     said = result.content or (result.native or "" if result.fault.code == "output_invalid" else "")
