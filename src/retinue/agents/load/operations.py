@@ -51,8 +51,7 @@ def with_operations(definition: Definition) -> Definition:
         return definition
     found = outline(text)
     skills = {own.name: own}
-    # A section on "analysis types" may list anything; lint holds it against the callers, and nobody is asked for it.
-    for operation in own_operations(found, file="", only_named=True):
+    for operation in own_operations(found, file="", own={definition.name, *map(fold, definition.aliases)}):
         name = canonical_name(operation.name)
         if name[:1].isalpha() and len(skills) <= _MOST_SKILLS:
             about = _about(found, operation.source.line or 1) or f"Operation `{operation.name}`."
@@ -74,16 +73,20 @@ def _about(found: Outline, line: int) -> str:
     return said.strip("*: -\u2013\u2014").partition(". ")[0][:_LONGEST_ABOUT].strip()
 
 
-def own_operations(outline: Outline, *, file: str, only_named: bool = False) -> tuple[Operation, ...]:
+def own_operations(outline: Outline, *, file: str, own: Collection[str] = ()) -> tuple[Operation, ...]:
     """The operations that an agent's own file says it has: its input block, else its section on operations.
 
     Args:
         outline: The text.
         file: What it is called.
-        only_named: Whether a section must be called `Operations`, and not `Analysis types` or the like.
+        own: Folded names of the agent. With them only what is plainly its own counts: no block for another agent, and
+            no section on "analysis types" or the like, which may list anything.
     """
-    choices = next(_choices(outline, file=file), None)
-    return choices[1] if choices else tuple(_documented(outline, file=file, only_named=only_named))
+    for line, operations in _choices(outline, file=file):
+        agent = _agent_beside(outline, line) if own else None
+        if agent is None or fold(agent) in own:
+            return operations
+    return tuple(_documented(outline, file=file, pattern=_NAMED if own else _ABOUT))
 
 
 def listings_in(outline: Outline, *, file: str, agents: Collection[str], own: str | None = None) -> Iterator[Listing]:
@@ -116,9 +119,8 @@ def _choices(outline: Outline, *, file: str) -> Iterator[tuple[int, tuple[Operat
             yield number, tuple(Operation(word[0], _source(file, number, word.start())) for word in words)
 
 
-def _documented(outline: Outline, *, file: str, only_named: bool = False) -> Iterator[Operation]:
+def _documented(outline: Outline, *, file: str, pattern: re.Pattern[str] = _ABOUT) -> Iterator[Operation]:
     """The headings, else the items, of the first section on operations that has any."""
-    pattern = _NAMED if only_named else _ABOUT
     about = (each for each in outline.sections if each.level and pattern.fullmatch(each.heading.rstrip(":")))
     for section in islice(about, _MOST_SECTIONS):
         found = list(_below(outline, section, file=file))
@@ -148,12 +150,20 @@ def _below(outline: Outline, section: Section, *, file: str) -> Iterator[Operati
             yield Operation(item[1], _source(file, number, item.start(1)))
 
 
-def _agent_above(outline: Outline, line: int, agents: Collection[str]) -> str | None:
-    """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
+def _agent_beside(outline: Outline, line: int) -> str | None:
+    """The agent that is named in the lines just above."""
     for number in range(line - 1, max(line - 4, outline.body - 1), -1):
         said = re.match(rf"\*\*Agent(?::\*\*|\*\*:)\s*`?({_TOKEN})`?\s*$", outline.lines[number - 1])
         if said:
             return said[1]
+    return None
+
+
+def _agent_above(outline: Outline, line: int, agents: Collection[str]) -> str | None:
+    """The agent that a line is about: the one named beside it, else by the nearest heading that names one."""
+    beside = _agent_beside(outline, line)
+    if beside is not None:
+        return beside
     section = outline.section_at(line)
     for word in re.findall(_TOKEN, section.heading.removesuffix(".md")):
         if fold(word) in agents:
