@@ -14,10 +14,12 @@ import pytest
 
 from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
+from retinue.agents.load.operations import with_operations
 from retinue.catalogue.data_analyst.words import split
 from retinue.catalogue.git_state_analyzer import question as git_question
 from retinue.catalogue.pattern_discovery.read_text import rules_of
 from retinue.contract import json, names, sanitize
+from retinue.contract.definition import Definition, Skill
 from retinue.contract.tokens import counter
 from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
@@ -117,6 +119,14 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "call_sites": lambda text: call_sites(text, file="a.md"),
         "load_markdown": lambda text: load_markdown(
             f"---\nname: a\ndescription: b\n---\n{text}".encode(), file=".claude/agents/a.md"
+        ),
+        "operations": lambda text: with_operations(
+            Definition(
+                name="a",
+                description="b",
+                instructions=f"## Operations\n{text}",
+                skills=(Skill(name="a", description="b", input_schema={}),),
+            )
         ),
         "load_front_matter": lambda text: load_markdown(f"---\n{text}\n---\n".encode(), file=".claude/agents/a.md"),
         "load_skill": lambda text: load_skill(f"---\nname: a\n---\n{text}".encode(), file="skills/a/SKILL.md"),

@@ -66,7 +66,8 @@ def _about(found: Outline, line: int) -> str:
     if listed:
         said = found.lines[line - 1][listed.end() :]
     elif any(each.line == line for each in found.sections):
-        prose = (each.strip() for number, each in found.prose() if line < number <= found.section_at(line).end)
+        below = range(line, found.section_at(line).end)
+        prose = (found.lines[at].strip() for at in below if not found.code[at])
         said = next((each[mark.end() :] for each in prose if (mark := _PROSE.match(each))), "")
     else:
         return ""
