@@ -43,20 +43,11 @@ _TOO_MANY = "Too many arguments. Put the instruction in quotes."
 @click.argument("words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=agent_words)
 @click.option("--param", "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="Parameter as text; repeatable.")
 @click.option("--params", "document", metavar="JSON", help="Parameters as a JSON object; - for stdin.")
-@click.option(
-    "--command",
-    "line",
-    metavar="COMMAND",
-    help="Program to ask: it reads the request on stdin and writes the answer to stdout.",
-)
+@click.option("--command", "line", metavar="COMMAND", help="Ask this program over stdin and stdout.")
 @click.option("--dialect", type=click.Choice(_DIALECTS), help="Dialect of the program. [default: plain text]")
 @click.option("--as", "name", metavar="NAME", help="Agent name of the program.")
 @click.option(
-    "--env",
-    "environment",
-    multiple=True,
-    metavar="NAME",
-    help="Environment variable to pass to the program; repeatable.",
+    "--env", "environment", multiple=True, metavar="NAME", help="Variable to pass to the program; repeatable."
 )
 @click.option("--in", "incoming", type=click.Choice(_DIALECTS), help="Read the request as a message of this dialect.")
 @click.option("--out", "outgoing", type=click.Choice(_DIALECTS), help="Write the answer in this dialect.")
@@ -129,14 +120,12 @@ def command(
     program = _Program(line, dialect, name, environment)
     project = open_project(workspace, model=model, runner=runner, level=level)
     tell_notes(project, quiet=form.quiet, as_json=form.machine)
-    target, context = None, ""
     if incoming:
         strictness = project.settings.get("run.level", project.level)
         request = read_request(project, words, incoming, level=strictness, is_program=line is not None)
         if isinstance(request, Refused):
             return request.tell(machine=False)
         asked = _asked_by_message(project, request, program, workspace)
-        target, context = request.target, request.context
         said, given = {**request.untyped, **said}, {**request.parameters, **given}
     else:
         asked = _asked(project, words, program, workspace)
@@ -145,8 +134,6 @@ def command(
     budget = budget_of(project.settings, Bounds(timeout, max_cost, max_tokens, max_nodes))
     begin = _begin(
         asked,
-        target=target,
-        context=context,
         parameters={**decoded, **given},
         settled=replace(asked.settled, model=model or "", runner=runner or "", level=level or ""),
         choosing=Choosing(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine),
@@ -194,6 +181,8 @@ class _Asked:
     skill: str
     instruction: str
     settled: "Settled"
+    target: str | None = None
+    context: str = ""
 
 
 def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder: Path | None) -> _Asked:
@@ -227,7 +216,8 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
 
     program.see_it_is_there()
     if program.line is not None:
-        return _asked_program(project, program, request.skill or None, request.instruction, folder)
+        asked = _asked_program(project, program, request.skill or None, request.instruction, folder)
+        return replace(asked, target=request.target, context=request.context)
     module = "" if request.agent else active_path() or ""
     if not (request.agent or module):
         raise InvalidInput(
@@ -240,7 +230,8 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
     agent = project.registry.get(name)
     # An operation that it does not have is refused by its contract, in the dialect of the request.
     skill = fold(request.skill) if request.skill else _skill_for(agent, request.instruction).name
-    return _Asked(project, agent, skill, request.instruction, Settled("ask", str(project.root), module=module))
+    settled = Settled("ask", str(project.root), module=module)
+    return _Asked(project, agent, skill, request.instruction, settled, request.target, request.context)
 
 
 def _asked_program(
@@ -407,8 +398,6 @@ def _decoded(said: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, An
 def _begin(
     asked: _Asked,
     *,
-    target: str | None,
-    context: str,
     parameters: dict[str, Any],
     settled: "Settled",
     choosing: "Choosing",
@@ -421,7 +410,9 @@ def _begin(
 
     async def begin(orchestrator: "Orchestrator", engine: "InProcessEngine") -> "Begun":
         del engine
-        plan = orchestrator.task_plan(agent, skill, instruction=asked.instruction, target=target, parameters=parameters)
+        plan = orchestrator.task_plan(
+            agent, skill, instruction=asked.instruction, target=asked.target, parameters=parameters
+        )
         if settled.model:  # whoever asks one agent means its model, and not that of agents that name none
             nodes = tuple(node.model_copy(update={"model": settled.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})
@@ -431,7 +422,7 @@ def _begin(
             plan = allotted(plan, {definition.name: definition}, usual(orchestrator.models))
             plan = await choosing.way_of(plan)
         # What a request is about goes to its agent as the goal, and the history says what was asked.
-        goal = "\n".join(filter(None, [plan.goal, context])) or f"{definition.name}.{skill}"
+        goal = "\n".join(filter(None, [plan.goal, asked.context])) or f"{definition.name}.{skill}"
         plan = plan.model_copy(update={"goal": goal})
         plan = settled.noted_in(plan)
         return Begun(await orchestrator.start(plan, budget=budget), plan)
