@@ -178,6 +178,14 @@ def test_tokens_are_measured_with_a_named_counter():
     assert 0 < tokens["handed_on"] < 10
 
 
+@pytest.mark.row("H7", "C32")
+def test_files_that_a_failed_agent_wrote_are_named():
+    left = bad(artifacts=(Artifact(path="docs/half.md", title="Half"),))
+    result = merged((node("a", "one"), good("Done.")), (node("b", "two"), left))
+    assert result.data["failures"][0]["artifacts"][0]["path"] == "docs/half.md"
+    assert "It broke. Fix it. It wrote `docs/half.md`." in result.content
+
+
 def test_collected_results_stand_by_their_ids():
     plan = Plan(nodes=(node("n1"), node("n2")))
     result = collect(Ended("t", plan, {"n1": good("x", 1), "n2": bad()}))

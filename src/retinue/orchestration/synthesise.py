@@ -301,6 +301,7 @@ def _failure(node: Delegation, result: Result) -> JsonMapping:
         "code": fault.code if fault else "internal_error",
         "message": fault.message if fault else "It brought nothing and did not say why.",
         "hint": fault.hint if fault else "",
+        **({"artifacts": [artifact.to_json() for artifact in result.artifacts]} if result.artifacts else {}),
     }
 
 

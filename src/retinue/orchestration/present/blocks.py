@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, cast
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Chart, Column, Table
 from retinue.orchestration.present.figures import ROWS, Figures, figures_in
-from retinue.orchestration.present.tamed import as_sentences, tame
+from retinue.orchestration.present.tamed import as_code, as_sentences, tame
 
 __all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
 
@@ -134,7 +134,11 @@ def _paired(figures: Figures) -> Iterator[Chart | Table]:
 def _missing(data: JsonMapping) -> Iterator[Listing]:
     unanswered = [Item(_said(one, "clause"), _said(one, "reason")) for one in _list(data, "not_answered")]
     failures = [
-        Item(_said(one, "title"), as_sentences(_said(one, "message"), _said(one, "hint")), _said(one, "agent"))
+        Item(
+            _said(one, "title"),
+            as_sentences(_said(one, "message"), _said(one, "hint"), _left_behind(one)),
+            _said(one, "agent"),
+        )
         for one in _list(data, "failures")
     ]
     questions = [Item("", _said(one, "text")) for one in _list(data, "questions")]
@@ -144,6 +148,12 @@ def _missing(data: JsonMapping) -> Iterator[Listing]:
         yield Listing("failures", tuple(failures))
     if questions:
         yield Listing("questions", tuple(questions))
+
+
+def _left_behind(failure: JsonMapping) -> str:
+    """The files that an agent wrote before it failed."""
+    paths = [as_code(_said(one, "path")) for one in _list(failure, "artifacts")]
+    return f"It wrote {', '.join(paths)}" if paths else ""
 
 
 def _list(data: JsonMapping, name: str) -> list[JsonMapping]:
