@@ -40,7 +40,7 @@ def test_what_is_not_installed_says_how_to_get_it(retinue: Give, folder: Path, m
         return None if name == "duckdb" else found("json")
 
     monkeypatch.setattr(util, "find_spec", lacking)
-    assert checks(retinue)["data"]["what"] == "unavailable: pip install 'retinue[data]'"
+    assert checks(retinue)["data"]["what"] == "unavailable: install retinue[data]"
     assert checks(retinue)["web"] == {"name": "web", "state": "ok", "what": "installed"}
 
 

@@ -101,7 +101,7 @@ def test_what_a_provider_lacks_is_said() -> None:
     assert state_of("openai", Models(environment={"OPENAI_API_KEY": "x"})).ready
     assert state_of("ollama", Models(environment={})).key
     assert state_of("replay", Models(environment={})).ready
-    assert state_of("groq", Models(environment={})).lacks == "pip install 'pydantic-ai-slim[groq]' and set GROQ_API_KEY"
+    assert state_of("groq", Models(environment={})).lacks == "install pydantic-ai-slim[groq] and set GROQ_API_KEY"
     assert state_of("google-cloud", Models(environment={})).ready
     assert state_of("openai", Models(environment={"OPENAI_BASE_URL": "http://x/v1"})).base_url == "http://x/v1"
     named = Models(environment={}, providers={"ollama": ProviderSettings(key_variable="MINE")})

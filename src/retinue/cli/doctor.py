@@ -195,7 +195,7 @@ def _extras() -> Iterator[_Check]:
         if _is_there(package):
             yield _Check(extra, "ok", "installed")
         else:
-            yield _Check(extra, "missing", f"unavailable: pip install 'retinue[{extra}]'")
+            yield _Check(extra, "missing", f"unavailable: install retinue[{extra}]")
 
 
 def _is_there(package: str) -> bool:

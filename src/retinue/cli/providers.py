@@ -107,7 +107,7 @@ class ProviderState:
         """What is missing, in words; empty when nothing is."""
         if self.wrong:
             return self.wrong
-        missing = [] if self.installed else [f"pip install '{self.extra}'"]
+        missing = [] if self.installed else [f"install {self.extra}"]
         missing += [] if self.key else [f"set {self.variable}"]
         return " and ".join(missing)
 

@@ -50,7 +50,7 @@ def load_sdk() -> ModuleType:
     except ImportError:
         raise NotInstalled(
             "The runner `claude` needs claude-agent-sdk, which is not installed.",
-            hint="Run `pip install 'retinue[claude]'`.",
+            hint="Install `retinue[claude]`.",
         ) from None
 
 
