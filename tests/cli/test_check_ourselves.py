@@ -16,7 +16,7 @@ from retinue.catalogue.git_state_analyzer import GitStateAnalyzer
 from retinue.catalogue.pattern_discovery import PatternDiscovery
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 
-analyst = DataAnalyst()
+analyst = DataAnalyst
 historian = GitStateAnalyzer()
 discoverer = PatternDiscovery()
 researcher = ResearcherAnalyst()

@@ -157,7 +157,7 @@ def test_what_it_is_comes_over(folder: Path) -> None:
 
 
 def test_an_agent_of_retinue_brings_its_definition(folder: Path) -> None:
-    code = "from retinue.catalogue.data_analyst import DataAnalyst\nanalyst = DataAnalyst()\n"
+    code = "from retinue.catalogue.data_analyst import DataAnalyst as analyst\n"
     (folder / "ours.py").write_text(code, encoding="utf-8")
     named = here("ours.py:analyst", dialect="markdown_json")
     named.subject.close()

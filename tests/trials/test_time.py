@@ -15,17 +15,18 @@ import pytest
 from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
 from retinue.agents.load.operations import with_operations
-from retinue.catalogue.data_analyst.words import split
 from retinue.catalogue.git_state_analyzer import question as git_question
 from retinue.catalogue.pattern_discovery.read_text import rules_of
 from retinue.contract import json, names, sanitize
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import ColumnFacts, TableFacts
 from retinue.contract.tokens import counter
 from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
+from retinue.orchestration.reader.tables import read_table_question
 from retinue.orchestration.report_rules import objections
 from retinue.orchestration.routing import speech
 from retinue.tools.data.csv import layout_of
@@ -35,6 +36,15 @@ from retinue.tools.web.url import parse_url
 
 pytestmark = pytest.mark.slow
 
+SALES: Final = TableFacts(
+    path="sales.csv",
+    row_count=3,
+    columns=(
+        ColumnFacts(name="city", kind="text", values=("Bern", "Rome")),
+        ColumnFacts(name="price", kind="number", least=1, most=9),
+        ColumnFacts(name="day", kind="time", least="2024-01-01", most="2024-03-01"),
+    ),
+)
 TOKENS: Final = (
     *"abA1_ \t\n.,:;!?-+*/\\|()[]{}<>\"'`~@#$%^&=é\u200b\u2019",
     *(
@@ -143,7 +153,7 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "objections": objections,
         "without_limits": speech.without_limits,
         "git_question": lambda text: (git_question.read_question(text), git_question.read_left_out(text)),
-        "data_question": split,
+        "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,
         "passages": lambda text: list(cut("a.md", "docs", text.split("\n"))),

@@ -52,7 +52,7 @@ def agents(
 
     return (
         CodeEngineerExecutor(models, servers=language_servers, cache_dir=cache_dir),
-        DataAnalyst(),
+        DataAnalyst,
         GitStateAnalyzer(),
         Metrics,
         PatternDiscovery(cache_dir=cache_dir),

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.orchestration.routing._spelling import Spellings, one_edit_from
+from retinue.orchestration.reader.spelling import Spellings, one_edit_from
 
 
 @pytest.mark.parametrize(

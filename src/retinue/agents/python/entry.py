@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -18,6 +18,10 @@ from .docstring import read_docstring
 from .options import SkillOptions
 from .signature import Signature, read_signature
 
+if TYPE_CHECKING:
+    from retinue.contract.facts import Facts
+    from retinue.tools.workspace import Workspace
+
 __all__ = ["Entry", "as_tuple", "build", "read_entry"]
 
 _Noun = TypeVar("_Noun", bound=Model)
@@ -31,6 +35,7 @@ class Entry:
     signature: Signature
     call: Callable[..., Any]
     asynchronous: bool
+    facts: "Callable[[Workspace], Facts] | None" = None
 
 
 def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: SkillOptions, *, bound: bool) -> Entry:
@@ -76,7 +81,13 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
                 f"`{function.__qualname__}` says `{field}={facts[field]!r}`, which is none of its parameters.",
                 hint=f"Name one of: {', '.join(takes['properties']) or 'none there are'}.",
             )
-    return Entry(build(Skill, facts, about=function), signature, call, inspect.iscoroutinefunction(function))
+    return Entry(
+        build(Skill, facts, about=function),
+        signature,
+        call,
+        inspect.iscoroutinefunction(function),
+        options.get("facts"),
+    )
 
 
 def build(kind: type[_Noun], facts: Mapping[str, Any], *, about: Callable[..., object]) -> _Noun:

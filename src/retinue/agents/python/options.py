@@ -1,10 +1,14 @@
 """What can be said to `@agent` and `@skill`, beside what the function says itself."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from retinue.contract.definition import Deprecation, Effect, Method, Sample, ThinkingBounds, Thinks
 from retinue.contract.model import DialectName, JsonMapping
+
+if TYPE_CHECKING:
+    from retinue.contract.facts import Facts
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["AgentOptions", "SkillOptions"]
 
@@ -28,6 +32,7 @@ class SkillOptions(TypedDict, total=False):
         unavailable: Why it cannot be called here, with the way out; a function is asked when the definition is read.
         thinks: Whether it asks a model; `never` otherwise.
         thinks_within: What it asks of models at most.
+        facts: What its parameters can be in a workspace; whoever turns a person's words into parameters asks it.
     """
 
     name: str
@@ -45,6 +50,7 @@ class SkillOptions(TypedDict, total=False):
     unavailable: str | Callable[[], str]
     thinks: Thinks
     thinks_within: ThinkingBounds
+    facts: "Callable[[Workspace], Facts]"
 
 
 class AgentOptions(SkillOptions, total=False):

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, cast
 
 from typing_extensions import TypeVar
 
@@ -19,6 +19,10 @@ from .answer import reply_of
 from .docstring import read_docstring
 from .entry import Entry, as_tuple, build, read_entry
 from .options import AgentOptions, SkillOptions
+
+if TYPE_CHECKING:
+    from retinue.contract.facts import Facts
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["SKILL_MARK", "PythonAgent"]
 
@@ -76,6 +80,15 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         else:
             value = await _in_thread(entry.call, arguments)
         return reply_of(value, dump=entry.signature.dump, wire=self._speaks)
+
+    def facts(self, skill: str, workspace: "Workspace") -> "Facts | None":
+        """What the parameters of a skill can be in `workspace`; None when the skill does not say.
+
+        Raises:
+            UnknownName: There is no such skill.
+        """
+        read = self._entry(skill).facts
+        return None if read is None else read(workspace)
 
     def answer_type(self, skill: str | None = None) -> Any:
         """The type that a skill declares of its answer; `Any` when it declares none.

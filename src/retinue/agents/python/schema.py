@@ -15,6 +15,13 @@ __all__ = ["input_schema", "output_schema"]
 class _Untitled(GenerateJsonSchema):
     """Without the titles that only repeat the name of a field."""
 
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonMapping:
+        """As pydantic does it, with the first paragraph of the docstring: the rest is for who reads the class."""
+        made = super().model_schema(schema)
+        if isinstance(description := made.get("description"), str):
+            made["description"] = description.partition("\n\n")[0]
+        return made
+
     def field_title_should_be_set(self, schema: CoreSchema | core_schema.ComputedField | Any) -> bool:
         del schema
         return False
@@ -35,6 +42,7 @@ def input_schema(
         schema.pop(unwanted, None)
     schema = _with_words_in_place(schema)
     schema.setdefault("properties", {})
+    schema.setdefault("required", [])
     schema["additionalProperties"] = False
     for name, parameter in _properties(schema).items():
         if name in defaults and "default" not in parameter:

@@ -9,32 +9,34 @@ A column of numbers in which a word stands for "no value" (`NA`, `null`, `-`) is
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from retinue.catalogue.data_analyst.literal import literal
-from retinue.catalogue.data_analyst.wanted import Unit
+from retinue.contract.facts import ColumnFacts, ColumnKind, TableFacts
 from retinue.contract.names import nearest
+from retinue.contract.table import Cell
+from retinue.contract.table_query import TimeUnit
 from retinue.errors import UnknownName
 from retinue.tools.data import Data, Field, Source, identifier
 
-__all__ = ["Column", "ColumnKind", "Columns", "read_columns"]
-
-ColumnKind: TypeAlias = Literal["text", "number", "time", "boolean", "other"]
+__all__ = ["Column", "Columns", "read_columns"]
 
 _NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a")
 _NOTED: Final = re.compile(r"'([^']+)' is read as no value")
 _INSPECTED: Final = 200
 _BATCH: Final = 40
 _KEYS: Final = 12
-_VALUES: Final = 2_000
+_VALUES: Final = 5_000
 _UNIT: Final = re.compile(
     r"(?:_|\b)(ms|msec|millis|milliseconds|s|sec|secs|seconds|minutes|mins|hours|days|bytes|kb|mb|gb|pct|percent"
     r"|usd|eur|gbp|km|miles|kg|celsius|fahrenheit)$",
     re.IGNORECASE,
 )
+_LOGGED: Final = ("request", "entry", "line", "event")
 _DAY: Final = 86_400
-_SPANS: Final[dict[Unit, int]] = {
+_SPANS: Final[dict[TimeUnit, int]] = {
     "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
 }  # fmt: skip
 _UNITS: Final = {
@@ -145,6 +147,10 @@ class Columns:
         row = self._data.query(f"SELECT {counts} FROM {self.table}", limit=1).rows[0]
         return next((one.name for one, count in zip(texts, row, strict=True) if count == self.source.rows), None)
 
+    def kind(self, name: str) -> ColumnKind:
+        """What can be done with the column called `name`."""
+        return "time" if self.day is not None and name == self.day.name else self.named(name).kind
+
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
         if self.day is not None and name == self.day.name:
@@ -191,7 +197,7 @@ class Columns:
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:
-        """The texts in each column of texts that has at most 2,000 different ones."""
+        """The texts in each column of texts that has at most 5,000 different ones."""
         found: dict[str, tuple[str, ...]] = {}
         for column in [one for one in self if one.kind == "text"][:_INSPECTED]:
             self._check()
@@ -204,14 +210,51 @@ class Columns:
                 found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
         return found
 
-    def unit_of_span(self, name: str, *, where: str = "TRUE") -> Unit:
+    def facts(self) -> TableFacts:
+        """What a query may name: columns with their kinds, texts and ends."""
+        columns = [*([] if self.day is None else [self.day]), *self]
+        ordered = [one for one in columns[:_INSPECTED] if one.kind in ("number", "time")]
+        ends = ", ".join(f"min({one.expression}), max({one.expression})" for one in ordered)
+        row = self._data.query(f"SELECT {ends} FROM {self.table}", limit=1).rows[0] if ordered else ()
+        bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
+        return TableFacts(
+            path=self.source.path,
+            row_count=self.source.rows,
+            row_nouns=_LOGGED if self.source.kind == "log" else self._row_nouns(bounds),
+            columns=tuple(
+                ColumnFacts(
+                    name=one.name,
+                    kind=one.kind,
+                    values=self.values.get(one.name, ()),
+                    least=_end(bounds, one, 0),
+                    most=_end(bounds, one, 1),
+                    is_whole=one.whole,
+                    is_unique=one.name == self.key,
+                    unit=one.unit or "",
+                    is_derived=one is self.day,
+                )
+                for one in columns
+            ),
+        )
+
+    def _row_nouns(self, bounds: dict[str, tuple[Cell, ...]]) -> tuple[str, ...]:
+        """What a row is, where a column says it: a day, when each day from the first to the last stands there once."""
+        for column in (*self.times, *([] if self.day is None else [self.day])):
+            first, last = bounds.get(column.name, (None, None))
+            if isinstance(first, str) and isinstance(last, str):
+                days = (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
+                if days == self.source.rows == self.distinct(column.name):
+                    return ("day",)
+        return ()
+
+    def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
         time = self.expression(name)
         statement = f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table} WHERE {where}"
         rows = self._data.query(statement, limit=1)
         seconds = rows.rows[0][0]
         span = seconds if isinstance(seconds, int) else 0
-        fitting: list[Unit] = [unit for unit, most in _SPANS.items() if span <= most]
+        fitting: list[TimeUnit] = [unit for unit, most in _SPANS.items() if span <= most]
         return fitting[0] if fitting else "year"
 
     def distinct(self, name: str) -> int:
@@ -227,6 +270,11 @@ class Columns:
             f"SELECT {expression} FROM {self.table} WHERE lower({expression}) = lower(?) LIMIT 1", (value,), limit=1
         )
         return str(rows.rows[0][0]) if rows.rows else None
+
+
+def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> float | str | None:
+    end = bounds.get(column.name, (None, None))[place]
+    return str(end) if column.kind == "time" and end is not None else None if isinstance(end, bool | str) else end
 
 
 def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Columns:

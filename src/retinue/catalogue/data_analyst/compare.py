@@ -4,7 +4,7 @@
 # names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from retinue.catalogue._prose import Prose, code
@@ -13,12 +13,12 @@ from retinue.catalogue.data_analyst.aggregate import describe, explain, unit_of,
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
 from retinue.catalogue.data_analyst.shown import measure_words, plural, shown
-from retinue.catalogue.data_analyst.wanted import Condition, Measure, Wanted
 from retinue.contract.table import Cell, Chart
+from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
 from retinue.tools.data import Data, Rows, identifier
 
-__all__ = ["Sides", "compare_files", "compare_groups", "key_of", "opposed", "sides_of"]
+__all__ = ["Sides", "compare_files", "compare_groups", "key_of", "sides_of"]
 
 _SHOWN: Final = 100
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
@@ -27,47 +27,33 @@ Sides = tuple[Condition, Condition]
 """The two groups of rows that are compared."""
 
 
-def sides_of(wanted: Wanted) -> tuple[Wanted, Sides] | None:
-    """The two sides that a condition on two values is, and what is wanted of both; None when there are not two."""
-    for condition in wanted.conditions:
-        if condition.operator == "in" and isinstance(condition.value, tuple) and len(condition.value) == 2:
-            first, second = (replace(condition, operator="=", value=value) for value in condition.value)
-            rest = tuple(one for one in wanted.conditions if one is not condition)
-            return replace(wanted, conditions=rest), (first, second)
-    return opposed(wanted)
-
-
-def opposed(wanted: Wanted) -> tuple[Wanted, Sides] | None:
-    """The two conditions that no row fulfils both of ("UA vs DL"), and what is wanted of both."""
-    equal = [one for one in wanted.conditions if one.operator in ("=", "in")]
-    for place, first in enumerate(equal):
-        for second in equal[place + 1 :]:
-            if (first.column, first.part) == (second.column, second.part) and not _values(first) & _values(second):
-                rest = tuple(one for one in wanted.conditions if one not in (first, second))
-                return replace(wanted, conditions=rest), (first, second)
+def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
+    """The two sides that a condition on two values makes, and the query for both; None when there are not two."""
+    for condition in query.where:
+        if condition.op == "in" and len(condition.values) == 2:
+            first, second = (condition.model_copy(update={"op": "=", "value": value}) for value in condition.values)
+            rest = tuple(one for one in query.where if one is not condition)
+            return query.model_copy(update={"where": rest, "group_by": ()}), (first, second)
     return None
 
 
-def _values(condition: Condition) -> set[Cell]:
-    return set(condition.value if isinstance(condition.value, tuple) else (condition.value,))
-
-
-def compare_groups(data: Data, columns: Columns, wanted: Wanted, sides: Sides, report: Report) -> None:
+def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: Sides, report: Report) -> None:
     """The same measures on both sides, with their difference, into `report`."""
-    explain(wanted, report)
-    report.about |= wanted.named | {sides[0].column}
-    measures = _measures(wanted)
+    explain(query, report)
+    report.about |= query.named_columns | {sides[0].column}
+    measures = _measures(query)
     names = [_name(side) for side in sides]
     figures: list[tuple[Cell, ...]] = []
     for side in sides:
-        one = replace(
-            wanted,
-            measures=measures,
-            conditions=(*wanted.conditions, side),
-            groups=(),
-            order=None,
-            limit=None,
-            rows=False,
+        one = query.model_copy(
+            update={
+                "measures": measures,
+                "where": (*query.where, side),
+                "group_by": (),
+                "order": None,
+                "limit": 0,
+                "select": (),
+            }
         )
         statement = sql.select(one, columns)
         report.sql.append(sql.stated(statement, columns))
@@ -82,7 +68,7 @@ def compare_groups(data: Data, columns: Columns, wanted: Wanted, sides: Sides, r
         report.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that there are.")
         return
     lines = [_line(measure.label, figures[0][place], figures[1][place]) for place, measure in enumerate(measures)]
-    words, pieces = where(wanted.conditions)
+    words, pieces = where(query.where)
     for measure, line in zip(measures, lines, strict=True):
         said, said_pieces = describe(measure)
         pair = _Pair(Prose(f"The {said}{words}", (*said_pieces, *pieces)), names, line[1:], unit_of(measure, columns))
@@ -92,10 +78,10 @@ def compare_groups(data: Data, columns: Columns, wanted: Wanted, sides: Sides, r
     report.name_subjects(names)
 
 
-def _measures(wanted: Wanted) -> tuple[Measure, ...]:
+def _measures(query: TableQuery) -> tuple[Measure, ...]:
     """What is compared: what was named, and the number of rows."""
-    named = tuple(one for one in wanted.measures if one.function not in ("count", "share") or one.column is not None)
-    return (*named, Measure("count"))
+    named = tuple(one for one in query.measures if one.function not in ("count", "share") or one.column)
+    return (*named, Measure(function="count"))
 
 
 def _rows_of(row: Sequence[Cell]) -> int:
@@ -104,10 +90,9 @@ def _rows_of(row: Sequence[Cell]) -> int:
 
 
 def _name(condition: Condition) -> str:
-    part = f" {condition.part}" if condition.part else ""
-    if isinstance(condition.value, tuple) and condition.words:
-        return condition.words
-    return f"{condition.column}{part} {condition.value}"
+    part = "" if condition.part == "none" else f" {condition.part}"
+    values = condition.values
+    return f"{condition.column}{part} {', '.join(map(str, values))}"
 
 
 def _line(label: str, first: Cell, second: Cell) -> tuple[Cell, ...]:
@@ -259,23 +244,23 @@ def _by_key(data: Data, first: Columns, second: Columns, report: Report, key: Se
 
 
 def _side_by_side(data: Data, first: Columns, second: Columns, report: Report, measures: Sequence[Measure]) -> None:
-    wanted = [one for one in measures if one.column is None or (one.column in first and one.column in second)]
+    query = [one for one in measures if not one.column or (one.column in first and one.column in second)]
     numbers = [
         column.name for column in first.numbers if column.name in second and second.named(column.name).kind == "number"
     ]
-    chosen = [one for one in wanted if one.column is not None] or [Measure("mean", name) for name in numbers[:8]]
+    chosen = [one for one in query if one.column] or [Measure(function="mean", column=name) for name in numbers[:8]]
     lines = [_line("rows", first.source.rows, second.source.rows)]
     if chosen:
         found: list[tuple[Cell, ...]] = []
         for columns in (first, second):
-            statement = sql.select(Wanted(measures=tuple(chosen)), columns)
+            statement = sql.select(TableQuery(measures=tuple(chosen)), columns)
             report.sql.append(sql.stated(statement, columns))
             found.append(data.query(statement).rows[0])
         lines += [_line(one.label, found[0][place], found[1][place]) for place, one in enumerate(chosen)]
     names = (first.source.path, second.source.path)
-    for (label, *figures), one in zip(lines, (Measure("count"), *chosen), strict=True):
-        if label == "rows" or any(measure.column is not None for measure in wanted):
-            pieces = [] if one.column is None else [code(one.column)]
+    for (label, *figures), one in zip(lines, (Measure(function="count"), *chosen), strict=True):
+        if label == "rows" or any(measure.column for measure in query):
+            pieces = [] if not one.column else [code(one.column)]
             pair = _Pair(Prose(f"The {measure_words(one)}", tuple(pieces)), names, figures, unit_of(one, first))
             pair.say(report, second.source.path)
     report.show(

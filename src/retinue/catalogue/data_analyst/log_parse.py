@@ -13,8 +13,8 @@ from retinue.catalogue.data_analyst.aggregate import filters, where
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
 from retinue.catalogue.data_analyst.shown import plural, shown, text_of
-from retinue.catalogue.data_analyst.wanted import Condition, Group
 from retinue.contract.table import Cell
+from retinue.contract.table_query import Condition, Grouping
 from retinue.tools.data import Data, Rows, identifier
 
 __all__ = ["log_parse"]
@@ -253,8 +253,9 @@ def _over_time(log: _Log, error: str | None) -> None:
     step = "minute" if step == "second" else step
     error = error if log.report.metrics.get("errors") else None
     bad = f", count(*) FILTER (WHERE {error}) AS errors" if error else ""
+    bucket = sql.bucket(Grouping(column="at", unit=step), log.columns)
     rows = log.rows(
-        f"SELECT {sql.bucket(Group('at', step), log.columns)} AS {identifier(step)}, count(*) AS entries{bad}\n"
+        f"SELECT {bucket} AS {identifier(step)}, count(*) AS entries{bad}\n"
         f'{log.where} AND "at" IS NOT NULL\nGROUP BY 1\nORDER BY 1'
     )
     if len(rows.rows) < 2:

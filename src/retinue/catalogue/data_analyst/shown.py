@@ -3,8 +3,8 @@
 from typing import Final
 
 from retinue.catalogue._prose import Piece, code
-from retinue.catalogue.data_analyst.wanted import Condition, Function, Measure
 from retinue.contract.table import Cell
+from retinue.contract.table_query import Condition, Function, Measure
 
 __all__ = ["condition_words", "measure_words", "plural", "shown", "text_of"]
 
@@ -61,21 +61,21 @@ def measure_words(measure: Measure) -> str:
     function = measure.function
     if function == "percentile":
         return f"{measure.percentile:g}th percentile of {{}}"
-    return _NOUNS[function] if measure.column is not None else _NOUNS_OF_ROWS[function]
+    return _NOUNS[function] if measure.column else _NOUNS_OF_ROWS[function]
 
 
 def condition_words(condition: Condition) -> tuple[str, list[Piece]]:
     """A condition as half a sentence, and the pieces for its `{}`."""
-    name = "{}" if condition.part is None else f"the {condition.part} of {{}}"
+    name = "{}" if condition.part == "none" else f"the {condition.part} of {{}}"
     column = code(condition.column)
-    if condition.operator == "is_null":
+    if condition.op == "is_null":
         return f"{name} has no value", [column]
-    if condition.operator == "not_null":
+    if condition.op == "not_null":
         return f"{name} has a value", [column]
-    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    values = condition.values
     listed = [code(_value(value, condition)) for value in values[:_LISTED]]
     more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
-    return f"{name} {_WORDS[condition.operator]} {', '.join(['{}'] * len(listed))}{more}", [column, *listed]
+    return f"{name} {_WORDS[condition.op]} {', '.join(['{}'] * len(listed))}{more}", [column, *listed]
 
 
 def _value(value: Cell, condition: Condition) -> str:

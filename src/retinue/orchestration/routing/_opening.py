@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from retinue.orchestration.routing._spelling import one_edit_from
+from retinue.orchestration.reader.spelling import one_edit_from
 from retinue.orchestration.routing.words import FUNCTION_WORDS
 
 __all__ = ["Openings", "opening"]

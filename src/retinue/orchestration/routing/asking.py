@@ -12,7 +12,7 @@ from typing import Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
-from retinue.orchestration.routing._spelling import Spellings
+from retinue.orchestration.reader.spelling import Spellings
 from retinue.orchestration.routing.clauses import Clause, strip_courtesy
 from retinue.orchestration.routing.reading import Surroundings
 from retinue.orchestration.routing.reading.dates import speaks_of_days

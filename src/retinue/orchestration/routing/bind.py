@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.contract.definition import Skill
+from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding
 from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
 from retinue.errors import InvalidDefinition
+from retinue.orchestration.reader.table_call import table_parameters
 from retinue.orchestration.routing.reading import (
     NOWHERE,
     READERS,
@@ -75,6 +77,9 @@ def bind(
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
+    facts = around.facts(agent, skill.name) if around.facts is not None and agent is not None else None
+    if facts is not None and facts.tables:
+        return _bound_to_tables(skill, text, facts, dict(given or {}), parameters, goal=goal)
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
     read: dict[str, Binding] = {}
@@ -99,6 +104,24 @@ def bind(
     missing = (_question(one, skill, agent) for one in open_still if one.required and one.name not in bound)
     questions = (*unclear.values(), *missing)
     return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
+
+
+def _bound_to_tables(
+    skill: Skill, clause: str, facts: Facts, given: JsonMapping, parameters: Sequence[Parameter], *, goal: str
+) -> Bound:
+    """The parameters of a skill over tables: the query that the words ask for, else the words themselves."""
+    query = table_parameters(skill, clause, facts, given) or {}
+    bound = [Binding(parameter=name, value=value, how="given") for name, value in given.items()]
+    bound += [
+        Binding(parameter=name, value=value, how="said", words=clause)
+        for name, value in query.items()
+        if name not in given
+    ]
+    words = next((one for one in parameters if one.name == skill.instruction_field and one.name not in given), None)
+    if words is not None and (text := _addressed(words, skill, clause, goal=goal, target=None)) is not None:
+        bound.append(text)
+    values = {one.parameter: one.value for one in bound}
+    return Bound(values, tuple(bound), _objections(skill, values, None))
 
 
 def _read(

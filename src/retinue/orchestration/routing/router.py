@@ -13,12 +13,12 @@ from typing import Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
+from retinue.orchestration.reader.spelling import Spellings
 from retinue.orchestration.routing._files import Takers
 from retinue.orchestration.routing._floors import FALLBACK_FLOOR, Floors
 from retinue.orchestration.routing._naming import nameless
 from retinue.orchestration.routing._opening import Openings, opening
 from retinue.orchestration.routing._query import Query, Typed
-from retinue.orchestration.routing._spelling import Spellings
 from retinue.orchestration.routing._usage import Usage
 from retinue.orchestration.routing._view import View, gram_background, word_background
 from retinue.orchestration.routing._wanted import is_particular, wanted

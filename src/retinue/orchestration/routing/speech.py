@@ -6,7 +6,7 @@ Told by how it begins, from words alone. Who could do it is the business of `rou
 import re
 from typing import Final, Literal, TypeAlias
 
-from retinue.orchestration.routing._spelling import one_edit_from
+from retinue.orchestration.reader.spelling import one_edit_from
 from retinue.orchestration.routing.reading.said import vocabulary
 
 __all__ = ["Kind", "change_asked", "is_imperative", "kind_of", "without_limits"]

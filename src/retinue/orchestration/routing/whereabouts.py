@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.errors import RetinueError
-from retinue.orchestration.routing._spelling import one_edit_from
+from retinue.orchestration.reader.spelling import one_edit_from
 from retinue.tools.workspace import Workspace
 
 __all__ = ["exists_in", "find_in"]

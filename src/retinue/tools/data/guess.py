@@ -25,6 +25,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?", re.ASCII)
 _ZONED: Final = re.compile(_STAMP.pattern + r" ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.ASCII)
 _TIME: Final = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?", re.ASCII)
+_YEAR_FIRST: Final = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}", re.ASCII)
 _WRITTEN_DATE: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}", re.ASCII)
 _MOST: Final = 0.8
 _EXACT: Final = 1e15
@@ -181,7 +182,10 @@ def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a
 
 
 def _written_date(values: Sequence[str]) -> Guess:
-    """A date such as `31.12.2024`, if it can be told which is the day."""
+    """A date such as `2024/12/31`; or `31.12.2024`, if it can be told which is the day."""
+    signs = {match[1] if (match := _YEAR_FIRST.fullmatch(value)) else "" for value in values}
+    if len(signs) == 1 and (sign := signs.pop()):
+        return Guess("date", form=f"%Y{sign}%m{sign}%d")
     matches = [_WRITTEN_DATE.fullmatch(value) for value in values]
     parts = [(int(match[1]), match[2], int(match[3])) for match in matches if match]
     signs = {sign for _, sign, _ in parts}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, TypeAlias
 
+from retinue.contract.facts import Facts
 from retinue.orchestration.routing.reading.parameter import Parameter
 from retinue.orchestration.routing.reading.said import Reading, Said
 
@@ -21,12 +22,14 @@ class Surroundings:
         find: Where the workspace has files that are called so, or nearly so; best first. Without it, a bare name is no
             path unless it stands in the root.
         columns: Names of columns that there are; empty when nobody knows.
+        facts: What the parameters of an agent's skill can be here; None when nobody knows.
     """
 
     today: date | None = None
     exists: Callable[[str], bool] | None = None
     find: Callable[[str], Sequence[str]] | None = None
     columns: Collection[str] = ()
+    facts: Callable[[str, str], Facts | None] | None = None
 
 
 NOWHERE: Final = Surroundings()

@@ -1,0 +1,113 @@
+"""A query held against the columns of a file: names that there are, figures that can be computed."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from retinue.catalogue.data_analyst.columns import Columns
+from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery
+from retinue.errors import InvalidInput
+
+__all__ = ["checked_query"]
+
+T = TypeVar("T")
+
+
+def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
+    """`query` with the names of its columns as the file spells them.
+
+    Raises:
+        UnknownName: A column is none of the file's.
+        InvalidInput: A figure or a comparison does not fit its column, or an order names nothing of the answer.
+    """
+    return query.model_copy(
+        update={
+            "measures": tuple(
+                _measure(one, f"/parameters/measures/{at}", columns) for at, one in _each(query.measures)
+            ),
+            "group_by": tuple(_group(one, f"/parameters/group_by/{at}", columns) for at, one in _each(query.group_by)),
+            "where": tuple(_condition(one, f"/parameters/where/{at}", columns) for at, one in _each(query.where)),
+            "having": tuple(
+                one.model_copy(update={"column": _measure(one.measure, f"/parameters/having/{at}", columns).column})
+                for at, one in _each(query.having)
+            ),
+            "select": tuple(
+                name if name == "*" else columns.named(name, path=f"/parameters/select/{at}").name
+                for at, name in enumerate(query.select)
+            ),
+            "order": None if query.order is None else _order(query.order, query, columns),
+        }
+    )
+
+
+def _each(several: Sequence[T]) -> list[tuple[int, T]]:
+    return list(enumerate(several))
+
+
+def _measure(one: Measure, path: str, columns: Columns) -> Measure:
+    if not one.column:
+        if one.function not in ("count", "share"):
+            raise InvalidInput(
+                f"`{one.function}` needs a column.",
+                hint=f"Set `column` to one of {', '.join(columns.names[:12])}.",
+                path=path,
+            )
+    elif one.function not in ("count", "count_distinct", "min", "max"):
+        column = columns.named(one.column, path=f"{path}/column")
+        if column.kind != "number":
+            numbers = ", ".join(each.name for each in columns.numbers[:12]) or "none"
+            raise InvalidInput(
+                f"`{column.name}` holds no numbers, so `{one.function}` of it cannot be computed.",
+                hint=f"Columns of numbers: {numbers}.",
+                path=f"{path}/column",
+            )
+    name = columns.named(one.column, path=f"{path}/column").name if one.column else ""
+    where = tuple(_condition(each, f"{path}/where/{at}", columns) for at, each in _each(one.where))
+    return one.model_copy(update={"column": name, "where": where})
+
+
+def _group(one: Grouping, path: str, columns: Columns) -> Grouping:
+    if one.unit != "none" and columns.kind(one.column) != "time":
+        times = ", ".join(each.name for each in columns.times) or "none"
+        raise InvalidInput(f"`{one.column}` holds no times.", hint=f"Columns of times: {times}.", path=f"{path}/unit")
+    return one.model_copy(update={"column": _name(one.column, f"{path}/column", columns)})
+
+
+def _name(name: str, path: str, columns: Columns) -> str:
+    return name if columns.day is not None and name == columns.day.name else columns.named(name, path=path).name
+
+
+def _condition(one: Condition, path: str, columns: Columns) -> Condition:
+    name = _name(one.column, f"{path}/column", columns)
+    kind = columns.kind(name)
+    several = one.op in ("in", "not_in")
+    if several != isinstance(one.value, tuple) or (several and not one.value):
+        raise InvalidInput(
+            f"`{one.op}` needs {'a list of values' if several else 'one value'}.",
+            hint=f"Set `value` to {'a list' if several else 'one value'}.",
+            path=f"{path}/value",
+        )
+    values = one.values
+    text = next((value for value in values if isinstance(value, str)), None)
+    if kind == "number" and text is not None and one.op not in ("contains", "not_contains", "is_null", "not_null"):
+        raise InvalidInput(
+            f"`{name}` holds numbers, and {text!r} is a text.",
+            hint="Write the number without quotes.",
+            path=f"{path}/value",
+        )
+    if kind == "text":
+        values = tuple(map(str, values))
+    return one.model_copy(update={"column": name, "value": values if several else values[0]})
+
+
+def _order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:
+    if not order.by or any(order.by in (one.label, one.function, one.column) for one in query.measures):
+        return order
+    name = columns.named(order.by, path="/parameters/order/by").name
+    groups = [group.column for group in query.group_by]
+    if not query.select and name not in groups:
+        raise InvalidInput(
+            f"The answer has no {order.by!r} to be ordered by.",
+            hint=f"Name one of {', '.join([*(one.label for one in query.measures), *groups])}.",
+            path="/parameters/order/by",
+        )
+    return order.model_copy(update={"by": name})

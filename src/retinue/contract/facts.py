@@ -1,0 +1,63 @@
+"""What the parameters of a skill can be in one workspace: tables with their columns and values.
+
+Facts are text from outside. They choose among values and never name code; whoever shows them to a model fences them.
+"""
+
+from typing import Literal, TypeAlias
+
+from retinue.contract.model import Count, Many, Model
+
+__all__ = ["ColumnFacts", "ColumnKind", "Facts", "TableFacts"]
+
+ColumnKind: TypeAlias = Literal["text", "number", "time", "boolean", "other"]
+
+
+class ColumnFacts(Model):
+    """What is known of one column.
+
+    Attributes:
+        values: All texts in it, where there are not too many.
+        least: Its smallest number, or its first time as ISO 8601.
+        most: Its largest number, or its last time.
+        is_unique: Each row has a value of its own.
+        unit: What its numbers count, when its name says so.
+        is_derived: It is no column of the file; several make it up.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: Many[str] = ()
+    least: float | str | None = None
+    most: float | str | None = None
+    is_whole: bool = False
+    is_unique: bool = False
+    unit: str = ""
+    is_derived: bool = False
+
+
+class TableFacts(Model):
+    """What is known of one table: what a query to it may name.
+
+    Attributes:
+        row_nouns: What a row is called, in the singular, beside the name of the file.
+    """
+
+    path: str
+    row_count: Count = 0
+    row_nouns: Many[str] = ()
+    columns: Many[ColumnFacts] = ()
+
+    def column(self, name: str) -> ColumnFacts | None:
+        """The column called `name`."""
+        return next((one for one in self.columns if one.name == name), None)
+
+
+class Facts(Model):
+    """What there is for one skill.
+
+    Attributes:
+        is_complete: Nothing was left out for want of time or space.
+    """
+
+    tables: Many[TableFacts] = ()
+    is_complete: bool = True

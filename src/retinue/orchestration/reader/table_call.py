@@ -1,0 +1,98 @@
+"""Parameters of a skill that takes a `TableQuery`: read out of words, or held against the tables that there are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, cast
+
+from retinue.contract.definition import Skill
+from retinue.contract.facts import ColumnFacts, Facts, TableFacts
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.contract.text import cut
+from retinue.orchestration.reader.tables import read_table_question
+
+__all__ = ["facts_text", "table_parameters", "unknown_names"]
+
+_COLUMNS: Final = 60
+_VALUES: Final = 8
+_VALUE: Final = 40
+
+
+def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str, object]) -> JsonMapping | None:
+    """The file and the query that `clause` asks for; None when it cannot be read with just one of the tables.
+
+    Args:
+        skill: Whose parameters they are.
+        clause: What a person wrote.
+        facts: The tables that there are.
+        given: Parameters that are settled; a query that is given is not read from words.
+    """
+    properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
+    if not {"files", "measures", "where"} <= set(properties) or given.get("measures") or given.get("select"):
+        return None
+    tables, rest = _named(facts.tables, clause, cast("list[str]", given.get("files") or []))
+    meanings = cast("Mapping[str, str]", given.get("meanings") or {})
+    readings = [(table, read_table_question(rest, table, meanings=meanings)) for table in tables]
+    complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]
+    if len(complete) != 1:
+        return None
+    table, query = complete[0]
+    parts = query.model_dump(mode="json", exclude_defaults=True)
+    return {"files": [table.path], **parts} if parts.keys() <= properties.keys() else None
+
+
+def _named(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple[list[TableFacts], str]:
+    """The tables that are meant by name, else all; and the clause without those names."""
+    rest, found = clause, [table for table in tables if table.path in files]
+    for table in sorted(tables, key=lambda one: -len(one.path)):
+        for name in (table.path, table.path.rpartition("/")[2]):
+            if name in rest:
+                rest = rest.replace(name, " ")
+                found.append(table)
+    return (list({table.path: table for table in found}.values()) or list(tables), rest)
+
+
+def facts_text(facts: Facts) -> str:
+    """What there is, in a line for each column, for somebody who fills in a query. It is text from outside."""
+    return "\n".join(line for table in facts.tables for line in _table_lines(table))
+
+
+def unknown_names(parameters: Mapping[str, object], facts: Facts) -> list[str]:
+    """What a query names that is not there: files, and columns of the files that it names."""
+    by_path = {table.path: table for table in facts.tables}
+    files = [str(one) for one in cast("list[object]", parameters.get("files") or [])]
+    found = [
+        f"There is no table `{path}`. Available: {', '.join(list(by_path)[:_VALUES])}."
+        for path in files
+        if path not in by_path and facts.is_complete
+    ]
+    tables = [by_path[path] for path in files if path in by_path] or (list(by_path.values()) if not files else [])
+    columns = dict.fromkeys(column.name for table in tables for column in table.columns)
+    for name in dict.fromkeys(_columns_in(parameters)):
+        if columns and name not in columns:
+            near = nearest(name, columns) or tuple(columns)[:_VALUES]
+            found.append(f"There is no column `{cut(name, _VALUE)}`. The nearest: {', '.join(near)}.")
+    return found
+
+
+def _table_lines(table: TableFacts) -> Iterator[str]:
+    yield f"{table.path}: {table.row_count} rows"
+    for column in table.columns[:_COLUMNS]:
+        yield f"  {cut(' '.join(column.name.split()), 2 * _VALUE)} ({column.kind}){_contents(column)}"
+    if len(table.columns) > _COLUMNS:
+        yield f"  and {len(table.columns) - _COLUMNS} more columns"
+
+
+def _contents(column: ColumnFacts) -> str:
+    if column.values:
+        more = ", …" if len(column.values) > _VALUES else ""
+        return f": {', '.join(cut(' '.join(value.split()), _VALUE) for value in column.values[:_VALUES])}{more}"
+    return "" if column.least is None else f": {column.least} to {column.most}"
+
+
+def _columns_in(parameters: Mapping[str, object]) -> Iterator[str]:
+    for part in ("measures", "group_by", "where", "having"):
+        for one in cast("list[JsonMapping]", parameters.get(part) or []):
+            if name := one.get("column"):
+                yield str(name)
+            yield from (str(inner["column"]) for inner in cast("list[JsonMapping]", one.get("where") or []))
+    yield from (str(name) for name in cast("list[object]", parameters.get("select") or []) if name != "*")
