@@ -41,6 +41,7 @@ class Evidence:
         topic: The headings it stands under, or what it defines.
         signature: The head of the definition it is, as code; empty for a text.
         text: The quotation, without markup; empty when there is only a signature.
+        block: The list, table or code that the quotation leads to, as it stands in the file; empty when there is none.
         covered: The share of the question's weight that the passage has, with its headings and names.
         is_code: Only a line of code is quoted, nothing that says anything.
         measured: Whether that means anything: a question without words of its own has no weight.
@@ -62,6 +63,7 @@ class Evidence:
     terms: frozenset[str]
     measured: bool = True
     is_code: bool = False
+    block: str = ""
 
 
 def coverage(weights: Mapping[str, float], *texts: str) -> float:

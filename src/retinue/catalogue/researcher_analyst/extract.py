@@ -6,12 +6,13 @@ It cuts and cleans; what it gives stands in the file, but for markup that only a
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from textwrap import dedent
 from typing import Final
 
 from retinue.tools.search import Kind
 from retinue.tools.search.passages import Block, sentences
 
-__all__ = ["Sentence", "prose_of", "signature_of"]
+__all__ = ["Sentence", "block_below", "prose_of", "signature_of"]
 
 _ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`~?([^`<]*?)(?:\s*<[^`>]*>)?`")
 _LITERAL: Final = re.compile(r"``([^`]+)``")
@@ -37,6 +38,9 @@ _UNDERLINE: Final = re.compile(r"\s*([=\-~^\"'*+#`])\1{2,}\s*\Z")
 _DEFINITION: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+\w+")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _LONGEST_SIGNATURE: Final = 160
+_BLOCK_ROWS: Final = 30
+_INDENTED: Final = re.compile(r"(?: {3}|\t)\s*\S")
+_PART: Final = re.compile(r"\s*(?:[-*+|]|\d+[.)])|(?: {3}|\t)\s*\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,25 @@ def signature_of(text: str) -> str:
         if row.strip() and not row.lstrip().startswith(("@", "#")):
             break
     return ""
+
+
+def block_below(rows: Sequence[str], line: int, *, code_only: bool = False) -> str:
+    """The code, list or table right below the paragraph that has `line`, from 1; empty when another text follows."""
+    place = line - 1
+    while place + 1 < len(rows) and rows[place + 1].strip() and not _FENCE.match(rows[place + 1]):
+        place += 1
+    below = next((at for at in range(place + 1, len(rows)) if rows[at].strip()), None)
+    if below is None:
+        return ""
+    if fence := _FENCE.match(rows[below]):
+        end = next((at for at in range(below + 1, len(rows)) if rows[at].strip().startswith(fence[1])), len(rows))
+        kept = rows[below + 1 : end]
+    else:
+        first = below + 1 if _CODE_BLOCK.match(rows[below]) else below
+        part = _INDENTED if code_only or first > below else _PART
+        end = next((at for at in range(first, len(rows)) if rows[at].strip() and not part.match(rows[at])), len(rows))
+        kept = rows[first:end]
+    return dedent("\n".join(row.rstrip() for row in kept[:_BLOCK_ROWS])).strip("\n")
 
 
 def _said(rows: Sequence[str], start: int, *, kind: Kind) -> Iterator[Sentence]:

@@ -24,7 +24,7 @@ from retinue.catalogue.researcher_analyst.documents import (
     version_section,
 )
 from retinue.catalogue.researcher_analyst.evidence import Evidence, EvidenceKind, coverage, distinct, says_alike
-from retinue.catalogue.researcher_analyst.extract import prose_of
+from retinue.catalogue.researcher_analyst.extract import block_below, prose_of
 from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.lookup import Looked, block_at, look_up
 from retinue.catalogue.researcher_analyst.preference import fitness
@@ -186,12 +186,24 @@ class _Search(Candidates):
                 or (one.kind == "definition" and not (product and is_aside(one.path)))
                 or one.source != "code"
             ]  # fmt: skip
+        if not (self.asked.tests or self.asked.names or self.asked.phrases or self.asked.files):
+            # Tests say in passing whatever their authors thought of; they explain nothing.
+            ranked = [one for one in ranked if one.kind != "passage" or one.source != "code" or not is_aside(one.path)]
         good = [one for one in ranked if one.covered >= _needed(one) or one.kind in {"overview", "usage"}]
         if not any(one.kind != "usage" for one in good):
             good = [one for one in good if self.asked.wish == "usages"]
-        self.found.evidence = distinct(good, limit=self.depth.findings, per_file=self._per_file())
+        kept = distinct(good, limit=self.depth.findings, per_file=self._per_file())
+        self.found.evidence = [self._with_block(one) for one in kept]
         self.found.nearest = ranked[0] if ranked and not good and ranked[0].covered >= _NEAR else None
         return self.found
+
+    def _with_block(self, one: Evidence) -> Evidence:
+        """`one` with the code, list or table it leads to, which is what somebody wants who asks how."""
+        leads = one.text.rstrip("`").endswith(":")
+        if one.kind != "passage" or one.source != "docs" or not (leads or self.asked.how_to):
+            return one
+        found = block_at(self.workspace, one.path, one.line)
+        return one if found is None else replace(one, block=block_below(found[1], one.line, code_only=not leads))
 
     def _per_file(self) -> int:
         return self.depth.findings if self.meant or self.asked.wish == "usages" else self.depth.per_file

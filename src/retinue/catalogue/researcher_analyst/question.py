@@ -100,6 +100,8 @@ _OVERVIEW: Final = re.compile(
     r"\b(?:this|the) (?:project|repo(?:sitory)?|package|library|codebase|tool|program|software|application)\b",
     re.IGNORECASE,
 )
+_HOW_MUCH: Final = re.compile(r"\bhow (?:often|long|far|big|large|fast|soon|old|deep|many|much)\b", re.IGNORECASE)
+"""They ask for a number, which stands in the text without them."""
 _HOW_TO: Final = re.compile(
     r"\bhow (?:to|(?:do|can|could|should|would|must|might) (?:I|we|you|one|people|users?))\b|\bhow-?to\b", re.IGNORECASE
 )
@@ -177,7 +179,7 @@ def read_question(question: str) -> Asked:
     text = " ".join(question.split())[:_LONGEST]
     whole = text
     unwanted = frozenset(term for found in _UNWANTED.finditer(text) for term in _topic_terms(found["topic"]))
-    text = _UNWANTED.sub("", text)
+    text = _HOW_MUCH.sub("how", _UNWANTED.sub("", text))
     quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(text)]
     files = tuple(dict.fromkeys(_HERE.sub("", found.group().rstrip(".")) for found in _FILE.finditer(text)))[
         :_MOST_NAMES

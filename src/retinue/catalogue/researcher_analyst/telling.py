@@ -27,6 +27,7 @@ from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
+from retinue.contract.sanitize import printable
 from retinue.orchestration.citing import Claim, Summary
 
 __all__ = ["Style", "Told", "sentence", "tell"]
@@ -38,6 +39,7 @@ _FILES: Final = 20
 _QUOTE: Final = 600
 _SECTION: Final = 1800
 _VERSION: Final = re.compile(r"\d\.\d")
+_TICKS: Final = re.compile(r"`+")
 _SECOND: Final = 1_000_000_000
 
 
@@ -60,14 +62,17 @@ class Told:
 class _Line:
     prose: Prose
     places: tuple[str, ...] = field(default_factory=tuple[str, ...])
+    block: str = ""
 
     def plain(self) -> str:
-        return self.prose.plain() + (f" ({', '.join(self.places)})" if self.places else "")
+        said = self.prose.plain() + (f" ({', '.join(self.places)})" if self.places else "")
+        return f"{said}\n{printable(self.block)}" if self.block else said
 
     def markdown(self) -> str:
-        return self.prose.markdown() + (
-            f" ({', '.join(code(one).markdown() for one in self.places)})" if self.places else ""
-        )
+        places = f" ({', '.join(code(one).markdown() for one in self.places)})" if self.places else ""
+        fence = "`" * max(3, *(len(run) + 1 for run in _TICKS.findall(self.block)), 3)
+        block = f"\n\n{fence}text\n{printable(self.block)}\n{fence}" if self.block else ""
+        return self.prose.markdown() + places + block
 
 
 def tell(
@@ -231,7 +236,7 @@ def _answer(gathered: Gathered, asked: Asked, summary: Summary | None) -> list[_
         return [*absent, *(_claimed(claim) for claim in summary.claims)]
     defined = [one for one in gathered.evidence if one.kind == "definition"]
     best = defined if asked.wish == "where" and defined else gathered.evidence
-    return [*absent, *(_Line(sentence(one), (place_of(one),)) for one in best[:_SUMMED])]
+    return [*absent, *(_Line(sentence(one), (place_of(one),), one.block) for one in best[:_SUMMED])]
 
 
 def _notes(gathered: Gathered) -> list[Prose]:
@@ -331,7 +336,7 @@ def _content(gathered: Gathered, lines: Sequence[_Line], style: Style) -> str:
             return "\n\n".join(line.markdown() for line in lines)
         case "bullet_points":
             quoted = {line.plain() for line in lines}
-            rest = [_Line(sentence(one), (place_of(one),)) for one in gathered.evidence]
+            rest = [_Line(sentence(one), (place_of(one),), one.block) for one in gathered.evidence]
             return "\n".join(
                 f"- {line.markdown()}" for line in [*lines, *(one for one in rest if one.plain() not in quoted)]
             )

@@ -55,7 +55,7 @@ class Background:
 
 def path_of(kind: Kind) -> Path:
     """Where the table of words or of 4-grams is."""
-    return Path(__file__).with_name(f"_background_{kind}.txt")
+    return Path(__file__).with_name(f"_background_{kind}.table")
 
 
 def table(size: int, counts: Mapping[str, int]) -> Iterator[str]:
