@@ -3,6 +3,7 @@
 import time
 from typing import Final
 
+from retinue.catalogue._aside import is_aside
 from retinue.catalogue.data_analyst.columns import read_columns
 from retinue.catalogue.data_analyst.files import data_files
 from retinue.contract.facts import Facts, TableFacts
@@ -13,6 +14,8 @@ from retinue.tools.workspace import Workspace
 __all__ = ["read_facts"]
 
 _FILES: Final = 8
+_MOST: Final = 40
+"""Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
 _BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 2.0
 _KEPT: Final = 32
@@ -26,6 +29,9 @@ def read_facts(workspace: Workspace) -> Facts:
         paths = data_files(workspace)
     except MissingFile:
         return Facts()
+    paths = [path for path in paths if not is_aside(path)]
+    if len(paths) > _MOST:
+        return Facts(is_complete=False)
     end = time.monotonic() + _SECONDS
     found: list[TableFacts] = []
     for path in paths[:_FILES]:

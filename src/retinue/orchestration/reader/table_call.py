@@ -7,14 +7,24 @@ from retinue.contract.definition import Skill
 from retinue.contract.facts import ColumnFacts, Facts, TableFacts
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
+from retinue.contract.table_query import TableQuery
 from retinue.contract.text import cut
 from retinue.orchestration.reader.tables import read_table_question
 
-__all__ = ["facts_text", "table_parameters", "unknown_names"]
+__all__ = ["QUERY_PARTS", "facts_text", "table_parameters", "takes_query", "unknown_names"]
+
+QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
+"""Parameters that only a query fills in; of a limit people speak beside it."""
 
 _COLUMNS: Final = 60
 _VALUES: Final = 8
 _VALUE: Final = 40
+
+
+def takes_query(skill: Skill) -> bool:
+    """Whether the parameters of `skill` hold a `TableQuery` and the files it is about."""
+    properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
+    return {"files", "measures", "where"} <= set(properties)
 
 
 def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str, object]) -> JsonMapping | None:
@@ -27,7 +37,7 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
         given: Parameters that are settled; a query that is given is not read from words.
     """
     properties = cast("JsonMapping", skill.input_schema.get("properties") or {})
-    if not {"files", "measures", "where"} <= set(properties) or given.get("measures") or given.get("select"):
+    if given.get("measures") or given.get("select"):
         return None
     tables, rest = _named(facts.tables, clause, cast("list[str]", given.get("files") or []))
     meanings = cast("Mapping[str, str]", given.get("meanings") or {})

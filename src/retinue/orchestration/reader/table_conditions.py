@@ -446,7 +446,9 @@ class Conditions:
             if item.payload == "contains":
                 op = "not_contains" if negated else "contains"
             self._add(place, column, op, tuple(listed) if len(listed) > 1 else listed[0])
-            if op == "in" and self.has("versus", "comparison"):
+            figures = {"mean", "median", "min", "max"}.intersection(one.payload for one in self.items)
+            apart = self.at(self.near(place, 1)).kind == "and" and figures  # "the mean of A and B" are two
+            if op == "in" and (apart or self.has("versus", "comparison")):
                 self.groups.append(Grouping(column=column))
 
     def _column_of_value(self, place: int) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from typing import Final
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
 from retinue.orchestration.reader.spelling import Spellings
+from retinue.orchestration.reader.table_call import table_parameters, takes_query
 from retinue.orchestration.routing.clauses import Clause, strip_courtesy
 from retinue.orchestration.routing.reading import Surroundings
 from retinue.orchestration.routing.reading.dates import speaks_of_days
@@ -90,6 +91,7 @@ class Business:
     def __init__(self, definitions: Iterable[Definition], router: Router) -> None:
         self._router = router
         self._skills = {(one.name, skill.name): skill for one in definitions for skill in one.skills}
+        self._over_tables = {key: skill for key, skill in self._skills.items() if takes_query(skill)}
         self._openers: dict[tuple[str, str] | None, tuple[frozenset[str], Spellings]] = {}
 
     def opens(self, request: "Request") -> bool:
@@ -129,9 +131,26 @@ class Business:
         if (verb := change_asked(instruction)) is not None:
             able = route(only=lambda skill: set(skill.possible_effects) != {"read"} or verb in _openers([skill]))
             return _able(routing, able, verb)
+        if (read := self._read_from_tables(routing, instruction, around)) is not None:
+            return read
         if is_imperative(instruction) and not self._begins_as_known(instruction, routing):
             return self._understood(routing, instruction)
         return routing
+
+    def _read_from_tables(self, routing: Routing, instruction: str, around: Surroundings) -> Routing | None:
+        """To whoever computes over tables, when every word stands among the facts of one that lies here."""
+        best = routing.candidates[0] if routing.fitting else None
+        if around.facts is None or (best and (best.agent, best.skill) in self._over_tables):
+            return None
+        for (agent, name), skill in self._over_tables.items():
+            facts = around.facts(agent, name)
+            query = None if facts is None else table_parameters(skill, instruction, facts, {})
+            if query is not None:
+                reason = f"every word of it is read with the columns and values of `{query['files'][0]}`"
+                own = Candidate(agent=agent, skill=name, score=1.0, share=1.0, reason=reason)
+                said = f"`{agent}.{name}` fits: {reason}."
+                return Routing((own, *routing.candidates), abstained=False, reason=said, fitting=1, stand_ins=(own,))
+        return None
 
     def _understood(self, routing: Routing, instruction: str) -> Routing:
         """`routing`, abstained when an order that begins in nobody's words shares none that tells something either."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.contract.definition import Skill
-from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding
 from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.reader.table_call import table_parameters
+from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, takes_query
 from retinue.orchestration.routing.reading import (
     NOWHERE,
     READERS,
@@ -77,9 +76,12 @@ def bind(
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
-    facts = around.facts(agent, skill.name) if around.facts is not None and agent is not None else None
-    if facts is not None and facts.tables:
-        return _bound_to_tables(skill, text, facts, dict(given or {}), parameters, goal=goal)
+    if takes_query(skill):
+        facts = around.facts(agent, skill.name) if around.facts is not None and agent is not None else None
+        query = None if facts is None else table_parameters(skill, text, facts, given or {})
+        if query is not None:
+            return _bound_to_query(skill, text, query, dict(given or {}), parameters, goal=goal)
+        parameters = [one for one in parameters if one.name not in QUERY_PARTS]
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
     read: dict[str, Binding] = {}
@@ -106,17 +108,13 @@ def bind(
     return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
 
 
-def _bound_to_tables(
-    skill: Skill, clause: str, facts: Facts, given: JsonMapping, parameters: Sequence[Parameter], *, goal: str
+def _bound_to_query(
+    skill: Skill, clause: str, query: JsonMapping, given: JsonMapping, parameters: Sequence[Parameter], *, goal: str
 ) -> Bound:
-    """The parameters of a skill over tables: the query that the words ask for, else the words themselves."""
-    query = table_parameters(skill, clause, facts, given) or {}
+    """The query that the words ask for, beside the words themselves and what was given."""
     bound = [Binding(parameter=name, value=value, how="given") for name, value in given.items()]
-    bound += [
-        Binding(parameter=name, value=value, how="said", words=clause)
-        for name, value in query.items()
-        if name not in given
-    ]
+    read = {name: value for name, value in query.items() if name not in given}
+    bound += [Binding(parameter=name, value=value, how="said", words=clause) for name, value in read.items()]
     words = next((one for one in parameters if one.name == skill.instruction_field and one.name not in given), None)
     if words is not None and (text := _addressed(words, skill, clause, goal=goal, target=None)) is not None:
         bound.append(text)

@@ -1,0 +1,48 @@
+"""The questions about fresh tables: their rows are what their SQL gives, and a verdict tells right, wrong and refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.table_questions import Question, load, verdict
+from retinue.contract.result import Result
+
+duckdb = pytest.importorskip("duckdb")
+
+TABLES = Path(__file__).parents[2] / "bench" / "data" / "tables"
+QUESTIONS = [one for name in ("first", "second", "last") for one in load(name)]
+
+
+def result(rows: list[list[Any]], outcome: Any = "success") -> Result:
+    data = {"tables": [{"columns": [{"name": "n"}], "rows": rows}]}
+    return Result(task_id="t", agent="data_analyst", lifecycle="ended", outcome=outcome, data=data)
+
+
+@pytest.mark.parametrize("one", [one for one in QUESTIONS if one.sql], ids=lambda one: one.question)
+def test_the_expected_rows_are_those_of_the_sql(one: Question) -> None:
+    path = TABLES / one.table
+    reader = f"read_csv('{path}', nullstr = ['', 'NA'])" if path.suffix == ".csv" else f"read_json('{path}')"
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT * FROM {reader}")
+        found = [[str(cell)[:10] for cell in row] for row in connection.execute(one.sql).fetchall()[:12]]
+    assert [[str(cell)[:10] for cell in row] for row in one.rows or []] == found
+
+
+def test_every_set_has_twenty_questions_and_no_table_of_another() -> None:
+    tables = [{one.table for one in QUESTIONS if one.set == name} for name in ("first", "second", "last")]
+    assert [len([one for one in load(name) if one.rows is not None]) for name in ("first", "second", "last")] == [
+        20
+    ] * 3
+    assert len(set.union(*tables)) == sum(map(len, tables))
+
+
+def test_a_verdict_wants_every_cell_and_takes_a_refusal_for_right_only_where_nothing_can_be_said() -> None:
+    one = Question("first", "t.csv", "mean x", "SELECT 1", [["a", 2.0]])
+    assert verdict(one, result([["A", 2.004]])) == "right"
+    assert verdict(one, result([["A", 2.2]])) == "wrong"
+    assert verdict(one, result([["a", 2.0]], "rejected")) == "refused"
+    assert verdict(one, None) == "refused"
+    nothing = Question("last", "t.csv", "what will x be", None, None)
+    assert verdict(nothing, None) == "right"
+    assert verdict(nothing, result([[1]])) == "wrong"
