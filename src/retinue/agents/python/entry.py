@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -71,7 +71,7 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
         "samples": as_tuple(options.get("samples")),
         "method": options.get("method"),
         "path": options.get("path"),
-        "unavailable": unavailable() if callable(unavailable) else unavailable,
+        "unavailable": cast("Callable[[], str]", unavailable)() if callable(unavailable) else unavailable,
         "thinks": options.get("thinks"),
         "thinks_within": options.get("thinks_within"),
     }

@@ -1,7 +1,7 @@
 """What can be said to `@agent` and `@skill`, beside what the function says itself."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from retinue.contract.definition import Deprecation, Effect, Method, Sample, ThinkingBounds, Thinks
 from retinue.contract.model import DialectName, JsonMapping
@@ -29,7 +29,8 @@ class SkillOptions(TypedDict, total=False):
         output: The type of the answer, where the return annotation does not say it.
         method: The HTTP method of its endpoint; POST where none is said (P5).
         path: The path of its endpoint, where it is not the one that category, agent and skill give (P6).
-        unavailable: Why it cannot be called here, with the way out; a function is asked when the definition is read.
+        unavailable: Why it cannot be called here, with the way out. A function is asked when the definition is read;
+            one with a parameter is given the object of the class.
         thinks: Whether it asks a model; `never` otherwise.
         thinks_within: What it asks of models at most.
         facts: What its parameters can be in a workspace; whoever turns a person's words into parameters asks it.
@@ -47,7 +48,7 @@ class SkillOptions(TypedDict, total=False):
     output: object
     method: Method
     path: str
-    unavailable: str | Callable[[], str]
+    unavailable: str | Callable[[], str] | Callable[[Any], str]
     thinks: Thinks
     thinks_within: ThinkingBounds
     facts: "Callable[[Workspace], Facts]"

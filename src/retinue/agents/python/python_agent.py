@@ -39,13 +39,25 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
 
     `T` is what calling it gives, `AnswerT_co` what it answers a task with: of an `async` function, what is awaited.
 
-    A class is made once, at the first task, without arguments; concurrent tasks share that one object.
+    A class is made once, when its object is first needed, with the arguments of `bind`; concurrent tasks share it.
     """
 
     def __init__(self, target: Callable[P, T], options: AgentOptions) -> None:
         self._target = target
         self._options = options
+        self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         functools.update_wrapper(self, target, updated=())
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> "PythonAgent[P, T, AnswerT_co]":
+        """The same agent over an object made with these arguments: `Clerk.bind(database)`. A class only.
+
+        Raises:
+            TypeError: The class does not take them.
+        """
+        inspect.signature(self._target).bind(*args, **kwargs)
+        bound = PythonAgent[P, T, AnswerT_co](self._target, self._options)
+        bound._arguments = args, kwargs
+        return bound
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call the function, or make an object of the class, as if it had never been decorated."""
@@ -175,15 +187,20 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             function: Callable[..., Any] = getattr(member, "__func__", member)
             said: SkillOptions = getattr(function, SKILL_MARK)
             options: SkillOptions = {"name": name, **said}
+            if callable(unavailable := options.get("unavailable")):
+                asks_object = bool(inspect.signature(unavailable).parameters)
+                options["unavailable"] = unavailable(*(self._object,) * asks_object)
             call = functools.partial(self._call_method, name)
             yield read_entry(function, call, options, bound=not isinstance(member, staticmethod))
 
     def _see_it_can_be_made(self, kind: type) -> None:
         try:
-            inspect.signature(kind).bind()
+            args, kwargs = self._arguments
+            inspect.signature(kind).bind(*args, **kwargs)
         except (TypeError, ValueError) as error:
             raise InvalidDefinition(
-                f"{self!r} cannot be made without arguments: {error}.", hint="Give each argument a default."
+                f"{self!r} cannot be made without arguments: {error}.",
+                hint="Give each argument a default, or pass them by `bind`.",
             ) from None
 
     def _call_method(self, name: str, /, **arguments: object) -> Any:
@@ -191,7 +208,8 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
 
     @cached_property
     def _object(self) -> Any:
-        return cast("Callable[[], object]", self._target)()
+        args, kwargs = self._arguments
+        return self._target(*args, **kwargs)
 
     def _entry(self, name: str | None) -> Entry:
         skills = self._skills
