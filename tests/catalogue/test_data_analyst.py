@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import retinue.catalogue.data_analyst.agent as analyst
+from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
@@ -451,16 +452,13 @@ def test_lines_that_cannot_be_read_make_the_answer_partial(tmp_path: Path, ask_i
 
 
 @pytest.mark.row("A19")
-def test_without_duckdb_every_skill_says_how_to_get_it(
-    ask_in: AskIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_duckdb_every_skill_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyst, "find_spec", Mock(return_value=None))
-    monkeypatch.delitem(vars(DataAnalyst), "_definition", raising=False)
-    monkeypatch.delitem(vars(DataAnalyst), "_skills", raising=False)
-    definition = DataAnalyst.definition
+    without = DataAnalyst.bind()
+    definition = without.definition
     assert {skill.unavailable for skill in definition.skills} == {"install retinue[data]"}
-    assert Registry([DataAnalyst]).get("analyst").definition.name == "data_analyst"
-    result = ask_in(tmp_path)("data_analyst", "aggregate", question="how many rows")
+    boundary, task = Boundary(Registry([without])), Task(id="t", agent="data_analyst", skill="aggregate")
+    result = asyncio.run(boundary.call(task, LocalContext()))
     assert result.fault is not None
     assert result.fault.code == "unavailable"
 

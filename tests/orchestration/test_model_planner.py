@@ -335,7 +335,7 @@ def test_a_model_fills_in_a_query_from_schema_and_facts_in_one_request(tmp_path:
     pytest.importorskip("duckdb")
     draft = drafted(drafted_node("a", "data_analyst", "prices by place", skill="aggregate", parameters=QUERY))
     plan, scripted = planned_over_sales(tmp_path, [draft], "what do things cost on average in each place")
-    assert plan.nodes[0].parameters == {**QUERY, "question": "prices by place"}
+    assert plan.nodes[0].parameters == {**QUERY, "question": "prices by place", "limit": 0, "meanings": {}}
     assert len(scripted.asked) == 1
     told = str(scripted.asked[0].turns[0])
     assert "sales.csv: 3 rows" in told

@@ -5,6 +5,9 @@ modules beside it do the work. All of them do their share with no model and no n
 judge.
 """
 
+import re
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,29 +42,29 @@ def agents(
         language_servers: The argument vectors of language servers, by language, from the user's own settings.
         trusted_tools: Whether the user trusts the extensions in a folder.
     """
-    # Imported when asked for: listing this room must not cost what its agents need.
-    from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor  # noqa: PLC0415
-    from retinue.catalogue.data_analyst import DataAnalyst  # noqa: PLC0415
-    from retinue.catalogue.git_state_analyzer import GitStateAnalyzer  # noqa: PLC0415
-    from retinue.catalogue.metrics import Metrics  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery import PatternDiscovery  # noqa: PLC0415
-    from retinue.catalogue.personal_assistant import PersonalAssistant  # noqa: PLC0415
-    from retinue.catalogue.research_supervisor import ResearchSupervisor  # noqa: PLC0415
-    from retinue.catalogue.researcher_analyst import ResearcherAnalyst  # noqa: PLC0415
-    from retinue.catalogue.system_architect import SystemArchitect  # noqa: PLC0415
+    from retinue.catalogue._lazy import lazy_agents  # noqa: PLC0415 - listing this room must not cost what it needs
 
-    return (
-        CodeEngineerExecutor(models, servers=language_servers, cache_dir=cache_dir),
-        DataAnalyst,
-        GitStateAnalyzer(),
-        Metrics,
-        PatternDiscovery(cache_dir=cache_dir),
-        PersonalAssistant(
-            store=None if state_dir is None else Path(state_dir) / "assistant.sqlite3",
-            models=models,
-            trusted=trusted_tools,
-        ),
-        ResearcherAnalyst(cache_dir=cache_dir, state_dir=state_dir, models=models, web=web),
-        ResearchSupervisor(),
-        SystemArchitect(models, cache_dir=cache_dir),
+    store = None if state_dir is None else Path(state_dir) / "assistant.sqlite3"
+    arguments: dict[str, dict[str, object]] = {
+        "CodeEngineerExecutor": {"models": models, "servers": language_servers, "cache_dir": cache_dir},
+        "DataAnalyst": {"cache_dir": cache_dir},
+        "GitStateAnalyzer": {},
+        "Metrics": {},
+        "PatternDiscovery": {"cache_dir": cache_dir},
+        "PersonalAssistant": {"store": store, "models": models, "trusted": trusted_tools},
+        "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
+        "ResearchSupervisor": {},
+        "SystemArchitect": {"models": models, "cache_dir": cache_dir},
+    }
+    return lazy_agents(
+        [partial(_load, name, given) for name, given in arguments.items()],
+        cache_dir=None if cache_dir is None else Path(cache_dir),
+        settings={"model": models is not None and models.configured},
     )
+
+
+def _load(name: str, arguments: "Mapping[str, object]") -> "Agent":
+    """The agent of this class, over an object made with these arguments."""
+    module = import_module(f"{__name__}.{re.sub('(?<!^)(?=[A-Z])', '_', name).lower()}")
+    kind = getattr(module, name)
+    return getattr(kind, "bind", kind)(**arguments)

@@ -4,11 +4,10 @@ It has the goal planned (`goals`), hands the plan to an engine as the payload of
 and waits. Which engine, and what becomes of its history, is its caller's choice.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from retinue.agents.grants import ALL, Grants
@@ -22,7 +21,7 @@ from retinue.contract.task import Limits, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import Engine
 from retinue.engine.outside import REAL
-from retinue.errors import RetinueError, UnknownName
+from retinue.errors import UnknownName
 from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
 from retinue.orchestration.order import RUN_PLAN, Order, digests_of
 from retinue.orchestration.planning import planning_of
@@ -33,7 +32,6 @@ from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.contract.definition import Skill
-    from retinue.contract.facts import Facts
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.routing.planner import Planner
@@ -254,21 +252,12 @@ class Orchestrator:
         )
 
     def _around(self) -> "Surroundings":
-        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415 - as above
+        from retinue.orchestration.reader.facts import FactsReader  # noqa: PLC0415 - as above
+        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415
 
-        return Surroundings(
-            today=self._day(), exists=exists_in(self.workspace), find=find_in(self.workspace), facts=cache(self._facts)
-        )
-
-    def _facts(self, agent: str, skill: str) -> "Facts | None":
-        """What the parameters of an agent's skill can be in the workspace."""
-        if self.workspace is None:
-            return None
-        try:
-            read: Callable[[str, Workspace], Facts | None] | None = getattr(self.registry.get(agent), "facts", None)
-            return None if read is None else read(skill, self.workspace)
-        except RetinueError:
-            return None
+        workspace = self.workspace
+        facts = None if workspace is None else FactsReader(self.registry, workspace)
+        return Surroundings(today=self._day(), exists=exists_in(workspace), find=find_in(workspace), facts=facts)
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -18,10 +18,6 @@ from .docstring import read_docstring
 from .options import SkillOptions
 from .signature import Signature, read_signature
 
-if TYPE_CHECKING:
-    from retinue.contract.facts import Facts
-    from retinue.tools.workspace import Workspace
-
 __all__ = ["Entry", "as_tuple", "build", "read_entry"]
 
 _Noun = TypeVar("_Noun", bound=Model)
@@ -35,10 +31,16 @@ class Entry:
     signature: Signature
     call: Callable[..., Any]
     asynchronous: bool
-    facts: "Callable[[Workspace], Facts] | None" = None
 
 
-def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: SkillOptions, *, bound: bool) -> Entry:
+def read_entry(
+    function: Callable[..., Any],
+    call: Callable[..., Any],
+    options: SkillOptions,
+    *,
+    bound: bool,
+    signature: Signature | None = None,
+) -> Entry:
     """Read what `function` and the decorator say of one skill.
 
     Args:
@@ -46,6 +48,7 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
         call: How it is called, by keyword arguments.
         options: What the decorator said.
         bound: It is a method: its first parameter is the object.
+        signature: What was read from its types before.
 
     Raises:
         InvalidDefinition: It cannot be a skill.
@@ -55,7 +58,8 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
             f"`{function.__qualname__}` yields.", hint="Return one answer; `run.emit` tells of progress."
         )
     docstring = read_docstring(function.__doc__)
-    signature = read_signature(function, bound=bound, docstring=docstring, output=options.get("output"))
+    if signature is None:
+        signature = read_signature(function, bound=bound, docstring=docstring, output=options.get("output"))
     takes, unavailable = signature.input_schema, options.get("unavailable")
     facts: dict[str, Any] = {
         "name": names.canonical_name(options.get("name", function.__name__)),
@@ -81,13 +85,7 @@ def read_entry(function: Callable[..., Any], call: Callable[..., Any], options: 
                 f"`{function.__qualname__}` says `{field}={facts[field]!r}`, which is none of its parameters.",
                 hint=f"Name one of: {', '.join(takes['properties']) or 'none there are'}.",
             )
-    return Entry(
-        build(Skill, facts, about=function),
-        signature,
-        call,
-        inspect.iscoroutinefunction(function),
-        options.get("facts"),
-    )
+    return Entry(build(Skill, facts, about=function), signature, call, inspect.iscoroutinefunction(function))
 
 
 def build(kind: type[_Noun], facts: Mapping[str, Any], *, about: Callable[..., object]) -> _Noun:

@@ -33,7 +33,8 @@ class SkillOptions(TypedDict, total=False):
             one with a parameter is given the object of the class.
         thinks: Whether it asks a model; `never` otherwise.
         thinks_within: What it asks of models at most.
-        facts: What its parameters can be in a workspace; whoever turns a person's words into parameters asks it.
+        facts: What its parameters can be in a workspace; whoever turns a person's words into parameters asks it. A
+            function with two parameters is given the object of the class first.
     """
 
     name: str
@@ -51,7 +52,7 @@ class SkillOptions(TypedDict, total=False):
     unavailable: str | Callable[[], str] | Callable[[Any], str]
     thinks: Thinks
     thinks_within: ThinkingBounds
-    facts: "Callable[[Workspace], Facts]"
+    facts: "Callable[[Workspace], Facts] | Callable[[Any, Workspace], Facts]"
 
 
 class AgentOptions(SkillOptions, total=False):

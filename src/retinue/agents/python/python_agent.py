@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, cast
 
 from typing_extensions import TypeVar
@@ -23,6 +24,8 @@ from .options import AgentOptions, SkillOptions
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
+
+    from .signature import Signature
 
 __all__ = ["SKILL_MARK", "PythonAgent"]
 
@@ -46,6 +49,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         self._target = target
         self._options = options
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+        self._signatures: dict[str, Signature] = {}
         functools.update_wrapper(self, target, updated=())
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> "PythonAgent[P, T, AnswerT_co]":
@@ -56,7 +60,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         """
         inspect.signature(self._target).bind(*args, **kwargs)
         bound = PythonAgent[P, T, AnswerT_co](self._target, self._options)
-        bound._arguments = args, kwargs
+        bound._arguments, bound._signatures = (args, kwargs), self._signatures
         return bound
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -93,14 +97,16 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             value = await _in_thread(entry.call, arguments)
         return reply_of(value, dump=entry.signature.dump, wire=self._speaks)
 
-    def facts(self, skill: str, workspace: "Workspace") -> "Facts | None":
-        """What the parameters of a skill can be in `workspace`; None when the skill does not say.
-
-        Raises:
-            UnknownName: There is no such skill.
-        """
-        read = self._entry(skill).facts
-        return None if read is None else read(workspace)
+    def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
+        """What tells what the parameters of a skill can be in a workspace; None when the skill does not say."""
+        if isinstance(self._target, type):
+            options = next((options for name, _, options in _marked(self._target) if name == skill), SkillOptions())
+        else:
+            options = self._options
+        read = options.get("facts")
+        if read is not None and len(inspect.signature(read).parameters) > 1:
+            return MethodType(read, self._object)
+        return cast("Callable[[Workspace], Facts] | None", read)
 
     def answer_type(self, skill: str | None = None) -> Any:
         """The type that a skill declares of its answer; `Any` when it declares none.
@@ -174,24 +180,20 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
                 f"{self!r} is a class, and `{'`, `'.join(misplaced)}` is said of a skill.",
                 hint="Move it to the `@skill` it belongs to.",
             )
-        marked = {
-            name: member
-            for base in reversed(kind.__mro__)
-            for name, member in vars(base).items()
-            if hasattr(getattr(member, "__func__", member), SKILL_MARK)
-        }
+        marked = _marked(kind)
         if not marked:
             raise InvalidDefinition(f"{self!r} has no skill.", hint="Put `@skill` on the methods others may call.")
         self._see_it_can_be_made(kind)
-        for name, member in marked.items():
+        for name, member, options in marked:
             function: Callable[..., Any] = getattr(member, "__func__", member)
-            said: SkillOptions = getattr(function, SKILL_MARK)
-            options: SkillOptions = {"name": name, **said}
             if callable(unavailable := options.get("unavailable")):
                 asks_object = bool(inspect.signature(unavailable).parameters)
                 options["unavailable"] = unavailable(*(self._object,) * asks_object)
             call = functools.partial(self._call_method, name)
-            yield read_entry(function, call, options, bound=not isinstance(member, staticmethod))
+            known, bound = self._signatures.get(name), not isinstance(member, staticmethod)
+            entry = read_entry(function, call, options, bound=bound, signature=known)
+            self._signatures[name] = entry.signature
+            yield entry
 
     def _see_it_can_be_made(self, kind: type) -> None:
         try:
@@ -226,6 +228,17 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
                 hint=f"Name one of: {', '.join(skills)}.",
                 suggestions=tuple(dict.fromkeys((*near, *skills))),
             ) from None
+
+
+def _marked(kind: type) -> list[tuple[str, Any, SkillOptions]]:
+    """The methods of a class that `@skill` marked: each with its name, and what the decorator said."""
+    found: dict[str, tuple[str, Any, SkillOptions]] = {}
+    for base in reversed(kind.__mro__):
+        for name, member in vars(base).items():
+            said: SkillOptions | None = getattr(getattr(member, "__func__", member), SKILL_MARK, None)
+            if said is not None:
+                found[name] = name, member, {"name": name, **said}
+    return list(found.values())
 
 
 _ONLY_SKILLS: Final = SkillOptions.__optional_keys__ - {"name", "description"}

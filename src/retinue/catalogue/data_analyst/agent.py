@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import retinue
 from retinue.agents.port import Reply, RunContext
@@ -36,6 +37,8 @@ from retinue.contract.task import Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from retinue.catalogue.data_analyst.columns import Columns
     from retinue.catalogue.data_analyst.report import Report
     from retinue.orchestration.reader.tables import TableReading
@@ -55,11 +58,17 @@ def _without_duckdb() -> str:
     return "" if find_spec("duckdb") else "install retinue[data]"
 
 
-def _facts(workspace: "Workspace") -> Facts:
+class _HasCache(Protocol):
+    """As the class says below; its name is the agent's."""
+
+    cache_dir: Path | None
+
+
+def _facts(analyst: "_HasCache", workspace: "Workspace") -> Facts:
     """The tables that lie here."""
     from retinue.catalogue.data_analyst.facts import read_facts  # noqa: PLC0415 - DuckDB is not needed to list agents
 
-    return Facts() if _without_duckdb() else read_facts(workspace)
+    return Facts() if _without_duckdb() else read_facts(workspace, analyst.cache_dir)
 
 
 _PRICES: Final[dict[str, Any]] = {
@@ -100,6 +109,9 @@ class DataAnalyst:
     Use it when somebody asks how many, how much, which is the largest or slowest, or what a file of rows holds; not for
     code, documents or commits. Returns figures, tables, charts and the SQL; what names no column or value is refused.
     """
+
+    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
         output=Analysis,

@@ -1,0 +1,122 @@
+"""Ready-made agents that are imported when they are first called: every command lists them, and few ask more than two.
+
+What they say of themselves is derived from their types, and kept on disk for as long as nothing that it is derived from
+changes.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from retinue.agents.port import Agent, Reply, RunContext
+from retinue.catalogue._kept import read_kept, write_kept
+from retinue.contract.definition import Definition
+from retinue.contract.task import Task
+
+if TYPE_CHECKING:
+    from retinue.contract.facts import Facts
+    from retinue.tools.workspace import Workspace
+
+__all__ = ["LazyAgent", "lazy_agents"]
+
+_SOURCES: Final = ("catalogue", "contract", "agents/python")
+"""The folders of the package that definitions are derived from."""
+
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+@dataclass
+class LazyAgent:
+    """An agent whose module is imported at its first call.
+
+    Attributes:
+        load: Imports and makes it.
+        known: What it says of itself, when that is known without it.
+    """
+
+    load: Callable[[], Agent]
+    known: Definition | None = None
+
+    @cached_property
+    def agent(self) -> Agent:
+        """The agent itself."""
+        return self.load()
+
+    @property
+    def definition(self) -> Definition:
+        """What it says of itself."""
+        return self.known or self.agent.definition
+
+    async def run(self, task: Task, run: RunContext, /) -> Reply:
+        """As the agent does."""
+        return await self.agent.run(task, run)
+
+    def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
+        """As the agent does; None when it says none of any skill."""
+        source_of: Callable[[str], Callable[[Workspace], Facts] | None] | None = getattr(self.agent, "facts", None)
+        return None if source_of is None else source_of(skill)
+
+
+def lazy_agents(
+    loaders: Sequence[Callable[[], Agent]], *, cache_dir: Path | None, settings: Mapping[str, object]
+) -> tuple[LazyAgent, ...]:
+    """An agent for each of `loaders`.
+
+    Args:
+        loaders: Import and make them.
+        cache_dir: Where their definitions are kept; None keeps none, and all are imported at once.
+        settings: Whatever else decides what their definitions say.
+    """
+    agents = tuple(LazyAgent(load) for load in loaders)
+    if cache_dir is None:
+        return agents
+    path, key = cache_dir / "definitions", _key(settings)
+    known = _read(path, key)
+    if len(known) != len(agents):
+        known = tuple(agent.definition for agent in agents)
+        listed = [definition.to_json() for definition in known]
+        write_kept(path, [key, b"\n", json.dumps(listed, separators=(",", ":")).encode()])
+    for agent, definition in zip(agents, known, strict=True):
+        agent.known = definition
+    return agents
+
+
+def _read(path: Path, key: bytes) -> tuple[Definition, ...]:
+    head, _, body = read_kept(path, most_bytes=_MOST_BYTES).partition(b"\n")
+    if head != key:
+        return ()
+    try:
+        return TypeAdapter(tuple[Definition, ...]).validate_json(body)
+    except ValidationError:
+        return ()
+
+
+def _key(settings: Mapping[str, object]) -> bytes:
+    """What definitions are known by: the state of the files they are derived from, and what is installed."""
+    versions: dict[str, Any] = {name: version(name) for name in ("retinue", "pydantic")}
+    parts = {**settings, **versions, "python": sys.version, "duckdb": find_spec("duckdb") is not None}
+    package = Path(__file__).parent.parent
+    states = sorted(state for folder in _SOURCES for state in _states(package / folder))
+    return sha256(repr((sorted(parts.items()), states)).encode()).hexdigest().encode()
+
+
+def _states(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Each source file below a folder, with its size and when it was changed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _states(Path(entry.path))
+            elif entry.name.endswith((".py", ".json", ".toml")):
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns

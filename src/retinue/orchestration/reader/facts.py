@@ -1,0 +1,42 @@
+"""Asks skills what their parameters can be in a workspace, each source once."""
+
+from typing import TYPE_CHECKING
+
+from retinue.agents.registry import Registry
+from retinue.contract.facts import Facts
+from retinue.errors import RetinueError
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FactsReader"]
+
+
+class FactsReader:
+    """The facts of one workspace, by agent and skill. Skills that share their source of facts share what it says.
+
+    Args:
+        registry: Whose skills.
+        workspace: Where.
+    """
+
+    def __init__(self, registry: Registry, workspace: Workspace) -> None:
+        self._registry = registry
+        self._workspace = workspace
+        self._read: dict[object, Facts | None] = {}
+
+    def __call__(self, agent: str, skill: str) -> Facts | None:
+        """The facts of a skill; None when it says none, or they cannot be read."""
+        try:
+            source_of: Callable[[str], Callable[[Workspace], Facts] | None] | None
+            source_of = getattr(self._registry.get(agent), "facts", None)
+            source = None if source_of is None else source_of(skill)
+            if source is None:
+                return None
+            if source not in self._read:
+                self._read[source] = None
+                self._read[source] = source(self._workspace)
+            return self._read[source]
+        except RetinueError:
+            return None
