@@ -424,7 +424,7 @@ def _late(ask: Ask, clock: Callable[[], int], start: int) -> Result:
     task = Task(
         id="t", agent="git_state_analyzer", skill="commit_analysis", parameters={"question": "how many commits"}
     )
-    reply = asyncio.run(GitStateAnalyzer().run(task, context))
+    reply = asyncio.run(GitStateAnalyzer.run(task, context))
     return Result(
         task_id="t", agent="git_state_analyzer", outcome=reply.outcome, data=reply.data, warnings=reply.warnings
     )
@@ -512,3 +512,44 @@ def test_merges_do_not_count_when_that_is_said(ask: Ask, busy: Repository) -> No
     found = data(ask.history("who contributed, except Ada Lovelace and Grace Hopper"))
     assert found["scope"]["not_by"] == ["Ada Lovelace", "Grace Hopper"]
     assert found["commit_count"] == 0
+
+
+@pytest.mark.row("G12")
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"query": {"show": "people"}}, "2 people wrote the 6 commits: Ada Lovelace (4), Grace Hopper (2)."),
+        (
+            {"query": {"show": "people", "not_by": ["Ada Lovelace"]}},
+            "1 person wrote the 2 commits not by Ada Lovelace: Grace Hopper (2).",
+        ),
+        ({"query": {"show": "count", "merges": False}}, "There are 5 commits (merges not counted), dated"),
+        ({"query": {"show": "count"}, "author": "Grace"}, "There are 2 commits by Grace Hopper, dated"),
+        ({"query": {"show": "changes"}, "range": "1.0.0..1.1.0"}, "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
+        ({"query": {"show": "first"}, "paths": ["src/cache_store.py"]}, "`src/cache_store.py` was first committed by"),
+        ({"query": {"show": "last", "subject": ["light"]}}, "The last commit that mentions `light` is by Ada Lovelace"),
+        ({"query": {"show": "last", "task": "#12"}}, "The last commit that mentions `#12` is by Grace Hopper"),
+        ({"query": {"show": "files"}}, "Changed in the most commits: `src/engine.py` (2)"),
+        ({"query": {"show": "releases"}}, "The newest of 2 tags is `1.1.0`, of 2024-03-01."),
+        ({"query": {"show": "state"}}, "`main` has 6 commits, and there is no other branch"),
+        ({"query": {"show": "count"}, "since": "2025-01-01"}, "There are no commits in that time."),
+    ],
+)
+@pytest.mark.usefixtures("busy")
+def test_a_typed_query_needs_no_words(ask: Ask, parameters: dict[str, Any], expected: str) -> None:
+    assert lead(ask.history(**parameters)).startswith(expected)
+    assert lead(ask.history("how many tomatoes grow in March", **parameters)).startswith(expected)
+
+
+@pytest.mark.parametrize("query", [{"show": "tomatoes"}, {"subject": "light"}, {"by": "Ada"}, {"merges": "no"}])
+def test_a_query_that_is_none_is_refused(ask: Ask, query: dict[str, Any]) -> None:
+    result = ask.history(query=query)
+    assert result.fault is not None
+    assert result.fault.code == "invalid_input"
+    assert result.fault.path is not None
+    assert result.fault.path.startswith("/parameters/query")
+
+
+def test_a_typed_query_before_the_first_commit_is_answered(make_repository: MakeRepository, ask_in: AskIn) -> None:
+    ask = ask_in(make_repository().root)
+    assert lead(ask.history(query={"show": "people"})) == "The repository has no commits yet."

@@ -32,7 +32,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(
-    ("question", "wish", "about"),
+    ("question", "show", "about"),
     [
         ("Who changed the boundary most recently?", "last", ("boundary",)),
         ("who changed the boundary most", "people", ("boundary",)),
@@ -59,10 +59,10 @@ FILES = [
         ("", "overview", ()),
     ],
 )
-def test_a_question_is_told_by_its_words(question: str, wish: str, about: tuple[str, ...]) -> None:
+def test_a_question_is_told_by_its_words(question: str, show: str, about: tuple[str, ...]) -> None:
     asked = read_question(question)
-    assert asked.wish == wish
-    if wish != "state" and question != "tell me something":
+    assert asked.show == show
+    if show != "state" and question != "tell me something":
         assert asked.about == about
 
 

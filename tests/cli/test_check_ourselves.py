@@ -17,7 +17,7 @@ from retinue.catalogue.pattern_discovery import PatternDiscovery
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 
 analyst = DataAnalyst
-historian = GitStateAnalyzer()
+historian = GitStateAnalyzer
 discoverer = PatternDiscovery()
 researcher = ResearcherAnalyst()
 """

@@ -1,4 +1,4 @@
-"""The sentences that answer a question about history: which facts lead, by what was wished for.
+"""The sentences that answer a question about history: which facts lead, by what was asked to be shown.
 
 Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
 """
@@ -14,7 +14,7 @@ from retinue.catalogue.git_state_analyzer.figures import draw
 from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of, moment
-from retinue.catalogue.git_state_analyzer.question import Wish
+from retinue.catalogue.git_state_analyzer.parameters import Show
 from retinue.catalogue.git_state_analyzer.releases import say_absent, say_releases
 from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing
@@ -43,7 +43,7 @@ def say_answer(
 ) -> None:
     """Put into `report` what answers the question."""
     found = Found(git, report, scope, history, sizes, standing, question, limit)
-    if scope.asked.wish == "state":
+    if scope.asked.show == "state":
         say_state(git, report, standing, question)
         return
     if standing.head.sha is None:
@@ -69,11 +69,11 @@ def say_answer(
         when = " in that time" if scope.since or scope.until else ""
         report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
         return
-    _ANSWERS[scope.asked.wish](found)
+    _ANSWERS[scope.asked.show](found)
     draw(found)
 
 
-# One for each wish.
+# One for each kind of answer.
 
 
 def _say_last(found: Found) -> None:
@@ -186,7 +186,7 @@ def _say_people(found: Found, most: int = _PEOPLE) -> None:
     )
 
 
-def _say_people_wish(found: Found) -> None:
+def _say_who(found: Found) -> None:
     _say_people(found)
     active = sorted((one for one in found.history.people if one.recent), key=lambda one: -one.recent)[:_PEOPLE]
     if found.history.count > sum(one.recent for one in found.history.people):
@@ -316,13 +316,13 @@ def _say_last_commits(found: Found) -> None:
         )
 
 
-_ANSWERS: Final[Mapping[Wish, Callable[[Found], None]]] = {
+_ANSWERS: Final[Mapping[Show, Callable[[Found], None]]] = {
     "largest": _say_largest,
     "files": lambda found: _say_files(found, most=found.limit or _FILES),
     "form": _say_form,
     "releases": say_releases,
     "count": _say_count,
-    "people": _say_people_wish,
+    "people": _say_who,
     "last": _say_last,
     "first": _say_first,
     "changes": _say_changes,

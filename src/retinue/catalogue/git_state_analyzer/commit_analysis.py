@@ -20,15 +20,16 @@ from retinue.catalogue.git_state_analyzer.history import (
     measure,
     read_history,
 )
-from retinue.catalogue.git_state_analyzer.question import ranks_wanted, read_question
+from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
+from retinue.catalogue.git_state_analyzer.question import Asked, ranks_wanted, read_question
 from retinue.catalogue.git_state_analyzer.report import Report, plural
 from retinue.catalogue.git_state_analyzer.repository import Standing, standing_of
-from retinue.catalogue.git_state_analyzer.scope import Scope, read_scope
+from retinue.catalogue.git_state_analyzer.scope import Scope, queried_scope, read_scope
 from retinue.contract.model import JsonMapping
 from retinue.errors import RetinueError
 from retinue.tools.git import Git
 
-__all__ = ["commit_analysis"]
+__all__ = ["analyse_query", "commit_analysis"]
 
 _PEOPLE: Final = 50
 _FILES: Final = 20
@@ -63,8 +64,25 @@ def commit_analysis(
             git, watch, report,
             question=question, given=given, read=read, words=words, files=files, before=before,
         )  # fmt: skip
-    if scope.asked.wish == "files":
+    if scope.asked.show == "files":
         limit = limit or ranks_wanted(question)
+    return _analysed(git, watch, report, scope, standing=standing, question=question, limit=limit)
+
+
+def analyse_query(
+    git: Git, watch: Watch, query: CommitQuery, *, given: Mapping[str, object], limit: int | None
+) -> Report:
+    """Analyse the commits that typed parameters ask for."""
+    report = Report()
+    standing = standing_of(git, report)
+    has_commits = standing.head.sha is not None
+    scope = queried_scope(git, watch, report, query, given) if has_commits else Scope(Asked(query.show))
+    return _analysed(git, watch, report, scope, standing=standing, question="", limit=limit)
+
+
+def _analysed(
+    git: Git, watch: Watch, report: Report, scope: Scope, *, standing: Standing, question: str, limit: int | None
+) -> Report:
     history = read_history(scope.commits(git), watch, newest=max(limit or 0, _KEPT))
     if scope.text or history.cut:  # to look for a text in every commit takes long enough once
         sizes = Sizes(cut="time" if history.cut else "")
@@ -208,7 +226,7 @@ def _reservations(report: Report, scope: Scope, history: History, sizes: Sizes) 
             impact="Sizes and the files changed most are of those.",
             recovery="Allow more time.",
         )
-    if history.count > MEASURED and not history.cut and scope.asked.wish in {"largest", "files", "changes", "overview"}:
+    if history.count > MEASURED and not history.cut and scope.asked.show in {"largest", "files", "changes", "overview"}:
         report.note(f"Sizes and files are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
     if len(history.tasks) >= TASKS:
         report.note(f"Of the tickets and issues named, {TASKS} are listed.")

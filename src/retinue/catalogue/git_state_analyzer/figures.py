@@ -1,6 +1,6 @@
 """The counts of a history as tables and charts: commits by year or month, by author, by file; releases; large commits.
 
-What is drawn follows from what was wished for, as the sentences do (`answers`). A sentence says the finding; a table
+What is drawn follows from what was asked to be shown, as the sentences do (`answers`). A sentence says the finding; a table
 has the rest of it.
 """
 
@@ -13,7 +13,7 @@ from retinue.catalogue._prose import one_line
 from retinue.catalogue.git_state_analyzer.found import Found
 from retinue.catalogue.git_state_analyzer.history import Person, lines_of
 from retinue.catalogue.git_state_analyzer.moments import day_of
-from retinue.catalogue.git_state_analyzer.question import Wish
+from retinue.catalogue.git_state_analyzer.parameters import Show
 from retinue.catalogue.git_state_analyzer.releases import is_of_first
 from retinue.catalogue.git_state_analyzer.report import short
 from retinue.contract.table import Chart, Column, Series, Table
@@ -37,7 +37,7 @@ _BY_YEAR: Final = re.compile(
 
 def draw(found: Found) -> None:
     """Put into the report what can be looked at."""
-    for drawer in _DRAWN.get(found.scope.asked.wish, ()):
+    for drawer in _DRAWN.get(found.scope.asked.show, ()):
         drawer(found)
 
 
@@ -61,7 +61,7 @@ def _draw_periods(found: Found) -> None:
     found.report.tables.append(Table(title=title, columns=columns, rows=rows, note=note))
 
 
-def _draw_periods_wished(found: Found) -> None:
+def _draw_periods_with_table(found: Found) -> None:
     """The picture, and the table too where each year or month was asked for."""
     tables = len(found.report.tables)
     _draw_periods(found)
@@ -180,12 +180,12 @@ def _chart(found: Found, title: str, ranked: Sequence[tuple[str, int]]) -> None:
     found.report.charts.append(Chart(title=title, labels=labels, series=(Series(name="commits", values=values),)))
 
 
-_DRAWN: Final[Mapping[Wish, Sequence[Callable[[Found], None]]]] = {
+_DRAWN: Final[Mapping[Show, Sequence[Callable[[Found], None]]]] = {
     "largest": (_draw_largest,),
     "files": (_draw_files,),
     "releases": (_draw_releases,),
-    "count": (_draw_periods_wished,),
+    "count": (_draw_periods_with_table,),
     "people": (_draw_people,),
-    "changes": (_draw_periods_wished,),
-    "overview": (_draw_periods_wished, _draw_few_people),
+    "changes": (_draw_periods_with_table,),
+    "overview": (_draw_periods_with_table, _draw_few_people),
 }

@@ -6,12 +6,13 @@ It tells a dozen kinds of question apart by their own words. What it cannot plac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
+
+from retinue.catalogue.git_state_analyzer.parameters import Show
 
 __all__ = [
     "Asked",
     "LeftOut",
-    "Wish",
     "is_of_everything",
     "ranks_wanted",
     "read_left_out",
@@ -20,11 +21,6 @@ __all__ = [
     "speaks_of_before",
     "speaks_of_person",
 ]
-
-Wish: TypeAlias = Literal[
-    "state", "largest", "files", "form", "releases", "count", "people", "last", "first", "changes", "overview"
-]
-"""What should lead the answer."""
 
 _LAST: Final = r"last|latest|lately|(?:most )?recent(?:ly)?|newest"
 _TOUCH: Final = (
@@ -36,7 +32,7 @@ _AT_FIRST: Final = r"(?:or[ig]+[in]*al+y|in[it]+[ia]*l+y)"
 """However it is spelled."""
 _PEOPLE: Final = r"authors?|contributors?|developers?|committers?|maintainers?|people|owners?"
 
-_SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
+_SIGNS: Final[dict[Show, tuple[str, ...]]] = {
     "state": (
         r"\b(?:uncommitted|unstaged|staged|untracked|unpushed|dirty|detached|checked out|work(?:ing)? ?tree)\b",
         r"\bclean\b(?! ?up)(?=.{0,30}\?|$| or | and )|\b(?:is|tree|state|repo\w*|everything) (?:\w+ )?clean\b",
@@ -84,10 +80,10 @@ _SIGNS: Final[dict[Wish, tuple[str, ...]]] = {
         rf"\b(?:{_LAST}) (?:\w+ )?(?:work|activity|commits)\b|\bdone\b|\bworked on\b|\bbeen going on\b",
     ),
 }
-"""The words by which each wish is told, in the order in which they are tried."""
+"""The words by which it is told what leads, in the order in which they are tried."""
 
-_WISHES: Final[dict[Wish, re.Pattern[str]]] = {
-    wish: re.compile("|".join(signs), re.IGNORECASE) for wish, signs in _SIGNS.items()
+_SHOWN_BY: Final[dict[Show, re.Pattern[str]]] = {
+    show: re.compile("|".join(signs), re.IGNORECASE) for show, signs in _SIGNS.items()
 }
 _NOISE_WORDS: Final = """
     a about active activity actually add added adding adds all also am an and any anybody anyone are as at author
@@ -175,7 +171,7 @@ class Asked:
         people: Words that may name a person, best first.
     """
 
-    wish: Wish
+    show: Show
     about: tuple[str, ...] = ()
     firm: bool = False
     people: tuple[str, ...] = ()
@@ -192,14 +188,14 @@ def read_question(question: str, *, read: Iterable[str] = ()) -> Asked:
     for words in read:
         text = text.replace(words, " ", 1) if words else text
     text = " ".join(text.split())
-    wish = _wish_of(text)
+    show = _show_of(text)
     exact = tuple(next(filter(None, found.groups())) for found in _QUOTED.finditer(text))
     bare = _QUOTED.sub(" ", text)
     people = _people(bare)
     words = [found for found in _WORD.finditer(bare) if _tells(found.group())]
     firm = bool(exact) or any(_LEADS.search(bare[max(found.start() - _LEAD, 0) : found.start()]) for found in words)
     rest = " ".join(found.group() for found in words)
-    return Asked(wish, (*exact, *([rest] if rest else [])), firm=firm, people=people)
+    return Asked(show, (*exact, *([rest] if rest else [])), firm=firm, people=people)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +249,10 @@ def refers_back(question: str) -> bool:
     return _BACK.search(question) is not None
 
 
-def _wish_of(text: str) -> Wish:
-    for wish, pattern in _WISHES.items():
+def _show_of(text: str) -> Show:
+    for show, pattern in _SHOWN_BY.items():
         if pattern.search(text):
-            return wish
+            return show
     return "overview"
 
 

@@ -17,6 +17,7 @@ from retinue.catalogue.git_state_analyzer.before import NOTHING_BEFORE, Before
 from retinue.catalogue.git_state_analyzer.branches import Lacking, read_lacking, spelled
 from retinue.catalogue.git_state_analyzer.form import tasks_in
 from retinue.catalogue.git_state_analyzer.moments import read_edge
+from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
 from retinue.catalogue.git_state_analyzer.question import (
     Asked,
     is_of_everything,
@@ -33,7 +34,7 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Commit, Git
 
-__all__ = ["Scope", "read_scope"]
+__all__ = ["Scope", "queried_scope", "read_scope"]
 
 _RENAMES: Final = 20
 _NEAR: Final = 3
@@ -168,15 +169,8 @@ def read_scope(
     if merges != left_out.merges:
         report.note("Merges are not counted, as was said before.")
     without = tuple(one for one in left_out.people if next(git.log(author=one, limit=1), None) is not None)
-    scope = Scope(read_question(question, read=words), merges=merges, without=without)
-    scope = replace(
-        scope,
-        revision=_range(git, str(both.get("range") or "")) or "HEAD",
-        since=read_edge(str(both.get("since") or ""), "since"),
-        until=read_edge(str(both.get("until") or ""), "until"),
-        author=str(both.get("author") or ""),
-        paths=tuple(str(path) for path in _listed(both.get("paths"))),
-    )
+    scope = _given_scope(git, read_question(question, read=words), both)
+    scope = replace(scope, merges=merges, without=without)
     if lacking := None if both.get("range") else read_lacking(question):
         scope, words = replace(scope, revision=_lacking(git, lacking, report)), [*words, lacking.words]
     elif not both.get("range"):
@@ -191,9 +185,42 @@ def read_scope(
     scope = _leaning(git, scope, question, before, report)
     scope = replace(scope, asked=replace(read_question(question, read=words), people=scope.asked.people))
     watch.check()
-    if not scope.paths and scope.asked.wish != "state":
+    if not scope.paths and scope.asked.show != "state":
         scope = _subject(git, watch, scope, files, report)
     return _with_earlier_names(git, watch, scope, report)
+
+
+def queried_scope(git: Git, watch: Watch, report: Report, query: CommitQuery, given: Mapping[str, object]) -> Scope:
+    """The commits that typed parameters are about; a path that was never there is said to be missing.
+
+    Raises:
+        InvalidInput: A date is none.
+    """
+    scope = replace(
+        _given_scope(git, Asked(query.show, tuple(query.subject)), given),
+        words=frozenset(word.casefold() for words in query.subject for word in words.split()),
+        task=query.task,
+        text=query.text,
+        merges=query.merges,
+        without=tuple(query.not_by),
+    )
+    return _with_earlier_names(git, watch, scope, report)
+
+
+def _given_scope(git: Git, asked: Asked, given: Mapping[str, object]) -> Scope:
+    """The part of a scope that stands in parameters.
+
+    Raises:
+        InvalidInput: A date is none.
+    """
+    return Scope(
+        asked,
+        revision=_range(git, str(given.get("range") or "")) or "HEAD",
+        since=read_edge(str(given.get("since") or ""), "since"),
+        until=read_edge(str(given.get("until") or ""), "until"),
+        author=str(given.get("author") or ""),
+        paths=tuple(str(path) for path in _listed(given.get("paths"))),
+    )
 
 
 def _leaning(git: Git, scope: Scope, question: str, before: Before, report: Report) -> Scope:
@@ -210,9 +237,9 @@ def _leaning(git: Git, scope: Scope, question: str, before: Before, report: Repo
 
 def _as_before(git: Git, scope: Scope, said_before: str, report: Report) -> Scope:
     """`scope`, which nothing narrows, with what was named before: "… from 1.0 to 2.0, and by whom?"."""
-    if scope.asked.wish != "state" and (lacking := read_lacking(said_before)):
+    if scope.asked.show != "state" and (lacking := read_lacking(said_before)):
         return replace(scope, revision=_lacking(git, lacking, report))
-    if not names_versions(said_before) or scope.asked.wish in {"releases", "state"}:
+    if not names_versions(said_before) or scope.asked.show in {"releases", "state"}:
         return scope
     read = read_versions(said_before, git.tags())
     if not read.revision or read.missing:
@@ -257,7 +284,7 @@ def _releases(
     if read.missing:
         near = tuple(tag.name for tag in releases_of(tags)[:_NEAR])
         return replace(scope, absent=read.missing, releases=near), [*said, read.missing]
-    if scope.asked.wish == "releases":  # they are asked for themselves, not for what is in them
+    if scope.asked.show == "releases":  # they are asked for themselves, not for what is in them
         return replace(scope, releases=tuple(tag.name for tag in read.named)), said
     if read.revision and read.is_told:
         report.note("Read {} as the commits {}.", code(" and ".join(read.words)), code(read.revision))
@@ -302,7 +329,7 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
         _note_places(place, report)
     paths = tuple(dict.fromkeys(path for place in places for path in place.paths))
     # What an identifier is for, the history does not say: who asks that and names one wants another agent.
-    is_of_code = scope.asked.wish == "overview" and any(map(_IDENTIFIER.search, scope.asked.about))
+    is_of_code = scope.asked.show == "overview" and any(map(_IDENTIFIER.search, scope.asked.about))
     if paths or not (scope.asked.firm or is_of_code):
         return replace(scope, paths=paths, places=tuple(places))
     if scope.asked.people and scope.asked.about == scope.asked.people[:1]:
@@ -312,7 +339,7 @@ def _subject(git: Git, watch: Watch, scope: Scope, files: Sequence[str], report:
 
 def _told_by(words: str, git: Git, watch: Watch, scope: Scope, report: Report, *, near: bool) -> Scope | None:
     """`scope` as the commits that say `words`; None when none does, or when a path is `near` enough."""
-    is_first = scope.asked.wish == "first"
+    is_first = scope.asked.show == "first"
     if is_first and (trial := _changing(git, watch, scope, words, report)):
         return trial
     wanted = subject_words(words)
@@ -324,7 +351,7 @@ def _told_by(words: str, git: Git, watch: Watch, scope: Scope, report: Report, *
 
 def _changing(git: Git, watch: Watch, scope: Scope, words: str, report: Report) -> Scope | None:
     """`scope` as the commits that add or remove the identifier in `words`; None when there is none of either."""
-    if scope.asked.wish not in _WISHES_OF_TEXT:
+    if scope.asked.show not in _WISHES_OF_TEXT:
         return None
     text = next(iter(_IDENTIFIER.findall(words)), "")
     trial = replace(scope, text=text)
@@ -359,7 +386,7 @@ def _note_places(place: Places, report: Report) -> None:
 
 def _with_earlier_names(git: Git, watch: Watch, scope: Scope, report: Report) -> Scope:
     """`scope` with the names its files had before they were renamed: git follows one file only, and only by itself."""
-    if scope.revision != "HEAD" or len(scope.paths) > 3 or scope.asked.wish in {"state", "releases"}:
+    if scope.revision != "HEAD" or len(scope.paths) > 3 or scope.asked.show in {"state", "releases"}:
         return scope
     of_each = {path: tuple(_earlier_names(git, watch, path)) for path in scope.paths if not path.endswith("/")}
     earlier = dict.fromkeys(name for names in of_each.values() for name in names if name not in scope.paths)
