@@ -48,7 +48,7 @@ def agents(
     arguments: dict[str, dict[str, object]] = {
         "CodeEngineerExecutor": {"models": models, "servers": language_servers, "cache_dir": cache_dir},
         "DataAnalyst": {"cache_dir": cache_dir},
-        "GitStateAnalyzer": {},
+        "GitStateAnalyzer": {"cache_dir": cache_dir},
         "Metrics": {},
         "PatternDiscovery": {"cache_dir": cache_dir},
         "PersonalAssistant": {"store": store, "models": models, "trusted": trusted_tools},

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from retinue.agents.port import Agent, Reply, RunContext
-from retinue.catalogue._kept import read_kept, write_kept
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
+from retinue.tools.kept import read_kept, write_kept
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
-from retinue.catalogue._kept import read_kept, write_kept
+from retinue.tools.kept import read_kept, write_kept
 
 __all__ = ["Rows", "content_key"]
 

@@ -1,6 +1,7 @@
 """The agent: typed skills over a repository's history and state. What they find out stands in the modules beside."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import retinue
@@ -28,6 +29,8 @@ from retinue.contract.task import Task
 from retinue.errors import Unavailable
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from retinue.catalogue.git_state_analyzer.report import Report
     from retinue.tools.git import Git
     from retinue.tools.workspace import Workspace
@@ -116,6 +119,9 @@ class GitStateAnalyzer:
     documents say. Returns figures, and sentences that each name their commit.
     """
 
+    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+        self._cache_dir = None if cache_dir is None else Path(cache_dir)
+
     @retinue.skill(
         output=BranchStatus,
         instruction_field="question",
@@ -161,7 +167,7 @@ class GitStateAnalyzer:
         from retinue.catalogue.git_state_analyzer.branch_status import branch_status  # noqa: PLC0415 - when it is needed
 
         question = question or task.instruction
-        return await _in_repository(
+        return await self._in_repository(
             run,
             "branch_status",
             lambda git, watch: branch_status(git, watch, question=question, branch=branch, base=base),
@@ -252,7 +258,7 @@ class GitStateAnalyzer:
                 git, watch, question=question, given=given, read=read, words=words, limit=most, before=before
             )
 
-        return await _in_repository(run, "commit_analysis", work)
+        return await self._in_repository(run, "commit_analysis", work)
 
     @retinue.skill(output=TaskValidation, target_field="target", effects=("read",), unavailable=_NO_TICKETS)
     async def task_validation(self, target: Target) -> Reply:
@@ -269,6 +275,19 @@ class GitStateAnalyzer:
         Use it when tickets are to be brought up to date. Returns the drift by category.
         """
         raise Unavailable(_NO_TICKETS, detail={"target": target})
+
+    async def _in_repository(self, run: RunContext, skill: str, work: "Callable[[Git, Watch], Report]") -> Reply:
+        """Do `work` in a thread, over the repository that the workspace is in."""
+        from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415 - when it is needed
+
+        watch = Watch(run)
+        run.emit(Progress("reading the repository", skill))
+
+        def reply() -> Reply:
+            git = open_repository(run.workspace, watch, self._cache_dir)
+            return work(git, watch).reply(git)
+
+        return await in_watched_thread(watch, reply)
 
 
 def _read(question: str, workspace: "Workspace", now_ns: int) -> tuple[Mapping[str, object], tuple[str, ...]]:
@@ -290,17 +309,3 @@ def _read(question: str, workspace: "Workspace", now_ns: int) -> tuple[Mapping[s
     said = [one for one in bound.bindings if one.how == "said" and one.parameter != skill.instruction_field]
     words = tuple(dict.fromkeys(one.words for one in said if one.words and one.parameter != "limit"))
     return {one.parameter: one.value for one in said}, words
-
-
-async def _in_repository(run: RunContext, skill: str, work: "Callable[[Git, Watch], Report]") -> Reply:
-    """Do `work` in a thread, over the repository that the workspace is in."""
-    watch = Watch(run)
-    run.emit(Progress("reading the repository", skill))
-    return await in_watched_thread(watch, _reply, run.workspace, watch, work)
-
-
-def _reply(workspace: "Workspace", watch: Watch, work: "Callable[[Git, Watch], Report]") -> Reply:
-    from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415 - when it is needed
-
-    git = open_repository(workspace, watch)
-    return work(git, watch).reply(git)

@@ -1,6 +1,6 @@
 """The counts of a history as tables and charts: commits by year or month, by author, by file; releases; large commits.
 
-What is drawn follows from what was asked to be shown, as the sentences do (`answers`). A sentence says the finding; a table
+What is drawn follows from what is to be shown, as the sentences do (`answers`). A sentence says the finding; a table
 has the rest of it.
 """
 

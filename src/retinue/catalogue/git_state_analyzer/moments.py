@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Final, Literal
 
 from retinue.errors import InvalidInput
@@ -12,6 +13,7 @@ _SECOND: Final = 1_000_000_000
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
+@lru_cache(maxsize=1024)  # the same few dates are compared with each commit
 def moment(text: str) -> float:
     """Seconds since 1970 of an ISO date of git's; a date no calendar has counts as the beginning."""
     try:

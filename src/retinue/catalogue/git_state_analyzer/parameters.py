@@ -38,7 +38,7 @@ class CommitQuery(Model):
     show: Annotated[
         Show,
         Field(
-            description="What leads the answer: the newest commit (`last`), the oldest, a list (`changes`), their number,"
+            description="What leads the answer: the newest commit (`last`), the oldest, a list (`changes`), a number,"
             " who wrote them, the files changed most, the largest, the form of their messages, releases, the work tree"
             " (`state`), or an `overview`."
         ),

@@ -1,6 +1,7 @@
 """What an operation starts from: the repository of the workspace, and which facts of it narrow every answer."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from retinue.catalogue._prose import code
 from retinue.catalogue._watch import Watch
@@ -14,10 +15,11 @@ __all__ = ["Standing", "open_repository", "standing_of"]
 _COMMAND_S = 120.0
 
 
-def open_repository(workspace: Workspace, watch: Watch) -> Git:
+def open_repository(workspace: Workspace, watch: Watch, cache_dir: Path | None) -> Git:
     """The repository that the workspace is in; no command may take longer than there is time."""
     left = watch.left_s()
-    return Git(workspace.root, timeout_s=_COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S)))
+    timeout_s = _COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S))
+    return Git(workspace.root, timeout_s=timeout_s, cache_dir=cache_dir)
 
 
 @dataclass(frozen=True, slots=True)

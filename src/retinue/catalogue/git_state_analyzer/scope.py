@@ -116,7 +116,7 @@ class Scope:
             return False
         if self.task:
             return self.task in tasks_in(f"{commit.subject}\n{commit.body}")
-        return says(commit, self.words)
+        return not self.words or says(commit, self.words)
 
     def facts(self) -> JsonMapping:
         """The scope as data."""

@@ -9,7 +9,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, Final
 
-from retinue.catalogue._kept import read_kept, write_kept
+from retinue.tools.kept import read_kept, write_kept
 from retinue.tools.structure import Structure
 
 __all__ = ["Remembered", "key_of"]

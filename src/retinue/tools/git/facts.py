@@ -25,6 +25,7 @@ class Facts:
         has_files: The folder lies in its work tree.
         prefix: Where in it: empty at its top, else a path that ends with `/`.
         edge: The commits whose parents a shallow clone cut off.
+        common: The folder that holds its objects and settings.
     """
 
     is_bare: bool
@@ -32,6 +33,7 @@ class Facts:
     has_files: bool
     prefix: str
     edge: frozenset[str]
+    common: Path
 
 
 def look(runner: Runner) -> Facts:
@@ -49,7 +51,7 @@ def look(runner: Runner) -> Facts:
     edge: frozenset[str] = frozenset()
     if shallow == "true":
         edge = frozenset((common / "shallow").read_text("ascii", "replace").split())
-    facts = Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge)
+    facts = Facts(bare == "true", shallow == "true", in_work_tree == "true", "", edge, common)
     if facts.has_files:
         return replace(facts, prefix=_prefix(runner, folder))
     if not facts.is_bare and in_git_folder != "true":

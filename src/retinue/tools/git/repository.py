@@ -16,6 +16,7 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
 from retinue.tools.git.facts import Facts, look
+from retinue.tools.git.log_cache import LogCache
 from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
 from retinue.tools.git.runner import Runner, failure
 
@@ -33,19 +34,26 @@ class Git:
             are relative to it.
         timeout_s: Seconds any one git command may take.
         max_bytes: Bytes any one git command may print.
+        cache_dir: Where it is kept what `log` has printed; None keeps nothing.
 
     Any verb may raise what `Runner.run` raises; most telling are `MissingFile` (no repository), `AccessDenied`
     (another user's) and `NotInstalled` (no git).
     """
 
     def __init__(
-        self, root: str | os.PathLike[str], *, timeout_s: float = 30.0, max_bytes: int = 256 * 1024 * 1024
+        self,
+        root: str | os.PathLike[str],
+        *,
+        timeout_s: float = 30.0,
+        max_bytes: int = 256 * 1024 * 1024,
+        cache_dir: Path | None = None,
     ) -> None:
         self._root = os.path.realpath(path_rules.checked(root))
         if not Path(self._root).is_dir():
             raise MissingFile(f"{self._root!r} is not a folder", hint="name the folder of a repository")
         self._runner = Runner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
         self._facts: Facts | None = None
+        self._logs = None if cache_dir is None else LogCache(cache_dir / "git")
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
@@ -292,8 +300,26 @@ class Git:
         self, revision: str, words: list[str], *, stat: bool, timeout_s: float | None = None
     ) -> Iterator[Commit]:
         with self._naming(revision):
-            pieces = parse.tokens(self._runner.stream(*words, timeout_s=timeout_s))
+            pieces = parse.tokens(self._printed(revision, words, timeout_s))
             yield from parse.commits(pieces, prefix=self.prefix, shallow=self._known.edge, stat=stat)
+
+    def _printed(self, revision: str, words: list[str], timeout_s: float | None) -> Iterator[bytes]:
+        """What `git log` prints; kept from an earlier time when nothing that it rests on has changed."""
+        if self._logs is None:
+            return self._runner.stream(*words, timeout_s=timeout_s)
+        key = (self._root, words, self._state(revision))
+        known = self._logs.read(key)
+        if known is not None:
+            self._runner.commands.append(("git", *words))  # what it rests on, and shows it again
+            return iter((known,))
+        return self._logs.keep(key, self._runner.stream(*words, timeout_s=timeout_s))
+
+    def _state(self, revision: str) -> tuple[object, ...]:
+        """What decides what `git log` prints of `revision`: commits, replaced ones, who is who, and settings."""
+        ends = self._runner.run("rev-parse", revision, "--glob=refs/replace/*", "--").stdout
+        common = self._known.common
+        files = (common / "config", common / "shallow", common / "info" / "grafts", Path(self._root, ".mailmap"))
+        return ends, *(_changed(path) for path in files)
 
     def _is_unborn(self, revision: str) -> bool:
         """Check `revision`, and say whether it is a HEAD that has no commit yet."""
@@ -359,6 +385,15 @@ def _check_revision(revision: str) -> None:
             f"{path_rules.clipped(revision)!r} cannot be a revision",
             hint="give a branch, tag, commit id, or a range such as `main..HEAD`",
         )
+
+
+def _changed(path: Path) -> tuple[int, int] | None:
+    """The size of a file and when it was changed; None when it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def _seconds(moment: datetime) -> int:
