@@ -39,7 +39,7 @@ def model_of(script: Script) -> ScriptedModel:
 
 def ask(shop: Repository, model: ScriptedModel | None, *, budget: Budget | None = None, **more: Any) -> Result:
     models = None if model is None else Models.only(model)
-    boundary = Boundary(Registry([SystemArchitect(models)]))
+    boundary = Boundary(Registry([SystemArchitect.bind(models)]))
     parameters = {"question": "How should the circles be broken?", **more}
     task = Task(id="t", agent="system_architect", skill="options", parameters=parameters)
     return asyncio.run(boundary.call(task, LocalContext(workspace=Workspace(shop.root), budget=budget)))
@@ -132,7 +132,7 @@ def test_without_a_model_the_skill_says_what_it_needs(shop: Repository) -> None:
     assert result.fault.code == "unavailable"
     assert "--model" in result.fault.hint
     assert len(result.attempts) <= 1
-    assert SystemArchitect().definition.skill("options") is not None
+    assert SystemArchitect.definition.skill("options") is not None
 
 
 def test_what_stands_in_the_source_is_data_to_the_model(shop: Repository) -> None:

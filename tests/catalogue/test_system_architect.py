@@ -91,7 +91,7 @@ def shop(make_repository: Callable[..., Repository]) -> Repository:
 
 
 def ask(root: Path, skill: str, *, cache: Path | None = None, **parameters: Any) -> Result:
-    boundary = Boundary(Registry([SystemArchitect(cache_dir=cache)]))
+    boundary = Boundary(Registry([SystemArchitect.bind(cache_dir=cache)]))
     task = Task(id="t", agent="system_architect", skill=skill, parameters={"question": "how is it built", **parameters})
     return asyncio.run(boundary.call(task, LocalContext(workspace=Workspace(root))))
 
@@ -340,10 +340,8 @@ def test_two_skills_of_one_run_may_save_at_once(tmp_path: Path) -> None:
 
 
 def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:
-    agent = SystemArchitect()
-    reply = asyncio.run(
-        agent.run(Task(id="t", agent="system_architect", skill="assess", instruction="is it fit"), LocalContext())
-    )
+    task = Task(id="t", agent="system_architect", skill="assess", parameters={"question": "is it fit"})
+    reply = asyncio.run(SystemArchitect.run(task, LocalContext()))
     assert isinstance(reply, Reply)
     assert reply.plan is not None
     known = {one.definition.name: one.definition for one in agents()}
@@ -371,8 +369,8 @@ def test_questions_about_structure_come_here_and_no_others(clause: str, expected
 
 
 def test_an_unknown_skill_lists_what_there_is() -> None:
-    with pytest.raises(UnknownName, match="does not do 'draw'") as caught:
-        asyncio.run(SystemArchitect().run(Task(id="t", agent="system_architect", skill="draw"), LocalContext()))
+    with pytest.raises(UnknownName, match="has no skill 'draw'") as caught:
+        asyncio.run(SystemArchitect.run(Task(id="t", agent="system_architect", skill="draw"), LocalContext()))
     assert "hotspots" in caught.value.suggestions
 
 
@@ -463,7 +461,7 @@ def test_time_that_is_up_leaves_the_rest_named(shop: Repository) -> None:
 
     from retinue.engine.outside import Outside
 
-    boundary = Boundary(Registry([SystemArchitect()]))
+    boundary = Boundary(Registry([SystemArchitect]))
     run = LocalContext(workspace=Workspace(shop.root), outside=Outside(clock=clock), deadline_ns=now[0] + 1_500_000_000)
     task = Task(id="t", agent="system_architect", skill="overview", parameters={"question": "q"})
     result = asyncio.run(boundary.call(task, run))

@@ -39,7 +39,8 @@ def test_every_skill_says_whether_it_asks_a_model():
 
 
 def test_every_agent_that_takes_models_says_that_it_thinks():
-    taking = {each.definition.name for each in agents() if "models" in signature(type(each)).parameters}
+    made = {each.definition.name: getattr(each, "__wrapped__", type(each)) for each in agents()}
+    taking = {name for name, kind in made.items() if "models" in signature(kind).parameters}
     thinking = {
         name
         for name, definition in DEFINITIONS.items()

@@ -1,12 +1,18 @@
-"""The agent itself: which work a task asks for. What is found out stands in the modules beside."""
+"""The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition, no_such_skill, with_model, without_model
-from retinue.contract.definition import Definition
+from retinue.catalogue._definitions import without_model
+from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
+from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
+from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.event import Progress
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Plan
 from retinue.contract.task import Task
 
 if TYPE_CHECKING:
@@ -16,9 +22,30 @@ if TYPE_CHECKING:
 
 __all__ = ["SystemArchitect"]
 
-_SKILLS: Final = ("dependencies", "cycles", "layers", "hotspots", "overview", "options", "assess")
+_NOTHING: Final[JsonMapping] = {
+    name: []
+    for name in ("components", "edges", "cycles", "hotspots", "violations", "findings", "tables", "subjects", "notes")
+}
 
 
+def _without_model(architect: Any) -> str:
+    """Why it cannot propose options, and how to get it to."""
+    models: Models | None = architect.models
+    has_model = models is not None and models.configured
+    return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
+
+
+@retinue.agent(
+    name="system_architect",
+    version="1.1",
+    description="Says what a project is made of and where change is hard: components, dependencies, circles, layer"
+    " rules and hotspots. Use it for questions about the structure of a codebase as a whole; not for who changed a file"
+    " or what a document says. Returns figures, each with its file and line.",
+    category="analysis",
+    aliases=("architect",),
+    tags=("architecture", "dependencies", "cycles", "layers", "hotspots"),
+    tier="large",
+)
 class SystemArchitect:
     """Says what a project is made of and where change is hard, each with its file and line.
 
@@ -28,44 +55,290 @@ class SystemArchitect:
     """
 
     def __init__(self, models: "Models | None" = None, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
-        self._models = models
+        self.models = models
         self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself; without a model one skill says what it needs."""
-        thinks = self._models is not None and self._models.configured
-        return with_model(__package__ or "") if thinks else load_definition(__package__ or "")
+    @retinue.skill(
+        output=Architecture,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        examples=(
+            "draw the dependency graph of the components",
+            "show component dependencies",
+            "dependencies between the packages",
+            "modules the cli package depends on",
+            "what depends on the contract component",
+            "fan-in and fan-out of packages",
+            "how stable are the components",
+            "instability of components",
+            "which modules does the billing package import",
+            "how strongly are the modules coupled",
+        ),
+        samples=(
+            Sample(
+                title="Who uses whom",
+                parameters={"question": "which component depends on which"},
+                answer={
+                    **_NOTHING,
+                    "components": [
+                        {
+                            "name": "agents",
+                            "files": 12,
+                            "lines": 1800,
+                            "complexity": 310,
+                            "fan_in": 3,
+                            "fan_out": 1,
+                            "instability": 0.25,
+                        }
+                    ],
+                    "edges": [
+                        {
+                            "from": "cli",
+                            "to": "agents",
+                            "imports": 14,
+                            "place": "src/shop/cli/run.py:7",
+                            "deferred": False,
+                        }
+                    ],
+                    "answer": "31 source files in 4 components, with 5 dependencies between them.",
+                },
+            ),
+        ),
+    )
+    async def dependencies(self, scope: Scope, run: RunContext) -> Reply:
+        """Tells which component of the project depends on which, by its imports.
 
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Do one of its skills; `assess` answers with a plan.
+        Use it to see how the source is put together, what a part depends on, or who uses it. Returns components with
+        fan-in, fan-out and instability, and each dependency with its place.
+        """
+        return await self._work("dependencies", scope, run)
+
+    @retinue.skill(
+        output=Architecture,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        examples=(
+            "are there circular imports",
+            "find circular dependencies",
+            "modules that import each other in a circle",
+            "import cycles between packages",
+            "list dependency cycles",
+            "do any components depend on each other in a circle",
+            "are there cyclic imports between the packages",
+        ),
+        samples=(
+            Sample(
+                title="Two files that import each other",
+                parameters={"question": "are there circular imports"},
+                answer={
+                    **_NOTHING,
+                    "cycles": [
+                        {
+                            "level": "file",
+                            "path": ["a.py", "b.py"],
+                            "deferred": False,
+                            "edges": [
+                                {"from": "a.py", "to": "b.py", "place": "a.py:1"},
+                                {"from": "b.py", "to": "a.py", "place": "b.py:1"},
+                            ],
+                        }
+                    ],
+                    "answer": "`a.py` → `b.py` → `a.py`. (a.py:1)",
+                },
+            ),
+        ),
+    )
+    async def cycles(self, scope: Scope, run: RunContext) -> Reply:
+        """Finds circular dependencies between components and between files.
+
+        Use it when imports go round in a circle, or before a module is split. Returns each circle, the shortest first,
+        with the place of every import in it.
+        """
+        return await self._work("cycles", scope, run)
+
+    @retinue.skill(
+        output=Architecture,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        examples=(
+            "does the code keep its layer rules",
+            "check the architecture layers",
+            "imports that violate the layering",
+            "forbidden imports between layers",
+            "do the imports only go down",
+            "violations of the import contracts",
+            "which imports go from a lower layer to a higher one",
+            "does something break the layering",
+        ),
+        samples=(
+            Sample(
+                title="Layers of its own",
+                parameters={"question": "do the imports keep these layers", "layers": ["cli", "web | jobs", "core"]},
+                answer={
+                    **_NOTHING,
+                    "violations": [
+                        {
+                            "rule": "layers",
+                            "origin": "the request",
+                            "from": "core/a.py",
+                            "to": "cli/b.py",
+                            "place": "core/a.py:3",
+                            "reason": "`cli` is above `core`",
+                        }
+                    ],
+                    "answer": "1 import breaks 1 of 1 rule (the request). (core/a.py:3)",
+                },
+            ),
+        ),
+    )
+    async def layers(self, scope: LayerScope, run: RunContext) -> Reply:
+        """Checks that imports keep the layer rules of the project.
+
+        Use it to find imports that go up, sideways or where they are forbidden. Returns every violation with its rule
+        and place.
+        """
+        return await self._work("layers", scope, run, layers=scope.layers)
+
+    @retinue.skill(
+        output=Architecture,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        examples=(
+            "where are the hotspots",
+            "hotspots in the code",
+            "complex files that are changed often",
+            "churn and complexity of the code",
+            "refactoring candidates by churn and complexity",
+            "top 5 hotspots by churn and complexity",
+            "which files are complex and change all the time",
+            "which parts of the code should be refactored first",
+        ),
+        samples=(
+            Sample(
+                title="The worst file",
+                parameters={"question": "where are the hotspots", "limit": 1},
+                answer={
+                    **_NOTHING,
+                    "hotspots": [
+                        {
+                            "file": "src/cart.py",
+                            "commits": 9,
+                            "lines_changed": 310,
+                            "complexity": 41,
+                            "score": 369,
+                            "hardest": {"name": "total_of", "line": 12, "complexity": 17},
+                        }
+                    ],
+                    "answer": "`src/cart.py` was changed in 9 commits and has a complexity of 41; its hardest function"
+                    " is `total_of` (17). (src/cart.py:12)",
+                },
+            ),
+        ),
+    )
+    async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
+        """Finds the source files that are complex and changed often, by churn times complexity.
+
+        Use it to see where refactoring pays. Returns files with their commits, complexity and hardest function.
+        """
+        return await self._work("hotspots", scope, run, limit=scope.limit, since=scope.since)
+
+    @retinue.skill(
+        output=Architecture,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        examples=(
+            "give an overview of the architecture",
+            "summarise the system architecture",
+            "how is this codebase structured into components",
+            "architecture of this project",
+            "architecture report with cycles and hotspots",
+            "what is this codebase made of",
+        ),
+        samples=(Sample(title="A first look", parameters={"question": "give an overview of the architecture"}),),
+    )
+    async def overview(self, scope: Scope, run: RunContext) -> Reply:
+        """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
+
+        Use it for a first look at how a codebase is built. Returns the main facts of each.
+        """
+        return await self._work("overview", scope, run)
+
+    @retinue.skill(
+        description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
+        " each reason held against components, circles, broken rules and hotspots. Use it to decide how to restructure"
+        " a codebase. Returns two to four options with the places they rest on; a model proposes them.",
+        output=RestructuringOptions,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=120,
+        unavailable=_without_model,
+        thinks="must",
+        thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
+        examples=(
+            "weigh options for restructuring the code",
+            "propose ways to break up the circles",
+            "what are our options to untangle the modules",
+            "suggest alternatives for the architecture of the project",
+        ),
+        samples=(
+            Sample(
+                title="How to get rid of a circle",
+                parameters={"question": "How should the circle between core and web be broken?", "target": "core"},
+            ),
+        ),
+    )
+    async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
+        """Has a model weigh ways to mend what the figures of the project show.
 
         Raises:
-            AccessDenied: There is no workspace.
-            InvalidInput: A component is not there, or a date is none.
-            UnknownName: The skill is none of its own.
-            Unavailable: It needs a model, and none is configured.
+            Unavailable: No model is configured.
         """
-        if task.skill == "assess":
-            from retinue.catalogue.system_architect.assess import assessment  # noqa: PLC0415 - when it is needed
+        models = self.models
+        if models is None or not models.configured:
+            raise without_model("options")
+        facts = await self._work("options", scope, run)
+        from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415 - when it is needed
 
-            return Reply(plan=assessment(task))
-        if task.skill not in _SKILLS:
-            raise no_such_skill(self.definition, task.skill, _SKILLS)
-        models = self._thinking(task) if task.skill == "options" else None
-        from retinue.catalogue._watch import Watch, in_watched_thread  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.system_architect.work import work  # noqa: PLC0415
+        question = scope.question or task.instruction
+        return await with_options(
+            facts, models, question=question, definition=SystemArchitect.definition, task=task, run=run
+        )
 
-        run.emit(Progress("reading the project", task.skill))
+    @retinue.skill(
+        description="Has the whole project assessed by several agents at once: its structure, its hotspots, its tests"
+        " and its documents. Use it before a large change, when facts from all sides are wanted. Returns a part for"
+        " each, with sources.",
+        output=Assessment,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=900,
+        thinks="by_others",
+        examples=(
+            "assess the whole codebase before a rewrite",
+            "full technical assessment of the codebase",
+            "due diligence of this codebase",
+            "assess architecture, tests and documents together",
+            "have the codebase assessed by all agents",
+            "assess this project thoroughly from every side",
+        ),
+        samples=(Sample(title="From all sides", parameters={"question": "is it fit for a second team"}),),
+    )
+    async def assess(self, question: QuestionText, task: Task) -> Plan:
+        """Has the whole project assessed by several agents at once."""
+        from retinue.catalogue.system_architect.assess import assessment  # noqa: PLC0415 - when it is needed
+
+        return assessment(question or task.instruction)
+
+    async def _work(self, skill: str, scope: Scope, run: RunContext, **more: Any) -> Reply:
+        from retinue.catalogue.system_architect.work import work  # noqa: PLC0415 - when it is needed
+
+        run.emit(Progress("reading the project", skill))
         watch = Watch(run)
-        facts = await in_watched_thread(watch, work, task, run.workspace, watch, cache_dir=self._cache_dir)
-        if models is None:
-            return facts
-        from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415
-
-        return await with_options(facts, models, definition=self.definition, task=task, run=run)
-
-    def _thinking(self, task: Task) -> "Models":
-        if self._models is None or not self._models.configured:
-            raise without_model(task.skill)
-        return self._models
+        return await in_watched_thread(
+            watch, work, skill, scope, run.workspace, watch, cache_dir=self._cache_dir, **more
+        )

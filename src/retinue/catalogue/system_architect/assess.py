@@ -3,7 +3,6 @@
 from typing import Final
 
 from retinue.contract.plan import Delegation, Plan
-from retinue.contract.task import Task
 
 __all__ = ["assessment"]
 
@@ -12,9 +11,8 @@ _DOCUMENTS: Final = "What do the documents say about the architecture?"
 """The words of the request are left out: what documents call things is not what somebody asks in passing."""
 
 
-def assessment(task: Task) -> Plan:
+def assessment(question: str) -> Plan:
     """The plan: what the project is made of, where change is hard, what its tests build on, what is written of it."""
-    question = str(task.parameters.get("question") or task.instruction)
     nodes = (
         Delegation(id="structure", agent=_SELF, skill="overview", parameters={"question": question}),
         # After the structure, so that the files are read once.

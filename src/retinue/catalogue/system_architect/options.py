@@ -56,13 +56,16 @@ class _Weighed:
     usage: Usage | None = None
 
 
-async def with_options(facts: Reply, models: Models, *, definition: Definition, task: Task, run: RunContext) -> Reply:
+async def with_options(
+    facts: Reply, models: Models, *, question: str, definition: Definition, task: Task, run: RunContext
+) -> Reply:
     """The reply `facts` with options in front; without any that hold, with why."""
     if facts.fault is not None:
         cast("JsonMapping", facts.data)["options"] = []
         return facts
     pieces = tuple(_pieces(cast("JsonMapping", facts.data)))
-    return _told(facts, await _weighed(pieces, models, definition=definition, task=task, run=run), pieces)
+    weighed = await _weighed(pieces, models, question=question, definition=definition, task=task, run=run)
+    return _told(facts, weighed, pieces)
 
 
 def _pieces(data: JsonMapping) -> Iterator[Piece]:
@@ -80,7 +83,7 @@ def _pieces(data: JsonMapping) -> Iterator[Piece]:
 
 
 async def _weighed(
-    pieces: tuple[Piece, ...], models: Models, *, definition: Definition, task: Task, run: RunContext
+    pieces: tuple[Piece, ...], models: Models, *, question: str, definition: Definition, task: Task, run: RunContext
 ) -> _Weighed:
     try:
         chosen = model_for(task, models, definition)
@@ -99,7 +102,7 @@ async def _weighed(
 
     thinker = Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
     thought = await thinker.ask(
-        f"{_INSTRUCTIONS}\n{RULE}", _asked(task, pieces), _shape(), judge=judge, max_tokens=3_000
+        f"{_INSTRUCTIONS}\n{RULE}", _asked(question, pieces), _shape(), judge=judge, max_tokens=3_000
     )
     if thought.data is None:
         return _Weighed(model=thought.model, refused=thought.refused, usage=thought.usage)
@@ -123,8 +126,8 @@ def _option(option: JsonMapping, known: dict[str, Piece]) -> JsonMapping:
     return {**words, "places": list(dict.fromkeys(piece.source for piece in cited if piece.source))}
 
 
-def _asked(task: Task, pieces: tuple[Piece, ...]) -> str:
-    question = printable(str(task.parameters.get("question") or task.instruction)) or "How should it be restructured?"
+def _asked(question: str, pieces: tuple[Piece, ...]) -> str:
+    question = printable(question) or "How should it be restructured?"
     listed = "\n".join(f"[{piece.id}] {piece.text}{f' ({piece.source})' if piece.source else ''}" for piece in pieces)
     return f"The question:\n{question}\n\nThe figures:\n{fenced(listed, 'the source of the project')}"
 

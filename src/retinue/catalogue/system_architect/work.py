@@ -1,10 +1,10 @@
-"""One skill from a task to a reply: the tree is read, its graph made, and what was asked for is told."""
+"""One skill from its scope to a reply: the tree is read, its graph made, and what was asked for is told."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import quote
@@ -22,9 +22,8 @@ from retinue.catalogue.system_architect.gather import Gathered, gather, read_dat
 from retinue.catalogue.system_architect.graph import component_names, connect, grouped
 from retinue.catalogue.system_architect.imports import every_import
 from retinue.catalogue.system_architect.layers import Broken, Rule, broken, layers_rule, read_rules
+from retinue.catalogue.system_architect.parameters import Scope
 from retinue.catalogue.system_architect.resolve import Resolver
-from retinue.contract.model import JsonMapping
-from retinue.contract.task import Task
 from retinue.errors import InvalidInput
 from retinue.tools.workspace import Workspace
 
@@ -37,34 +36,53 @@ _HOTSPOTS: Final = 10
 class _Case:
     """What one request is about, and where its answer goes."""
 
-    asked: JsonMapping
+    layers: Sequence[str]
+    limit: int
     workspace: Workspace
-    watch: Watch
     gathered: Gathered
     facts: Facts
     report: Report
 
 
-def work(task: Task, workspace: Workspace, watch: Watch, *, cache_dir: Path | None) -> Reply:
-    """Do the skill that `task` names.
+def work(
+    skill: str,
+    scope: Scope,
+    workspace: Workspace,
+    watch: Watch,
+    *,
+    cache_dir: Path | None,
+    layers: Sequence[str] = (),
+    limit: int = _HOTSPOTS,
+    since: str = "",
+) -> Reply:
+    """Do one skill.
+
+    Args:
+        skill: Which.
+        scope: What it is about.
+        workspace: Where.
+        watch: Says when to stop.
+        cache_dir: Where what was read is remembered between runs.
+        layers: From the top to the bottom; those that the project states otherwise.
+        limit: How many hotspots are named.
+        since: Changes before this day do not count.
 
     Raises:
         InvalidInput: A component is not there, or a date is none.
         DeadlineExceeded: There was no time to put anything together.
     """
-    asked, skill = task.parameters, task.skill or ""
     gathered = gather(
         workspace,
         watch,
         cache_dir=cache_dir,
-        tests=bool(asked.get("include_tests", False)),
-        since=read_date(str(asked.get("since") or "")),
+        tests=scope.include_tests,
+        since=read_date(since),
         churn=skill in ("hotspots", "overview", "options"),
     )
     report = Report(Read(skipped=gathered.skipped, left=gathered.left, notes=gathered.notes))
     report.figures = {"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []}
     if gathered.files:
-        _SKILLS[skill](_Case(asked, workspace, watch, gathered, _facts(asked, gathered), report))
+        _SKILLS[skill](_Case(layers, limit, workspace, gathered, _facts(scope, gathered), report))
     else:
         report.reject(
             "No source files were found that can be read.",
@@ -74,13 +92,12 @@ def work(task: Task, workspace: Workspace, watch: Watch, *, cache_dir: Path | No
     return report.reply()
 
 
-def _facts(asked: JsonMapping, gathered: Gathered) -> Facts:
+def _facts(scope: Scope, gathered: Gathered) -> Facts:
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
     files = connect(gathered.files, Resolver(gathered.files, gathered.manifests))
-    detail = "files" if asked.get("detail") == "files" else "folders"
-    names = component_names(gathered.files, detail, int(asked.get("depth", 1)))
+    names = component_names(gathered.files, scope.detail, scope.depth)
     parts = grouped(gathered.files, files, names)
-    return Facts(gathered.files, files, parts, names, _target(str(asked.get("target") or ""), names))
+    return Facts(gathered.files, files, parts, names, _target(scope.target, names))
 
 
 def _target(said: str, names: Mapping[str, str]) -> str:
@@ -124,21 +141,21 @@ def _layers(case: _Case) -> None:
 
 
 def _hotspots(case: _Case) -> None:
-    limit = int(case.asked.get("limit", _HOTSPOTS))
-    say_hotspots(case.facts, case.gathered.churn, case.report, limit=limit)
+    say_hotspots(case.facts, case.gathered.churn, case.report, limit=case.limit)
 
 
 def _overview(case: _Case) -> None:
     say_dependencies(case.facts, case.report, brief=True)
     say_cycles(case.facts, case.report, brief=True)
     say_violations(*_broken(case), case.report, brief=True)
-    say_hotspots(case.facts, case.gathered.churn, case.report, limit=_HOTSPOTS, brief=True)
+    say_hotspots(case.facts, case.gathered.churn, case.report, limit=case.limit, brief=True)
 
 
 def _broken(case: _Case) -> tuple[list[Broken], list[Rule]]:
     """What breaks the rules that the request states, or else those of the project."""
-    said = cast("Sequence[str]", case.asked.get("layers") or ())
-    rules, notes = ([layers_rule(said, origin="the request")], list[str]()) if said else read_rules(case.workspace)
+    rules, notes = (
+        ([layers_rule(case.layers, origin="the request")], list[str]()) if case.layers else read_rules(case.workspace)
+    )
     for note in notes:
         case.report.note("{}", quote(note))
     if not rules:
