@@ -36,7 +36,7 @@ The endpoint `/users` promises an answer within half a second.
 
 def planned(subjects: list[str], **parameters: Any) -> Any:
     task = Task(id="t", agent="research_supervisor", parameters={"subjects": subjects, **parameters})
-    return asyncio.run(ResearchSupervisor().run(task, LocalContext()))
+    return asyncio.run(ResearchSupervisor.run(task, LocalContext()))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_each_subject_gets_a_section_with_sources_and_a_row_found_or_not(docs: P
     assert "half a second" in rows["/users"][1]
     assert rows["/nowhere"][0] != "yes"
     assert rows["/nowhere"][2] is None
-    skill = ResearchSupervisor().definition.skills[0]
+    skill = ResearchSupervisor.definition.skills[0]
     assert skill.output_schema is not None
     assert schema.compile(skill.output_schema).findings(child.data) == []
     assert result.outcome == "partial"

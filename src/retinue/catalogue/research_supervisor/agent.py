@@ -1,17 +1,21 @@
-"""The agent itself: reads a task, answers with a plan. Who walks it, and what comes of it, is orchestration's."""
+"""The agent itself: takes subjects, answers with a plan. Who walks it, and what comes of it, is orchestration's."""
 
-from typing import Final, cast
+from typing import Annotated, Final, Literal
 
-from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
+from pydantic import Field
+
+import retinue
+from retinue.agents.port import Reply
 from retinue.catalogue._prose import one_line
-from retinue.contract.definition import Definition
+from retinue.catalogue.research_supervisor.question import DEFAULT, question_about, sources_for
+from retinue.catalogue.research_supervisor.results import SupervisedResearch
+from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
-from retinue.contract.task import Task
 from retinue.errors import InvalidInput
 
-__all__ = ["ResearchSupervisor"]
+__all__ = ["QuestionText", "ResearchSupervisor", "Sources", "Subjects"]
 
 _WORKER: Final = "researcher_analyst"
 _SKILL: Final = "research"
@@ -21,45 +25,154 @@ _MOST: Final = 12
 _QUORUM: Final = 0.5
 _SHOWN: Final = 80
 
+Subjects = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=300)]],
+    Field(
+        min_length=1, max_length=500, description="What to look up, one name each: endpoints, files, functions, terms."
+    ),
+]
+QuestionText = Annotated[str, Field(max_length=2000, description="What is asked about each of them, in plain words.")]
+Sources = Annotated[
+    tuple[Literal["docs", "memory", "code"], ...],
+    Field(
+        min_length=1,
+        json_schema_extra={"uniqueItems": True},
+        description="Where to look: documents, the project's memory files, or code.",
+    ),
+]
 
+_FOUND: Final = "Every request to /orders is answered within 200 ms."
+_PLACE: Final = "docs/limits.md:7"
+_NOT_FOUND: Final = "Nothing was found."
+_ANSWER: Final[JsonMapping] = {
+    "answer": "1 of 2 parts are answered.",
+    "subjects": ["/orders", "/users"],
+    "notes": [f"/users: {_NOT_FOUND}"],
+    "findings": [
+        {
+            "topic": "Limits",
+            "content": _FOUND,
+            "source": _PLACE,
+            "node": "n2/001_orders",
+            "agent": "researcher_analyst",
+            "confidence": 0.9,
+        }
+    ],
+    "parts": [
+        {
+            "node": "n2/001_orders",
+            "title": "/orders",
+            "agent": "researcher_analyst",
+            "skill": "research",
+            "outcome": "success",
+            "text": f"{_FOUND} ({_PLACE})",
+            "sources": [_PLACE],
+        }
+    ],
+    "failures": [
+        {
+            "node": "n2/002_users",
+            "title": "/users",
+            "code": "missing_file",
+            "message": _NOT_FOUND,
+            "hint": "Ask with other words.",
+        }
+    ],
+    "tables": [
+        {
+            "title": "compare them with what the docs promise",
+            "columns": [
+                {"name": "subject", "kind": "text"},
+                {"name": "found", "kind": "text"},
+                {"name": "first sentence", "kind": "text"},
+                {"name": "source", "kind": "source"},
+            ],
+            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", _NOT_FOUND, None]],
+        }
+    ],
+}
+
+
+@retinue.agent(
+    name="research_supervisor",
+    version="1.1",
+    category="research",
+    aliases=("supervisor",),
+    tags=("research", "supervisor", "parallel", "documentation"),
+    tier="small",
+    composes=True,
+)
 class ResearchSupervisor:
-    """Has the researcher look up several subjects at once."""
+    """Has several subjects looked up at once, each by a researcher of its own, and puts what was found side by side.
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself."""
-        return load_definition(__package__ or "")
+    Use it when the same question is asked about each of several things, such as the endpoints, files or names that an
+    earlier result lists. Returns a section and a table row for each subject, with sources.
+    """
 
-    async def run(self, task: Task, run: RunContext, /) -> Reply:  # noqa: ARG002 - the port gives it
-        """Do `research_each`: a plan with one worker a subject."""
-        from retinue.catalogue.research_supervisor.question import (  # noqa: PLC0415 - when it is needed
-            DEFAULT,
-            question_about,
-            sources_for,
-        )
-        from retinue.orchestration.supervise import supervise  # noqa: PLC0415
+    @retinue.skill(
+        output=SupervisedResearch,
+        instruction_field="question",
+        effects=("read",),
+        timeout_s=1800,
+        thinks="by_others",
+        examples=(
+            "compare them with what the docs say",
+            "compare these with the docs",
+            "what do the docs say for each of them",
+            "look each of them up in the docs",
+            "what does the code say about each of these",
+            "what is written about each of those anywhere",
+            "check each of them against the docs",
+            "find out for each of these what it is for",
+            "research each of them",
+            "are they all documented",
+            "which of these are described in the docs",
+            "tell me what the project says about each one",
+            "hold them against the docs",
+            "look up every one of these names",
+        ),
+        samples=(
+            Sample(
+                title="Three endpoints against the documents",
+                parameters={
+                    "subjects": ["/orders", "/users"],
+                    "question": "compare them with what the docs promise",
+                    "sources": ["docs"],
+                },
+                answer=_ANSWER,
+            ),
+            Sample(
+                title="Names that were said",
+                parameters={"subjects": ["Workspace", "Boundary"], "question": "what is it for"},
+            ),
+        ),
+    )
+    async def research_each(self, subjects: Subjects, question: QuestionText = "", sources: Sources = DEFAULT) -> Reply:
+        """Looks each of several subjects up in the project's documents and code, and compares what is said about them.
 
-        said = cast("list[str]", task.parameters["subjects"])
+        Use it for a question about each of the things that were found before, or that are named. Returns one part for
+        each subject, a table of what was found, and what was not.
+        """
+        from retinue.orchestration.supervise import supervise  # noqa: PLC0415 - when it is needed
+
         named: dict[str, str] = {}
-        for text in said:
+        for text in subjects:
             if one := one_line(text):
                 named.setdefault(one.casefold(), one)
-        subjects = list(named.values())
-        if not subjects:
+        names = list(named.values())
+        if not names:
             return _nothing()
-        asked = str(task.parameters.get("question") or "")
-        chosen, left_out = subjects[:_MOST], subjects[_MOST:]
-        sources = sources_for(asked, cast("list[str]", task.parameters.get("sources", DEFAULT)))
+        chosen, left_out = names[:_MOST], names[_MOST:]
         plan = supervise(
             chosen,
             agent=_WORKER,
             skill=_SKILL,
-            parameters={"sources": sources, "depth": "quick_scan"},
+            parameters={"sources": sources_for(question, sources), "depth": "quick_scan"},
             quorum=_QUORUM,
-            goal=asked or "What is said about each",
+            goal=question or "What is said about each",
         )
         workers = [
-            worker.model_copy(update={"instruction": question_about(subject, asked)})
+            worker.model_copy(update={"instruction": question_about(subject, question)})
             for worker, subject in zip(plan.nodes, chosen, strict=True)
         ]
         plan = plan.model_copy(update={"nodes": tuple(workers)})
