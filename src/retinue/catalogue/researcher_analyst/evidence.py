@@ -11,7 +11,7 @@ from retinue.catalogue.researcher_analyst.sources import Source
 from retinue.tools.search import Kind, terms
 from retinue.tools.search.ranking import Question
 
-__all__ = ["Evidence", "EvidenceKind", "coverage", "distinct", "judge", "place_of", "says_alike"]
+__all__ = ["POINTS_AWAY", "Evidence", "EvidenceKind", "coverage", "distinct", "judge", "place_of", "says_alike"]
 
 EvidenceKind: TypeAlias = Literal["definition", "passage", "usage", "mention", "overview"]
 
@@ -23,7 +23,8 @@ _NEARLY: Final = 0.5
 _LITERAL: Final = 3.0
 _RUN: Final = 4
 _WORDS: Final = re.compile(r"\w+")
-_POINTS_AWAY: Final = re.compile(r"(?:for \w+(?: \w+){0,4},? see|see(?: also)?|refer to|read more)\b", re.IGNORECASE)
+POINTS_AWAY: Final = re.compile(r"(?:for \w+(?: \w+){0,4},? see|see(?: also)?|refer to|read more)\b", re.IGNORECASE)
+"""A sentence that only says where else to look."""
 _LEANS: Final = re.compile(
     r"(?:also|and|but|for this|however|it|hence|in that case|instead|otherwise|so|such|that|then|therefore|these|they|"
     r"this|those|thus)\b",
@@ -170,7 +171,7 @@ def _chosen(
 
 def _worth(sentence: Sentence, question: Question, *, how_to: bool) -> float:
     score = question.bm25(sentence.text, average=_SENTENCE_WORDS)
-    if _POINTS_AWAY.match(sentence.text):
+    if POINTS_AWAY.match(sentence.text):
         score *= 0.4
     if how_to:
         score *= instructs(sentence.text)

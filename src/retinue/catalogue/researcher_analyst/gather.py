@@ -6,7 +6,7 @@ found so far is what there is.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
@@ -24,6 +24,7 @@ from retinue.catalogue.researcher_analyst.documents import (
     version_section,
 )
 from retinue.catalogue.researcher_analyst.evidence import Evidence, EvidenceKind, coverage, distinct, says_alike
+from retinue.catalogue.researcher_analyst.explaining import explains, explanations, has_topic, missing
 from retinue.catalogue.researcher_analyst.extract import block_below, prose_of
 from retinue.catalogue.researcher_analyst.gathered import Gathered
 from retinue.catalogue.researcher_analyst.lookup import Looked, block_at, look_up
@@ -34,7 +35,7 @@ from retinue.catalogue.researcher_analyst.sources import Source, kinds_of, sourc
 from retinue.catalogue.researcher_analyst.spelling import respelled
 from retinue.errors import DeadlineExceeded
 from retinue.tools.grep import Match
-from retinue.tools.search import Index, Passage, terms
+from retinue.tools.search import Index, Passage, Sections, terms
 from retinue.tools.search.kinds import NO_TEXT, kind_of
 from retinue.tools.search.words import STOP_WORDS
 from retinue.tools.tree import list_files
@@ -58,6 +59,8 @@ _HEAD: Final = 60
 _NEAR: Final = 0.2
 _HURRIED: Final = 10
 _BELOW: Final = 8
+_IN_PART: Final = 0.5
+"""What an explanation counts beside code when a word of the question stands nowhere in it."""
 _HEADED: Final = 0.4
 _NAMES: Final = 20
 _README: Final = ("readme", "index", "overview", "introduction")
@@ -68,6 +71,7 @@ def gather(
     *,
     workspace: Workspace,
     index: Index,
+    sections: Sections,
     sources: Sequence[Source],
     depth: Depth,
     texts: Sequence[Brought],
@@ -80,13 +84,14 @@ def gather(
         asked: The question.
         workspace: The files; they are looked at only when `sources` names some.
         index: The index of them.
+        sections: The index of their documents, by section.
         sources: Which files: `web` is none of them.
         depth: How far to go.
         texts: What is no file, searched as documents are.
         watch: Says when to stop.
         progress: Is told of each phase, with how much of it is done.
     """
-    search = _Search(asked, workspace, index, sources, depth, watch, texts=texts)
+    search = _Search(asked, workspace, index, sources, depth, watch, sections=sections, texts=texts)
     try:
         if sources:
             search.prepare(progress)
@@ -111,6 +116,7 @@ def _needed(one: Evidence) -> float:
 
 @dataclass
 class _Search(Candidates):
+    sections: Sections = field(kw_only=True)
     texts: Sequence[Brought] = ()
     best: float = 0.0
 
@@ -158,6 +164,14 @@ class _Search(Candidates):
         if self.asked.wish == "overview":
             self._overview()
         self.found.searched_for = list(dict.fromkeys(self.asked.words.values()))
+        if "docs" in self.sources and explains(self.asked):
+            found = explanations(self, self.sections)
+            whole = [one for one in found if not missing(self.asked, one)]
+            if whole:
+                self.candidates += whole
+                self._in_texts()
+                return
+            self.candidates += [replace(one, score=one.score * _IN_PART) for one in found]
         for passage in self._searched(self.asked.text):
             self._keep(passage, 1.0)
         self._in_texts()
@@ -189,7 +203,10 @@ class _Search(Candidates):
         if not (self.asked.tests or self.asked.names or self.asked.phrases or self.asked.files):
             # Tests say in passing whatever their authors thought of; they explain nothing.
             ranked = [one for one in ranked if one.kind != "passage" or one.source != "code" or not is_aside(one.path)]
-        good = [one for one in ranked if one.covered >= _needed(one) or one.kind in {"overview", "usage"}]
+        about = ranked
+        if explains(self.asked):
+            about = [one for one in ranked if one.kind != "passage" or has_topic(self.asked, one)]
+        good = [one for one in about if one.covered >= _needed(one) or one.kind in {"overview", "usage"}]
         if not any(one.kind != "usage" for one in good):
             good = [one for one in good if self.asked.wish == "usages"]
         kept = distinct(good, limit=self.depth.findings, per_file=self._per_file())

@@ -14,7 +14,7 @@ from retinue.tools.search.kinds import kind_of
 from retinue.tools.search.passages import Block, cut
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Looked", "block_at", "look_up"]
+__all__ = ["Looked", "block_at", "lines_of", "look_up"]
 
 _MOST: Final = 20_000
 """Lines of all files together: logs and data count too, though nothing is quoted from them, so it is far off."""
@@ -67,14 +67,21 @@ def look_up(workspace: Workspace, name: str, sources: Iterable[Source], watch: W
 
 def block_at(workspace: Workspace, path: str, line: int, name: str = "") -> tuple[Block, list[str]] | None:
     """The passage around a line (the definition of `name`, if it is one) with the lines of the file; None if unread."""
-    try:
-        lines = workspace.read_text(path).replace("\r\n", "\n").split("\n")
-    except RetinueError:
+    lines = lines_of(workspace, path)
+    if lines is None:
         return None
     around = [block for block in cut(path, kind_of(path) or "code", lines) if block.start <= line <= block.end]
     named = [block for block in around if block.name == name]
     found = (named or around or [Block(line, line)])[0]
     return found, lines
+
+
+def lines_of(workspace: Workspace, path: str) -> list[str] | None:
+    """The lines of a file; None if it cannot be read."""
+    try:
+        return workspace.read_text(path).replace("\r\n", "\n").split("\n")
+    except RetinueError:
+        return None
 
 
 def _grep(workspace: Workspace, text: str, watch: Watch, *, ignore_case: bool) -> tuple[tuple[Match, ...], bool]:

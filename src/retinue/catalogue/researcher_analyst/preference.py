@@ -7,10 +7,11 @@ from retinue.catalogue._aside import is_aside
 from retinue.catalogue.researcher_analyst.question import Asked, Wish
 from retinue.tools.search import Passage, terms
 
-__all__ = ["fitness", "instructs", "is_changelog"]
+__all__ = ["fitness", "instructs", "is_changelog", "is_legal"]
 
 _CHANGELOG: Final = re.compile(
-    r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|news|announce)/",
+    r"(?:^|/)(?:changes|changelog|history|news|releases?)(?:\.\w+)?\Z|(?:^|/)(?:changes|changelog|history|news|announce)/"
+    r"|(?:^|/)whats[-_]?new[^/]*\Z",
     re.IGNORECASE,
 )
 _LEGAL: Final = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice|authors)[^/]*\Z", re.IGNORECASE)
@@ -40,6 +41,11 @@ def is_changelog(path: str) -> bool:
     return _CHANGELOG.search(path) is not None
 
 
+def is_legal(path: str) -> bool:
+    """Whether a file says under which terms the project may be used, or by whom it is."""
+    return _LEGAL.search(path) is not None
+
+
 def instructs(sentence: str) -> float:
     """A factor by whether a sentence says what to do, or only what to look out for."""
     factor = 1.3 if _DOES.search(sentence) else 1.0
@@ -61,7 +67,7 @@ def fitness(passage: Passage, asked: Asked) -> float:
         factor *= 1.3 if asked.tests else 0.6
     if is_changelog(passage.path):
         factor *= 1.2 if asked.versions else 0.6
-    if _LEGAL.search(passage.path):
+    if is_legal(passage.path):
         factor *= 0.5
     if asked.plain in " ".join(passage.text.casefold().split()):
         factor *= 0.3  # it asks the same; an answer would not
