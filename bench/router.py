@@ -15,7 +15,7 @@ from typing import Any, Final
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
 from retinue.orchestration.routing.planner import Planner
-from retinue.orchestration.routing.router import FALLBACK_FLOOR, Router, Routing
+from retinue.orchestration.routing.router import FLOOR_WITHOUT_EXAMPLES, Router, Routing
 
 __all__ = ["measure"]
 
@@ -87,8 +87,8 @@ def _bfcl() -> list[Row]:
         )
         for top, goal in goals.items()
     ]  # fmt: skip
-    kept = _share(share >= FALLBACK_FLOOR for share in shares[True])
-    refused = _share(share < FALLBACK_FLOOR for share in shares[False])
+    kept = _share(share >= FLOOR_WITHOUT_EXAMPLES for share in shares[True])
+    refused = _share(share < FLOOR_WITHOUT_EXAMPLES for share in shares[False])
     note = f"{refused:.2f} of the unanswerable refused"
     return [*rows, Row("answerable kept by the fallback floor", kept, "share", note=note)]
 

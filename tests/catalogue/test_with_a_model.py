@@ -1,6 +1,7 @@
 """Which ready-made agents think, that each of them is handed the models there are, and that it asks the one it is told."""
 
 from inspect import signature
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -15,6 +16,9 @@ from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration import citing
 from retinue.orchestration.thinker import CORRECTIONS
+
+if TYPE_CHECKING:
+    from retinue.catalogue._lazy import LazyAgent
 
 DEFINITIONS = {each.definition.name: each.definition for each in agents()}
 
@@ -39,7 +43,8 @@ def test_every_skill_says_whether_it_asks_a_model():
 
 
 def test_every_agent_that_takes_models_says_that_it_thinks():
-    made = {each.definition.name: getattr(each, "__wrapped__", type(each)) for each in agents()}
+    loaded = [cast("LazyAgent", each).agent for each in agents()]
+    made = {each.definition.name: getattr(each, "__wrapped__", type(each)) for each in loaded}
     taking = {name for name, kind in made.items() if "models" in signature(kind).parameters}
     thinking = {
         name

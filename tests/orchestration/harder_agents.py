@@ -93,6 +93,7 @@ GIT: Final = Definition(
                 "which files change most often",
                 "what did Ada commit last week",
                 "who first added the cache",
+                "who touched the readme in March 2025",
                 "do commit messages follow the conventional format",
                 "when was the last release",
                 "how often was the setup file modified",

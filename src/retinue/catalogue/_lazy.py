@@ -54,8 +54,8 @@ class LazyAgent:
 
     @property
     def definition(self) -> Definition:
-        """What it says of itself."""
-        return self.known or self.agent.definition
+        """What it says of itself; where its code lies is no business of users."""
+        return self.known or self.agent.definition.model_copy(update={"source": None})
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
         """As the agent does."""

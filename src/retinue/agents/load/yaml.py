@@ -22,7 +22,7 @@ from .document import Place, refusal
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "read_yaml"]
 
 MAX_DEPTH: Final = 20
-MAX_LENGTH: Final = 64 * 1024
+MAX_LENGTH: Final = 128 * 1024
 """Longest YAML text, in characters: the scanner's time grows faster than the text."""
 
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})

@@ -180,6 +180,7 @@ class GitStateAnalyzer:
         timeout_s=300,
         examples=(
             "who changed the parser most recently",
+            "who touched the readme in March 2025",
             "who wrote the configuration module",
             "when did the readme last change",
             "how many commits were made last month",

@@ -7,7 +7,34 @@ from pydantic import Field
 from retinue.contract.model import Count, Many, Model
 from retinue.contract.table import Chart, Table
 
-__all__ = ["BranchStatus", "CommitAnalysis", "DriftDetection", "TaskValidation"]
+__all__ = [
+    "BranchCommits",
+    "BranchFiles",
+    "BranchStatus",
+    "Commands",
+    "CommitAnalysis",
+    "CommitAuthor",
+    "CommitDescription",
+    "CommitScope",
+    "CommitSizes",
+    "CommitSubject",
+    "CommittedFiles",
+    "DriftDetection",
+    "DriftSummary",
+    "FileCommits",
+    "FormatCompliance",
+    "LargestCommit",
+    "Period",
+    "ProposedEdit",
+    "Rename",
+    "RepositoryState",
+    "Statement",
+    "TaskReferences",
+    "TaskValidation",
+    "TaskVerdict",
+    "UncommittedFiles",
+    "ValidationSummary",
+]
 
 
 class Statement(Model):

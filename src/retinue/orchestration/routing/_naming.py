@@ -10,7 +10,7 @@ from typing import Final
 from retinue.orchestration.routing.reading.said import vocabulary
 from retinue.orchestration.routing.words import word_tokens
 
-__all__ = ["COMMON_ENDINGS", "NAMED", "ending_of", "endings", "nameless", "names_code"]
+__all__ = ["COMMON_ENDINGS", "NAMED", "ending_of", "endings", "nameless", "names_code", "without_values"]
 
 _FILE_NAME: Final = re.compile(r"(?<![\w/-])[\w/-]++(?=\.[A-Za-z]\w{0,6}\b)")
 _FILE: Final = re.compile(r"(?<![\w/-])[\w/-]++\.([A-Za-z]\w{0,6})\b(?!\()")
@@ -18,6 +18,7 @@ _CODE_NAME: Final = re.compile(
     r"`[^`\n]+`|\b(?:[A-Za-z]\w*\.){0,20}[A-Za-z]\w*\(\)|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b"
     r"|\b[A-Z][a-z]+(?:[A-Z][a-z]*)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b"
 )
+_VALUE: Final = re.compile(r"(?<![\w.-])v?\d[\d.:/-]*(?!\w)", re.IGNORECASE)
 COMMON_ENDINGS: Final = vocabulary(
     "avro c cc cfg conf cpp cs css csv db env feather feature gif go gz h html ini ipynb java jpg js json jsonl jsx kt "
     "lock log lua md mp3 mp4 ndjson parquet pdf php pl png proto py pyi r rb rs rst scala sh sql svg swift tex toml ts "
@@ -31,7 +32,12 @@ NAMED: Final = word_tokens(_NAME)[0]
 
 def nameless(example: str) -> str:
     """`example` with one word for every name of code, and without the names of files; their endings stay."""
-    return _CODE_NAME.sub(_NAME, _FILE_NAME.sub("", example))
+    return without_values(_CODE_NAME.sub(_NAME, _FILE_NAME.sub("", example)))
+
+
+def without_values(text: str) -> str:
+    """`text` without numbers, dates and versions: they are no topic, though an example may hold the very same."""
+    return _VALUE.sub(" ", text)
 
 
 def names_code(text: str) -> bool:

@@ -4,7 +4,6 @@
 `cutting`, how they hang together that of `linking`.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,45 +15,25 @@ from retinue.orchestration.reader.spelling import Spellings
 from retinue.orchestration.reader.table_call import table_parameters, takes_query
 from retinue.orchestration.routing.clauses import Clause, strip_courtesy
 from retinue.orchestration.routing.reading import Surroundings
-from retinue.orchestration.routing.reading.dates import speaks_of_days
 from retinue.orchestration.routing.reading.paths import looks_into, mentioned_in, named_in, without_paths
-from retinue.orchestration.routing.reading.revisions import speaks_of_a_range, speaks_of_revisions
 from retinue.orchestration.routing.reading.said import vocabulary
-from retinue.orchestration.routing.router import Router, Routing, Typed
+from retinue.orchestration.routing.router import Router, Routing
 from retinue.orchestration.routing.speech import change_asked, is_imperative, without_limits
 from retinue.orchestration.routing.words import FUNCTION_WORDS, word_tokens
 
-__all__ = ["Asking", "Business", "Request", "says_enough", "telling_words"]
+__all__ = ["QUESTION_WORDS", "Asking", "Business", "Request", "says_enough", "telling_words"]
 
 _ENOUGH: Final = 2
 """So many telling words say what somebody wants."""
-_QUESTION_WORDS: Final = vocabulary(
+QUESTION_WORDS: Final = vocabulary(
     "what who whom whose how where when which why is are was were do does did can could will would should may"
 )
 _REQUESTS: Final = vocabulary(
     "find list show get give tell explain describe summarise summarize compare count check look search report"
 )
-_ANYBODYS: Final = _QUESTION_WORDS | _REQUESTS
+_ANYBODYS: Final = QUESTION_WORDS | _REQUESTS
 _SAYING_NOTHING: Final = frozenset(word_tokens(FUNCTION_WORDS))
 _NO_OPENERS: Final = frozenset(word.lower() for word in FUNCTION_WORDS.split())
-_VALUE: Final = r"(?:(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?|v\d+(?:\.\d+){1,3})"
-_VALUES: Final = re.compile(
-    rf"(?<![\w./-])(?:(?:between|from)\s+{_VALUE}\s+(?:and|to|until)\s+)?{_VALUE}(?![\w/-]|\.\w)", re.IGNORECASE
-)
-"""Dates and versions are no topic, though somebody's examples may hold the very same."""
-_QUESTION: Final = r"(?:what|who|whom|whose|how|where|when|which|why)\b"
-_ASKS_TO: Final = re.compile(
-    rf"\A(?:check|see|find\s+out|figure\s+out|let\s+me\s+know|tell\s+(?:me|us)|show\s+(?:me|us)|do\s+you\s+know|any\s+idea"
-    rf"|i\s+wonder|i\s+(?:(?:do\s+|did\s+)?not\s+|don['\u2019]?t\s+|cannot\s+|can['\u2019]?t\s+)(?:really\s+)?"
-    rf"(?:know|understand|see|get|remember)|i\s+want\s+to\s+know|i\s+would\s+like\s+to\s+know)\s+(?={_QUESTION})",
-    re.IGNORECASE,
-)
-_TOPIC_FIRST: Final = re.compile(
-    rf"\A(?P<topic>(?:the|my|our|this|that)\s+[\w./-]+(?:\s+[\w./-]+)?),\s+(?P<asked>{_QUESTION}.*)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-"""As in: the parser, who has written it?"""
-_IS: Final = re.compile(r"\b(?:counts?|qualif(?:y|ies)|passes)\s+as\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +104,6 @@ class Business:
             files=files or named_in(instruction, around) or mentioned_in(instruction),
             whole=instruction,
             within=bool(files) or looks_into(instruction, around),
-            said=_typed(instruction, around),
         )
         routing = route()
         if (verb := change_asked(instruction)) is not None:
@@ -208,22 +186,10 @@ def says_enough(*requests: Request) -> bool:
 
 
 def _topic(text: str, around: Surroundings) -> str:
-    """What of `text` tells whose business it is: no values, no paths, nothing that is to be left out."""
-    topic = _IS.sub("is", _VALUES.sub(" ", without_limits(_ASKS_TO.sub("", text))))
-    topic = _TOPIC_FIRST.sub(r"\g<asked> \g<topic>", topic)
+    """What of `text` tells whose business it is: no paths, nothing that is to be left out."""
+    topic = without_limits(text)
     bare = without_paths(topic, around)
     return bare if telling_words(bare) else topic
-
-
-def _typed(text: str, around: Surroundings) -> list[Typed]:
-    found: list[Typed] = []
-    if speaks_of_days(text, today=around.today):
-        found.append("days")
-    if speaks_of_revisions(text, around):
-        found.append("revisions")
-    if speaks_of_a_range(text):
-        found.append("range")
-    return found
 
 
 def _openers(skills: Iterable[Skill]) -> frozenset[str]:

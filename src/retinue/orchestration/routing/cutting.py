@@ -11,8 +11,7 @@ from typing import Final
 from retinue.contract.definition import Definition
 from retinue.contract.plan import Dropped
 from retinue.contract.sanitize import printable
-from retinue.orchestration.routing._opening import opening
-from retinue.orchestration.routing.asking import Asking, Business, Request, says_enough, telling_words
+from retinue.orchestration.routing.asking import QUESTION_WORDS, Asking, Business, Request, says_enough, telling_words
 from retinue.orchestration.routing.clauses import Clause, joined, pieces, sentences
 from retinue.orchestration.routing.linking import compared, pointing, with_context
 from retinue.orchestration.routing.reading import NOWHERE, Surroundings
@@ -101,11 +100,11 @@ def _pieces(sentence: Clause, asking: Asking) -> list[Clause]:
 
 
 def _led_on(parts: Sequence[Clause], sentence: Clause) -> list[Clause]:
-    """`parts` with a lone verb put in front of the question it leads to: "and list | what changed"."""
+    """`parts` with a lone verb, or words that tell nothing, put before the question they lead to: "tell me | who"."""
     found: list[Clause] = []
     for part in parts:
         before = found[-1] if found else None
-        is_lone = before is not None and before.start > 0 and " " not in before.text
+        is_lone = before is not None and before.start > 0 and (" " not in before.text or not telling_words(before.text))
         if before is not None and is_lone and sentence.text[before.end : part.start].isspace():
             found[-1] = joined(sentence, before, part)
         else:
@@ -179,7 +178,8 @@ def _orders_something(left: Request, right: Request) -> bool:
     words = right.instruction.lower().split(maxsplit=2)
     if not is_imperative(right.instruction):
         return False
-    return words[1] in {"me", "us"} or not (opening(left.instruction) or " to " in left.clause.text[-24:])
+    asks = left.instruction.lower().split(maxsplit=1)[0] in QUESTION_WORDS
+    return words[1] in {"me", "us"} or not (asks or " to " in left.clause.text[-24:])
 
 
 def _glued(before: Clause, after: Clause) -> Clause:

@@ -4,67 +4,46 @@ What an agent is asked for is taken from its definition alone: names, descriptio
 no rule here for any one agent, and no model.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from typing import Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Candidate
-from retinue.orchestration.reader.spelling import Spellings
 from retinue.orchestration.routing._files import Takers
-from retinue.orchestration.routing._floors import FALLBACK_FLOOR, Floors
-from retinue.orchestration.routing._naming import nameless
-from retinue.orchestration.routing._opening import Openings, opening
-from retinue.orchestration.routing._query import Query, Typed
-from retinue.orchestration.routing._usage import Usage
-from retinue.orchestration.routing._view import View, gram_background, word_background
-from retinue.orchestration.routing._wanted import is_particular, wanted
+from retinue.orchestration.routing._naming import NAMED, nameless, names_code, without_values
+from retinue.orchestration.routing.index import Index
 from retinue.orchestration.routing.reading.dates import takes_days, times_in
-from retinue.orchestration.routing.reading.parameter import Parameter, parameters_of
-from retinue.orchestration.routing.reading.revisions import takes_ranges, takes_revisions
-from retinue.orchestration.routing.words import gram_tokens, word_tokens
+from retinue.orchestration.routing.reading.parameter import parameters_of
+from retinue.orchestration.routing.words import FUNCTION_WORDS, gram_tokens, word_tokens
 
-__all__ = ["FALLBACK_FLOOR", "Router", "Routing", "Typed"]
+__all__ = ["FLOOR_WITHOUT_EXAMPLES", "Router", "Routing"]
 
-_SHORTLIST: Final = 128
-_WORDS_SCORE: Final = 16.0
-_GRAMS_SCORE: Final = 20.0
-_USUAL_SCORE: Final = 1.5
-"""What it is worth that a skill knows all words of a clause, all parts of its words, and is usually asked in them:
-found on the catalogue's examples, each left out in turn, and on goals."""
+FLOOR_WITHOUT_EXAMPLES: Final = 0.095
+"""The floor of a skill with fewer than three examples."""
+
+_PART: Final = 0.75
+"""So much of a clause must be known, as if each of its words stood in the skill's text once: the floor of a skill."""
+_MOST_FLOOR: Final = 0.26
+_USUAL: Final = 0.03
+"""What it adds to a score that a skill is asked in a word of the clause, for each power of e of its examples."""
+_FILE: Final = 0.1
+"""What it adds that a named file is one that the skill takes, twice when the answer stands in it; and what it costs
+when it takes none of those named, or takes certain files only and none is named."""
+_COMMON: Final = 0.3
+"""What a function word, or a 4-gram of them, counts where any other counts 1."""
 _WORDS_USUALLY: Final = 150
 _GRAMS_USUALLY: Final = 1_400
-"""How many words and parts of words a skill with examples says of itself."""
-_OPENING_SCORE: Final = 1.5
-_OPENING_SHARE: Final = 0.2
-"""What an opening with which a skill is always asked adds at most, if it is asked about anything: enough to pass the
-usual floor, since whoever answers "how do I …" can say best that it found nothing. For all others it decides only who
-is nearest: that both begin with "what is" makes nobody know the topic."""
-_FILE_SCORE: Final = 3.0
-_NO_FILE_SCORE: Final = -4.0
-_UNNAMED_SCORE: Final = -1.5
-_TOLD_SCORE: Final = -4.0
-_TOLD_SHARE: Final = -0.15
-"""What it costs a skill that is only ever told to do something that it is asked a question: "who renamed the cart"."""
-_FILE_SHARE: Final = 0.15
-"""What it adds that a named file is one that the skill takes, twice when the answer stands in it; and what it costs
-when it takes none of those named."""
-_TYPED: Final[Mapping[Typed, tuple[float, float]]] = {
-    "days": (1.0, 0.0),
-    "range": (2.5, 0.0),
-    "revisions": (2.5, 0.15),
-}
-"""What it adds to score and share that a clause holds such a value and the skill takes it."""
-_TAKES: Final[Mapping[Typed, Callable[[Parameter], bool]]] = {
-    "days": takes_days,
-    "range": takes_ranges,
-    "revisions": takes_revisions,
-}
-_TELLING_OPENING: Final = 0.5
+"""How many words and 4-grams a skill with examples says of itself."""
+
+_ENOUGH_EXAMPLES: Final = 3
+_MOST_CHARS: Final = 2_000
+_SHORTLIST: Final = 128
 _LIKE_WORDS: Final = 2
+_FUNCTION_WORDS: Final = frozenset(word_tokens(FUNCTION_WORDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +54,8 @@ class Routing:
         abstained: Nobody is good enough, and `candidates` are only the nearest.
         reason: Why, in words a person can judge.
         fitting: How many of `candidates` are good enough.
-        stand_ins: Those of them that know most of the words that tell something, and would be good enough however it
-            begins: only they may be asked when the best found nothing, for an answer to another question is none.
+        stand_ins: Those of them that know most of the words that tell something: only they may be asked when the best
+            found nothing, for an answer to another question is none.
     """
 
     candidates: tuple[Candidate, ...]
@@ -94,41 +73,39 @@ class Routing:
 class Router:
     """Ranks the skills of some agents for a clause.
 
-    Two views, words and character 4-grams, are each scored by BM25, as a share of what the clause could reach; to their
-    sum comes how usual such words are in the skill's examples, how usually requests to it begin so ("who …", "how do
-    …"), and whether it takes the files that are named. A word that a skill does not know is read as the one of its
-    words that it misspells by a letter. Whether a skill is good enough is decided on its *share*: what of the clause it
-    knows.
+    Words and character 4-grams are each scored by BM25, as a share of what the clause could reach; the mean of both is
+    the *share* that a skill knows of it, which must reach the skill's floor. To rank, it is added how usual such words
+    are in the skill's examples, and whether it takes the files that are named.
 
-    All of this is evidence about one skill, held against what is common anywhere (`_background`) and never against the
-    other skills. So who is best, and whether that is good enough, does not change when an agent joins that is not
-    itself chosen. Among thousands the commonest tokens are left out of a first ranking, and this holds nearly.
+    All of this is evidence about one skill and none about the others. So who is best, and whether that is good enough,
+    does not change when an agent joins that is not itself chosen. Among thousands the commonest tokens are left out of
+    a first ranking, and this holds nearly.
+
+    Args:
+        definitions: The agents.
+        floor: The least share that is good enough, for all of them.
     """
 
     def __init__(self, definitions: Iterable[Definition], *, floor: float | None = None) -> None:
         self._skills = [
             (definition, skill) for definition in definitions for skill in definition.skills if not skill.unavailable
         ]
-        texts = self._texts = _texts(self._skills)
-        self._words = View(
-            (_tokens(word_tokens, text) for text in texts), background=word_background(), usual_length=_WORDS_USUALLY
-        )
-        self._grams = View(
-            (_tokens(gram_tokens, text) for text in texts), background=gram_background(), usual_length=_GRAMS_USUALLY
-        )
-        examples = [skill.examples for _, skill in self._skills]
-        self._usage = Usage(map(nameless, said) for said in examples)
-        self._openings = Openings(examples)
-        self._taking = {kind: self._who_take(takes) for kind, takes in _TAKES.items()}
+        self._floor = floor
+        texts = _texts(self._skills)
+        self._words = Index(
+            (chain.from_iterable(map(word_tokens, pieces)) for pieces in texts),
+            common=_FUNCTION_WORDS, discount=_COMMON, usual_length=_WORDS_USUALLY,
+        )  # fmt: skip
+        self._grams = Index(
+            (chain.from_iterable(map(gram_tokens, pieces)) for pieces in texts),
+            common=frozenset(gram_tokens(FUNCTION_WORDS)), discount=_COMMON, usual_length=_GRAMS_USUALLY,
+        )  # fmt: skip
+        self._examples = [
+            frozenset(frozenset(word_tokens(nameless(one))) for one in skill.examples) for _, skill in self._skills
+        ]
+        self._asked = [Counter(chain.from_iterable(examples)) for examples in self._examples]
+        self._open = {place for place, (_, skill) in enumerate(self._skills) if _is_asked_anything(skill)}
         self._takers = Takers(skill for _, skill in self._skills)
-        self._spellings: Spellings | None = None
-        self._counted: tuple[int, Counter[str], Counter[str]] | None = None
-        self._examples: dict[int, list[tuple[frozenset[str], str]]] = {}
-        self._particular: dict[int, bool] = {}
-        self._closed: dict[int, frozenset[str] | None] = {}
-        once = [self._words.once(place) for place in range(len(self._skills))]
-        self._floors = Floors(examples, once, self._share_without, floor=floor)
-        self._is_given = floor is not None
 
     def route(
         self,
@@ -138,7 +115,6 @@ class Router:
         files: Sequence[str] = (),
         whole: str = "",
         within: bool = False,
-        said: Collection[Typed] = (),
         only: Callable[[Skill], bool] | None = None,
     ) -> Routing:
         """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
@@ -149,243 +125,145 @@ class Router:
             files: Paths of files that it names, for those who take some files and not others.
             whole: The clause with the days and files that `clause` may have been given without.
             within: What is asked stands in these files.
-            said: Values of which kinds it holds, for those who take such.
             only: Which skills may be given at all; all, unless said.
         """
-        query = Query(clause, files, whole=whole, within=within, said=said)
-        query.meant = self._respelled(query)
-        query.begun = self._openings.shares(query.text)
-        ranked = self._rank(query, limit=limit)
-        if only is not None:
-            ranked = [one for one in ranked if only(self._skills[one.place][1])]
+        clause, whole = without_values(clause[:_MOST_CHARS]), (whole or clause)[:_MOST_CHARS]
+        taken = self._takers.weigh(files)
+        ranked = self._ranked(clause, taken, limit=limit, is_named=bool(files), within=within)
+        ranked = [one for one in ranked if only is None or only(self._skills[one.place][1])]
         if not ranked:
             return Routing((), abstained=True, reason="There is no agent to ask.")
-        fitting = list(islice((one for one in ranked if self._is_enough(query, one)), limit))
-        fit = {one.place for one in fitting}
-        others = list(islice((one for one in ranked if one.place not in fit), limit - len(fitting)))
-        candidates = tuple(self._candidate(query, one) for one in (*fitting, *others))
-        best = candidates[0]
-        name = f"`{best.agent}.{best.skill}`"
-        if fitting:
-            reason = f"{name} fits to {best.share:.2f}: it {best.reason}."
-        else:
-            reason = f"The nearest, {name}, {self._why_not(query, others[0])}."
-        able = tuple(
+        telling = set(_telling(clause).values())
+        fitting = [
             one
-            for one, found in zip(candidates, fitting, strict=False)
-            if self._reaches(query, found, asked=False) and self._knows_most(query, found.place)
+            for one in ranked
+            if one.share >= self._floor_of(one.place)
+            and (taken.get(one.place) or self._speaks_of(telling, one.place))
+            and not self._unread(whole, one)
+        ][:limit]
+        chosen = [*fitting, *(one for one in ranked if one not in fitting)][:limit]
+        candidates = tuple(self._candidate(clause, one, files, taken) for one in chosen)
+        name = f"`{candidates[0].agent}.{candidates[0].skill}`"
+        if fitting:
+            reason = f"{name} fits to {candidates[0].share:.2f}: it {candidates[0].reason}."
+        else:
+            reason = f"The nearest, {name}, {self._why_not(whole, chosen[0])}."
+        able = tuple(
+            candidate
+            for candidate, found in zip(candidates, fitting, strict=False)
+            if taken.get(found.place) or self._knows_most(telling, found.place)
         )
         return Routing(candidates, abstained=not fitting, reason=reason, fitting=len(fitting), stand_ins=able)
 
     def shares(self, candidate: Candidate, tokens: Iterable[str]) -> bool:
         """Whether the definition of `candidate` has any of these words (as `word_tokens` gives them)."""
-        places = (
-            place
-            for place, (definition, skill) in enumerate(self._skills)
-            if (definition.name, skill.name) == (candidate.agent, candidate.skill)
-        )
-        place = next(places, None)
-        return place is not None and any(self._words.holds(token, place) for token in tokens)
+        names = [(definition.name, skill.name) for definition, skill in self._skills]
+        place = names.index((candidate.agent, candidate.skill))
+        return any(self._words.holds(token, place) for token in tokens)
 
-    def _is_enough(self, query: Query, found: "_Found") -> bool:
-        fits = self._reaches(query, found, asked=query.asks) and self._speaks_of(query, found.place)
-        return fits and not self._unread(query, found.place)
+    def _ranked(
+        self, clause: str, taken: Mapping[int, str | None], *, limit: int, is_named: bool, within: bool
+    ) -> list["_Found"]:
+        """The nearest skills, best first."""
+        named = [NAMED] if names_code(clause) else []
+        words = list(dict.fromkeys(word_tokens(clause) + named))
+        grams = list(dict.fromkeys(gram_tokens(clause)))
+        most = max(limit, _SHORTLIST)
+        near = {*self._words.nearest(words, limit=most), *self._grams.nearest(grams, limit=most), *taken}
+        found: list[_Found] = []
+        for place in near:
+            share = (self._words.share(words, place) + self._grams.share(grams, place)) / 2
+            share = 1.0 if frozenset(words) in self._examples[place] else share
+            if place in taken:
+                share += (2 * _FILE if within else _FILE) if taken[place] else -_FILE
+            score = share + _USUAL * sum(math.log1p(self._asked[place][token]) for token in words)
+            score -= _FILE if not is_named and place in self._takers.all else 0.0
+            found.append(_Found(place, score, min(1.0, max(0.0, share))))
+        return sorted(found, key=lambda one: (-one.score, one.place))
 
-    def _unread(self, query: Query, place: int) -> list[str]:
-        """The words of `query` that would be lost on the skill at `place`, where it takes no text.
+    def _floor_of(self, place: int) -> float:
+        """The least share that is good enough for the skill at `place`; the longer its text, the less."""
+        if self._floor is not None:
+            return self._floor
+        if len(self._skills[place][1].examples) < _ENOUGH_EXAMPLES:
+            return FLOOR_WITHOUT_EXAMPLES
+        return min(_PART * self._words.once(place), _MOST_FLOOR)
+
+    def _unread(self, clause: str, found: "_Found") -> list[str]:
+        """The words of `clause` that would be lost on a skill that takes no text.
 
         Whoever takes text is handed all words. Whoever takes numbers, days and choices only would answer without what
         the others ask for: "sales forecast for 1998" with the sales of 1998.
         """
-        if place not in self._closed:
-            skill = self._skills[place][1]
-            own = (skill.name, skill.description, *skill.examples, *_parameters(skill))
-            self._closed[place] = frozenset(_tokens(word_tokens, own)) if _takes_no_text(skill) else None
-        known = self._closed[place]
-        if known is None:
+        skill = self._skills[found.place][1]
+        if not _takes_no_text(skill):
             return []
-        text, unread = query.whole.lower(), list[str]()
+        own = (skill.name, skill.description, *skill.examples, *_parameters(skill))
+        known = frozenset(chain.from_iterable(map(word_tokens, own)))
+        takes_dates = any(takes_days(one) for one in parameters_of(skill.input_schema))
+        text, unread = clause.lower(), list[str]()
         for words, is_year in times_in(text):
-            if is_year or place in self._taking["days"]:
+            if is_year or takes_dates:
                 text = text.replace(words, " ")
             elif not known.issuperset(word_tokens(words)):
                 unread.append(words)
-        meant = query.meant.get(place, {})
-        rest = Query(text).spelled.items()
-        return unread + [word for word, token in rest if not (token.isdigit() or token in known or token in meant)]
+        return unread + [word for word, token in _telling(text).items() if not (token.isdigit() or token in known)]
 
-    def _reaches(self, query: Query, found: "_Found", *, asked: bool) -> bool:
-        """Whether it is good enough; for what is not `asked`, without the help of how it begins."""
-        share = self._share(query, found, asked=asked)
-        return share > 0 and share >= self._floors.of(found.place, share, asked=asked)
+    def _knows_most(self, telling: Collection[str], place: int) -> bool:
+        return 2 * sum(self._words.holds(token, place) for token in telling) > len(telling)
 
-    def _share(self, query: Query, found: "_Found", *, asked: bool) -> float:
-        """What of `query` the skill knows; whoever is `asked` about anything knows how it begins."""
-        lift = _OPENING_SHARE * query.begun.get(found.place, 0.0)
-        helps = lift > 0 and asked and self._floors.is_open(found.place)
-        return min(1.0, max(0.0, found.share + lift * helps))
+    def _speaks_of(self, telling: Collection[str], place: int) -> bool:
+        """Whether the skill at `place` knows a word that tells something, or is asked about anything."""
+        return not telling or place in self._open or any(self._words.holds(token, place) for token in telling)
 
-    def _knows_most(self, query: Query, place: int) -> bool:
-        """Whether the skill at `place` knows what `query` is about: most of its telling words, or a file it names."""
-        if self._takers.weigh(query.files).get(place) is not None:
-            return True
-        meant = query.meant.get(place, {})
-        rarity_of = word_background().rarity
-        known = total = 0.0
-        for token in query.spelled.values():
-            rarity = rarity_of(token)
-            total += rarity
-            known += rarity if token in meant or self._words.holds(token, place) else 0.0
-        return total > 0 and 2 * known >= total
+    def _why_not(self, clause: str, found: "_Found") -> str:
+        if found.share < (floor := self._floor_of(found.place)):
+            return f"fits to {found.share:.2f} where {floor:.2f} is needed"
+        if not (unread := self._unread(clause, found)):
+            return "knows none of its words that tell something"
+        return f"takes no text, and cannot be told of {', '.join(map(repr, unread[:3]))}"
 
-    def _speaks_of(self, query: Query, place: int) -> bool:
-        """Whether the skill at `place` knows what `query` wants to know, or is asked for anything."""
-        stem = query.wanted
-        if stem is None or self._is_given or self._words.holds(stem, place) or stem in query.meant.get(place, ()):
-            return True
-        if place not in self._particular:
-            words, _ = self._counts(place)
-            said = [one for one in self._skills[place][1].examples if wanted(one) is not None]
-            self._particular[place] = is_particular((one, words - Counter(word_tokens(nameless(one)))) for one in said)
-        return not self._particular[place]
-
-    def _why_not(self, query: Query, found: "_Found") -> str:
-        if not self._reaches(query, found, asked=query.asks):
-            share = self._share(query, found, asked=query.asks)
-            needed = self._floors.of(found.place, share, asked=query.asks)
-            return f"fits to {share:.2f} where {needed:.2f} is needed"
-        if unread := self._unread(query, found.place):
-            return f"takes no text, and cannot be told of {', '.join(map(repr, unread[:3]))}"
-        return f"is not asked for {query.word_of(query.wanted)!r}"
-
-    def _rank(self, query: Query, *, limit: int) -> list["_Found"]:
-        """The nearest skills, best first."""
-        words, common_words = self._words.scores(query.words)
-        grams, common_grams = self._grams.scores(query.grams)
-        for place, meant in query.meant.items():
-            more = set(chain.from_iterable(map(gram_tokens, meant.values()))).difference(query.grams)
-            words[place] += sum(self._words.weight(token, place) for token in meant.values())
-            grams[place] += sum(self._grams.weight(token, place) for token in more)
-        word_reach = self._words.reach(query.words) or 1.0
-        gram_reach = self._grams.reach(query.grams) or 1.0
-        word_scale, gram_scale = _WORDS_SCORE / word_reach, _GRAMS_SCORE / gram_reach
-        lifts = self._lifts(query)
-        summed = [word * word_scale + gram * gram_scale for word, gram in zip(words, grams, strict=True)]
-        for place, (lift, _) in lifts.items():
-            summed[place] += lift
-        found: list[_Found] = []
-        for place in nlargest(max(limit, _SHORTLIST), range(len(summed)), key=summed.__getitem__):
-            word = words[place] + self._words.add(common_words, place)
-            gram = grams[place] + self._grams.add(common_grams, place)
-            lift, share = lifts.get(place, (0.0, 0.0))
-            usual = _USUAL_SCORE * self._usage.weigh(query.read_by(place), place)
-            score = word * word_scale + gram * gram_scale + lift + usual
-            topic = (word / word_reach + gram / gram_reach) / 2
-            found.append(_Found(place, score, topic + share))
-        return sorted(found, key=lambda one: (-one.score, one.place))
-
-    def _lifts(self, query: Query) -> dict[int, tuple[float, float]]:
-        """What the opening and the named files add to the score, and the files to the share, of some skills."""
-        found = {place: (_OPENING_SCORE * share, 0.0) for place, share in query.begun.items()}
-        for place in self._openings.told if opening(query.text) else ():
-            found[place] = (_TOLD_SCORE, _TOLD_SHARE)
-        for kind in query.said:
-            for place in self._taking[kind]:
-                score, share = found.get(place, (0.0, 0.0))
-                found[place] = (score + _TYPED[kind][0], share + _TYPED[kind][1])
-        for place in () if query.files else self._takers.all:
-            score, share = found.get(place, (0.0, 0.0))
-            found[place] = (score + _UNNAMED_SCORE, share)
-        for place, taken in self._takers.weigh(query.files).items():
-            score, share = found.get(place, (0.0, 0.0))
-            times = 2 if query.within else 1
-            added = (times * _FILE_SCORE, times * _FILE_SHARE) if taken else (_NO_FILE_SCORE, -_FILE_SHARE)
-            found[place] = (score + added[0], share + added[1])
-        return found
-
-    def _respelled(self, query: Query) -> dict[int, dict[str, str]]:
-        """By skill, what uncommon words of `query` mean that misspell the one word that it has like them."""
-        found: dict[int, dict[str, str]] = {}
-        common = word_background()
-        for token in query.words:
-            if common.knows(token) or not token.isalpha():
-                continue
-            if self._spellings is None:
-                self._spellings = Spellings(self._words.tokens())
-            alike: dict[int, list[str]] = {}
-            for near in self._spellings.near(token):
-                for place in self._words.holders(near):
-                    alike.setdefault(place, []).append(near)
-            for place, several in alike.items():
-                if len(several) == 1 and not self._words.holds(token, place):
-                    found.setdefault(place, {})[token] = several[0]
-        return found
-
-    def _who_take(self, takes: Callable[[Parameter], bool]) -> tuple[int, ...]:
-        places = enumerate(self._skills)
-        return tuple(place for place, (_, skill) in places if any(map(takes, parameters_of(skill.input_schema))))
-
-    def _candidate(self, query: Query, found: "_Found") -> Candidate:
+    def _candidate(
+        self, clause: str, found: "_Found", files: Sequence[str], taken: Mapping[int, str | None]
+    ) -> Candidate:
         definition, skill = self._skills[found.place]
+        reasons = [*self._reasons(clause, found.place)]
+        if found.place in taken:
+            file = taken[found.place]
+            reasons.append(f"takes no such file as `{files[0]}`" if file is None else f"takes files such as `{file}`")
         return Candidate(
             agent=definition.name,
             skill=skill.name,
             score=round(found.score, 4),
-            share=round(self._share(query, found, asked=query.asks), 4),
-            reason="; ".join(self._reasons(query, found.place)),
+            share=round(found.share, 4),
+            reason="; ".join(reasons),
         )
 
-    def _reasons(self, query: Query, place: int) -> Iterator[str]:
-        """Why the skill at `place` was considered: words, examples, opening, files."""
-        meant = query.meant.get(place, {})
-        spelled = {word: meant.get(token, token) for word, token in query.spelled.items()}
-        shared = [word for word, token in spelled.items() if self._words.holds(token, place)]
-        yield f"shares {', '.join(shared[:6])}" if shared else "shares parts of words only"
-        tokens = {spelled[word] for word in shared}
-        if (like := self._like(tokens, place)) is not None:
+    def _reasons(self, clause: str, place: int) -> Iterator[str]:
+        """Why the skill at `place` was considered: its words, and the example that has most of them."""
+        shared = {word: token for word, token in _telling(clause).items() if self._words.holds(token, place)}
+        yield f"shares {', '.join([*shared][:6])}" if shared else "shares parts of words only"
+        tokens = set(shared.values())
+        like = max(
+            self._skills[place][1].examples, key=lambda one: len(tokens.intersection(word_tokens(one))), default=""
+        )
+        if len(tokens.intersection(word_tokens(like))) >= _LIKE_WORDS:
             yield f"is asked like “{like}”"
-        if query.begun.get(place, 0.0) >= _TELLING_OPENING:
-            yield f"is what “{opening(query.text)} …” asks for"
-        if query.files and place in (weighed := self._takers.weigh(query.files)):
-            taken = weighed[place]
-            yield f"takes no such file as `{query.files[0]}`" if taken is None else f"takes files such as `{taken}`"
-
-    def _like(self, tokens: set[str], place: int) -> str | None:
-        """The example of the skill that has most of `tokens`, when it has at least two of them."""
-        if len(tokens) < _LIKE_WORDS:
-            return None
-        if place not in self._examples:
-            examples = self._skills[place][1].examples
-            self._examples[place] = [(frozenset(word_tokens(example)), example) for example in examples]
-        best = max(self._examples[place], key=lambda one: (len(tokens & one[0]), -len(one[0])), default=None)
-        return best[1] if best is not None and len(tokens & best[0]) >= _LIKE_WORDS else None
-
-    def _share_without(self, place: int, example: str) -> float:
-        """The share that the skill at `place` would have for `example`, had its definition not held that.
-
-        Openings do not count here: they help a request over the floor, and must not raise it for those without one.
-        """
-        query, gone = Query(example), nameless(example)
-        words, grams = self._counts(place)
-        word = self._words.score_of(query.words, words, without=Counter(word_tokens(gone)))
-        gram = self._grams.score_of(query.grams, grams, without=Counter(gram_tokens(gone)))
-        return (word / (self._words.reach(query.words) or 1.0) + gram / (self._grams.reach(query.grams) or 1.0)) / 2
-
-    def _counts(self, place: int) -> tuple[Counter[str], Counter[str]]:
-        """The words and the grams of all that the skill at `place` says of itself."""
-        if self._counted is None or self._counted[0] != place:  # examples of one skill come in a row
-            texts = self._texts[place]
-            self._counted = place, Counter(_tokens(word_tokens, texts)), Counter(_tokens(gram_tokens, texts))
-        return self._counted[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A skill that was looked at; its share is without the help of how the request begins."""
+    """A skill that was looked at."""
 
     place: int
     score: float
     share: float
+
+
+def _telling(text: str) -> dict[str, str]:
+    """The words of `text` that say something, each with its stem."""
+    stems = ((word, word_tokens(word)) for word in dict.fromkeys(text.lower().split()))
+    return {word: found[0] for word, found in stems if found and found[0] not in _FUNCTION_WORDS}
 
 
 def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
@@ -405,6 +283,13 @@ def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
     return found
 
 
+def _is_asked_anything(skill: Skill) -> bool:
+    """Whether a skill is mostly asked for what its name and description do not speak of, as its examples show."""
+    own = {token for text in (skill.name, skill.description) for token in _telling(text.replace("_", " ")).values()}
+    within = sum(not own.isdisjoint(_telling(nameless(one)).values()) for one in skill.examples)
+    return 2 * within < len(skill.examples)
+
+
 def _takes_no_text(skill: Skill) -> bool:
     """Whether a skill is called with numbers, days and choices only."""
     if skill.instruction_field or skill.input_schema.get("additionalProperties") is not False:
@@ -415,7 +300,3 @@ def _takes_no_text(skill: Skill) -> bool:
 
 def _parameters(skill: Skill) -> list[str]:
     return [f"{parameter.name} {parameter.description}" for parameter in parameters_of(skill.input_schema)]
-
-
-def _tokens(read: Callable[[str], list[str]], texts: Iterable[str]) -> Iterator[str]:
-    return chain.from_iterable(map(read, texts))

@@ -83,7 +83,7 @@ class Sections:
         try:
             with closing(self._open()) as database:
                 return self._found(database, documents, query, limit)
-        except sqlite3.Error:  # damaged, or another process holds on to it
+        except (OSError, sqlite3.Error):  # damaged, not to be written, or another process holds on to it
             with closing(_made(":memory:")) as database:
                 return self._found(database, documents, query, limit)
 
