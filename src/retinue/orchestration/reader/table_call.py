@@ -52,12 +52,14 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
 
 def _named(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple[list[TableFacts], str]:
     """The tables that are meant by name, else all; and the clause without those names."""
-    rest, found = clause, [table for table in tables if table.path in files]
-    for table in sorted(tables, key=lambda one: -len(one.path)):
-        for name in (table.path, table.path.rpartition("/")[2]):
-            if name in rest:
-                rest = rest.replace(name, " ")
-                found.append(table)
+    found = [table for table in tables if table.path in files]
+    rest = clause
+    for is_whole in (True, False):
+        names = {table.path: table.path if is_whole else table.path.rpartition("/")[2] for table in tables}
+        named = [table for table in tables if names[table.path] in rest]
+        for name in sorted((names[table.path] for table in named), key=len, reverse=True):
+            rest = rest.replace(name, " ")
+        found += named
     return (list({table.path: table for table in found}.values()) or list(tables), rest)
 
 

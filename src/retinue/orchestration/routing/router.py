@@ -54,8 +54,8 @@ class Routing:
         abstained: Nobody is good enough, and `candidates` are only the nearest.
         reason: Why, in words a person can judge.
         fitting: How many of `candidates` are good enough.
-        stand_ins: Those of them that know most of the words that tell something: only they may be asked when the best
-            found nothing, for an answer to another question is none.
+        stand_ins: Those of them that know all words that tell something, or one of them and take a file that is named:
+            only they may be asked when the best found nothing, for an answer to another question is none.
     """
 
     candidates: tuple[Candidate, ...]
@@ -151,7 +151,8 @@ class Router:
         able = tuple(
             candidate
             for candidate, found in zip(candidates, fitting, strict=False)
-            if taken.get(found.place) or self._knows_most(telling, found.place)
+            if self._speaks_of(telling, found.place)
+            and (taken.get(found.place) or self._knows_all(telling, found.place))
         )
         return Routing(candidates, abstained=not fitting, reason=reason, fitting=len(fitting), stand_ins=able)
 
@@ -209,8 +210,8 @@ class Router:
                 unread.append(words)
         return unread + [word for word, token in _telling(text).items() if not (token.isdigit() or token in known)]
 
-    def _knows_most(self, telling: Collection[str], place: int) -> bool:
-        return 2 * sum(self._words.holds(token, place) for token in telling) > len(telling)
+    def _knows_all(self, telling: Collection[str], place: int) -> bool:
+        return all(self._words.holds(token, place) for token in telling)
 
     def _speaks_of(self, telling: Collection[str], place: int) -> bool:
         """Whether the skill at `place` knows a word that tells something, or is asked about anything."""
