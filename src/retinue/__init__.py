@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retinue.agents.port import Agent, Reply, RunContext
     from retinue.agents.prompted import PromptedAgent, Toolbox, default_toolbox
     from retinue.agents.prompted.loop import Loop
-    from retinue.agents.python import AgentOptions, PythonAgent, SkillOptions, agent, skill
+    from retinue.agents.python import AgentOptions, Choices, FromFacts, PythonAgent, SkillOptions, agent, skill
     from retinue.agents.registry import Registry, Skipped
     from retinue.agents.wrapped import CommandAgent, Scripted, ScriptedCall, TextAgent, scripted
     from retinue.contract.budget import Budget
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from retinue.contract.credentials import Cleaner
     from retinue.contract.definition import Definition, Deprecation, Runner, Sample, Skill, Source, ThinkingBounds
     from retinue.contract.event import Checkpoint, Event, Message, Progress
+    from retinue.contract.facts import ColumnFacts, Facts, TableFacts
     from retinue.contract.fault import Fault
     from retinue.contract.finding import Finding
     from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Expected, Plan
@@ -74,7 +75,9 @@ __all__ = [
     "Candidate",
     "Capabilities",
     "Checkpoint",
+    "Choices",
     "Cleaner",
+    "ColumnFacts",
     "CommandAgent",
     "Context",
     "Correction",
@@ -86,8 +89,10 @@ __all__ = [
     "Engine",
     "Event",
     "Expected",
+    "Facts",
     "Fault",
     "Finding",
+    "FromFacts",
     "Grants",
     "InProcessEngine",
     "Journal",
@@ -133,6 +138,7 @@ __all__ = [
     "SkillOptions",
     "Skipped",
     "Source",
+    "TableFacts",
     "Task",
     "TextAgent",
     "ThinkingBounds",
@@ -169,7 +175,7 @@ _NAMES: Final = {
     "agents.port": "Agent Reply RunContext",
     "agents.prompted": "PromptedAgent Toolbox default_toolbox",
     "agents.prompted.loop": "Loop",
-    "agents.python": "AgentOptions PythonAgent SkillOptions agent skill",
+    "agents.python": "AgentOptions Choices FromFacts PythonAgent SkillOptions agent skill",
     "agents.registry": "Registry Skipped",
     "agents.wrapped": "CommandAgent Scripted ScriptedCall TextAgent scripted",
     "contract.budget": "Budget",
@@ -177,6 +183,7 @@ _NAMES: Final = {
     "contract.credentials": "Cleaner",
     "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds",
     "contract.event": "Checkpoint Event Message Progress",
+    "contract.facts": "ColumnFacts Facts TableFacts",
     "contract.fault": "Fault",
     "contract.finding": "Finding",
     "contract.plan": "Binding Candidate Delegation Dropped Expected Plan",

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from retinue.agents.port import ABSENT, Agent, Reply, RunContext
-from retinue.agents.python import PythonAgent, agent, skill
+from retinue.agents.python import Choices, FromFacts, PythonAgent, agent, skill
 from retinue.agents.python.docstring import read_docstring
 from retinue.contract import schema
 from retinue.contract.definition import Definition, Deprecation, ThinkingBounds
@@ -789,3 +789,21 @@ def test_a_skill_says_its_endpoint_and_a_reply_holds_the_declared_type() -> None
     assert (two.method, two.path, two.unavailable) == (None, None, "install two")
     result = call(Figures, skill="get_one")
     assert (result.data, result.content) == ({"value": 1}, "One.")
+
+
+def test_what_a_parameter_can_be_stands_in_its_schema() -> None:
+    @agent
+    async def history(
+        *,
+        show: Annotated[
+            Literal["count", "people"], Choices(count="how many commits", people="who wrote most")
+        ] = "count",
+        authors: Annotated[list[Annotated[str, FromFacts("author")]], Field(max_length=5)] = [],  # noqa: B006
+    ) -> dict[str, str]:
+        """Reads history. Use it for commits. Returns figures."""
+        return {"show": show, "authors": ", ".join(authors)}
+
+    properties = takes(history)["properties"]
+    assert properties["show"]["enum"] == ["count", "people"]
+    assert properties["show"]["enumDescriptions"] == ["how many commits", "who wrote most"]
+    assert properties["authors"]["items"]["x-facts"] == "author"

@@ -19,7 +19,7 @@ __all__ = ["GROUPS", "PAGE", "page"]
 PAGE: Final[Path] = ROOT / "docs" / "reference" / "api.md"
 
 GROUPS: Final[Mapping[str, str]] = {
-    "Define agents": "agent skill Agent RunContext Reply AgentOptions SkillOptions PythonAgent TextAgent CommandAgent "
+    "Define agents": "agent skill Agent RunContext Reply AgentOptions SkillOptions Choices FromFacts Facts TableFacts ColumnFacts PythonAgent TextAgent CommandAgent "
     "PromptedAgent scripted Scripted ScriptedCall as_run_agent RunAgent",
     "Call agents": "call LocalContext Boundary Agents Policy Rule Correction Outside Pool",
     "Results and errors": "Result Warned Artifact Trace Attempt Usage UsagePart Cost Versions Fault Finding RetinueError",

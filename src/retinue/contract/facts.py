@@ -1,13 +1,19 @@
-"""What the parameters of a skill can be in one workspace: tables with their columns and values.
+"""What the parameters of a skill can be in one workspace: tables with their columns and values, and names of things.
 
 Facts are text from outside. They choose among values and never name code; whoever shows them to a model fences them.
 """
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
+
+from pydantic import Field
 
 from retinue.contract.model import Count, Many, Model
 
-__all__ = ["ColumnFacts", "ColumnKind", "Facts", "TableFacts"]
+__all__ = ["FACTS_KEYWORD", "ColumnFacts", "ColumnKind", "Facts", "TableFacts"]
+
+FACTS_KEYWORD = "x-facts"
+"""The keyword in a parameter's schema that says which of `Facts.names` are its values: `"x-facts": "author"`."""
 
 ColumnKind: TypeAlias = Literal["text", "number", "time", "boolean", "other"]
 
@@ -56,8 +62,10 @@ class Facts(Model):
     """What there is for one skill.
 
     Attributes:
+        names: Names of things by what they are, such as `author`, `branch`, `fixture` or `symbol`; the commonest first.
         is_complete: Nothing was left out for want of time or space.
     """
 
     tables: Many[TableFacts] = ()
+    names: Mapping[str, Many[str]] = Field(default_factory=dict[str, Many[str]])
     is_complete: bool = True

@@ -1,7 +1,8 @@
 """Agents made of Python functions and classes: `@agent`, `@skill`, and the agent they make."""
 
+from .annotations import Choices, FromFacts
 from .decorate import agent, skill
 from .options import AgentOptions, SkillOptions
 from .python_agent import PythonAgent
 
-__all__ = ["AgentOptions", "PythonAgent", "SkillOptions", "agent", "skill"]
+__all__ = ["AgentOptions", "Choices", "FromFacts", "PythonAgent", "SkillOptions", "agent", "skill"]
