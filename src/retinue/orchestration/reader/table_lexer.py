@@ -1,0 +1,355 @@
+"""The words of a question about a table, each with what it may name: a column, a value, a figure, a day."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Final
+
+from retinue.contract.facts import TableFacts
+from retinue.orchestration.reader.spelling import one_edit_from
+from retinue.orchestration.reader.table_words import (
+    DIMENSIONS,
+    FILLER,
+    MONTHS,
+    NUMBERS,
+    PHRASES,
+    SYNONYMS,
+    UNIT_SIZES,
+    WEEKDAYS,
+)
+
+__all__ = ["Item", "Lexer", "name_words"]
+
+_TOKEN: Final = re.compile(
+    r"[\"“”][^\"“”]+[\"“”]|`[^`]+`|(?<!\w)'[^']+'(?!\w)|\d{4}-\d{2}-\d{2}|\d+[A-Za-z]+\b"
+    r"|[$€£]?-?\d[\d,]*(?:\.\d+)?|[<>!=]=|<>|\w+(?:['\u2019.&/_-]\w+)*|\S"
+)
+_SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
+_EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_NUMBER: Final = re.compile(r"[$€£]?(-?\d[\d,]{0,28}(?:\.\d{1,20})?)([km]?)")
+_POINT: Final = re.compile(r"p(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)")
+_DAY: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_SCALES: Final = {"k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_YEARS: Final = range(1500, 2200)
+_LEADS: Final = "in of for during from to year the since after before until between and or vs"
+_BEFORE_YEARS: Final = frozenset(_LEADS.split())
+_ENDINGS: Final = ("n", "an", "ian", "ean", "ese", "ish", "y", "s")
+"""What makes an adjective or a plural of a value: "Japanese", "rainy"."""
+_LONGEST: Final = 8
+"""Words of the longest name or value that is looked for."""
+_LEAST: Final = 3
+"""Letters of the shortest word that stands for a longer one, or of a name's initials."""
+
+
+@dataclass(slots=True)
+class Item:
+    """One word or phrase, and what it may be.
+
+    Attributes:
+        code: The letter of its kind, as in `tables`; `x` when it names nothing.
+        detail: What of it: which function, which comparison.
+        columns: The columns that it may name.
+        values: The values that it may name, each with its column.
+        number: Its number, in `unit`.
+        months: The months that it names.
+        days: The first and the last day of the stretch of time that it names.
+        lead: The filling words before it.
+    """
+
+    text: str
+    code: str
+    detail: str = ""
+    columns: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    number: float = 0
+    unit: str = ""
+    months: tuple[int, ...] = ()
+    days: tuple[date, date] | None = None
+    lead: str = ""
+
+
+class Lexer:
+    """What words may name in one table.
+
+    Attributes:
+        notes: How words were read that are no name as they stand.
+    """
+
+    def __init__(self, table: TableFacts, meanings: Mapping[str, str]) -> None:
+        self.notes: list[str] = []
+        self._table, self._meanings = table, meanings
+        self._by_word: dict[str, tuple[str, ...]] = {}
+        self._whole: dict[str, tuple[str, ...]] = {}
+        for column in table.columns:
+            if column.is_derived:
+                continue
+            words = name_words(column.name)
+            initials = ("".join(word[0] for word in words),) if len(words) >= _LEAST else ()
+            self._whole["".join(words)] = (*self._whole.get("".join(words), ()), column.name)
+            for word in dict.fromkeys((*words, *initials)):
+                self._by_word[word] = (*self._by_word.get(word, ()), column.name)
+        self._rows = {*name_words(re.split(r"\W", table.path.rpartition("/")[2])[0]), *table.row_nouns}
+        self._values: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
+        for column in table.columns:
+            for text in column.values:
+                key = _value_key(_TOKEN.findall(text))
+                self._values[key] = (*self._values.get(key, ()), (column.name, text))
+        singles = (key[0] for key in self._values if len(key) == 1 and len(key[0]) > _LEAST)
+        self._spelled = [*self._by_word, *singles, *(phrase[0] for phrase in PHRASES if len(phrase) == 1)]
+
+    def whole(self, text: str) -> tuple[str, ...]:
+        """The columns whose whole name `text` is."""
+        return self._whole.get("".join(name_words(text)), ())
+
+    def items(self, question: str) -> list[Item]:
+        """What the words of `question` may be; words that say nothing are left out."""
+        tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", _SHORT_IS.sub(r"\1 is", question)))
+        found: list[Item] = []
+        at, lead = 0, ""
+        while at < len(tokens):
+            width, item = self._item(tokens, at)
+            if item is None:
+                lead = f"{lead} {tokens[at].casefold()}".strip()
+            else:
+                found.append(replace(item, lead=lead))
+                lead = ""
+            at += width
+        return found
+
+    def _item(self, tokens: list[str], at: int) -> tuple[int, Item | None]:
+        """The longest reading of what begins at `at`; of equally long ones, the surest."""
+        token = tokens[at]
+        if token[0] in "\"“”`'" and len(token) > 1:
+            return 1, self._quoted(token[1:-1])
+        readings: list[tuple[int, int, Item | None]] = [
+            *((width, 9, item) for width, item in self._times_and_numbers(tokens, at)),
+            *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._value(tokens, at)),
+            *((width, rank, item) for width, rank, item in self._column(tokens, at)),
+            *((width, 6, item) for width, item in self._phrase(tokens, at)),
+        ]
+        if self._rows.issuperset(name_words(token)) and name_words(token):
+            readings.append((1, 7, Item(token, "R")))
+        if token.casefold() in FILLER:
+            readings.append((1, 5, None))
+        if readings:
+            width, _, item = max(readings, key=lambda one: one[:2])
+            return width, item
+        return 1, self._other(token)
+
+    def _times_and_numbers(self, tokens: list[str], at: int) -> Iterator[tuple[int, Item]]:
+        token, word = tokens[at], tokens[at].casefold()
+        rest = [one.casefold() for one in tokens[at + 1 : at + 3]] + ["", ""]
+        if word in WEEKDAYS:
+            yield 1, Item(token, "D")
+        elif (timed := _time(tokens, at)) is not None:
+            yield timed
+        elif (point := _POINT.fullmatch(word)) and (
+            word.startswith("p") or any(one.casefold().startswith("percentile") for one in tokens[at:])
+        ):
+            yield (
+                2 if rest[0].startswith("percentile") else 1,
+                Item(token, "p", "point", number=float(point[1] or point[2])),
+            )
+        elif number := _NUMBER.fullmatch(word):
+            value = float(number[1].replace(",", "")) * _SCALES.get(number[2], 1) * _SCALES.get(rest[0], 1)
+            width = 2 if rest[0] in _SCALES else 1
+            is_year = word.isdecimal() and len(word) == 4 and int(word) in _YEARS
+            before = tokens[at - 1].casefold() if at else ""
+            if is_year and before in _BEFORE_YEARS and width == 1:
+                year = int(word)
+                yield 1, Item(token, "D", number=value, days=(date(year, 1, 1), date(year, 12, 31)))
+            else:
+                unit = token[0] if token[0] in "$€£" else ""
+                after = tokens[at + width].casefold() if at + width < len(tokens) else ""
+                if after in UNIT_SIZES and not unit and _singular(after) not in {*self._whole, *self._rows}:
+                    unit, width = after, width + 1
+                yield width, Item(token, "n", number=value, unit=unit)
+        elif word in NUMBERS:
+            yield 1, Item(token, "n", number=NUMBERS[word])
+
+    def _quoted(self, text: str) -> Item:
+        column = self._table.column(text) or next(
+            (one for one in self._table.columns if one.name.casefold() == text.casefold()), None
+        )
+        if column is not None:
+            return Item(text, "C", columns=(column.name,))
+        if number := _NUMBER.fullmatch(text):
+            return Item(text, "n", number=float(number[1].replace(",", "")))
+        exact = self._values.get(_value_key(_TOKEN.findall(text)), ())
+        values = exact or self._containing(text)
+        return Item(text, "v" if values else "x", "" if exact else "contains", values=values)
+
+    def _value(self, tokens: list[str], at: int) -> Iterator[tuple[int, bool, Item]]:
+        """Values that the tokens spell; several words, or one as it is written in the table, are surely one."""
+        for width in range(min(_LONGEST, len(tokens) - at), 0, -1):
+            text = " ".join(tokens[at : at + width])
+            word = text.casefold()
+            keys = [_value_key(tokens[at : at + width])]
+            if width == 1:
+                keys += [(stem,) for stem in (*_stems(word), SYNONYMS.get(word, word))]
+            spelled = next((key for key in keys if key in self._values), None)
+            values = self._values[spelled] if spelled else ()
+            if spelled not in (None, keys[0]) and set(name_words(text)) & self._by_word.keys():
+                continue  # "deaths" is a kind of row here, and a word of `death_date`: it may be neither
+            if values and not text.replace(".", "").isdecimal():
+                is_common = (word,) in PHRASES or (len(word) <= _LEAST and word in FILLER)
+                is_exact = any(text == value for _, value in values) and (not is_common or text.isupper())
+                yield width, width > 1 or (is_exact and len(text) > 1) or not is_common, Item(text, "v", values=values)
+                return
+
+    def _containing(self, text: str) -> tuple[tuple[str, str], ...]:
+        """Columns of which some value has `text` in it as a word."""
+        if len(text) <= _LEAST:
+            return ()
+        pattern = re.compile(rf"\b{re.escape(text)}\b", re.IGNORECASE)
+        return tuple((one.name, text) for one in self._table.columns if any(map(pattern.search, one.values)))
+
+    def _phrase(self, tokens: list[str], at: int) -> Iterator[tuple[int, Item]]:
+        words = [token.casefold() for token in tokens[at : at + 5]]
+        for width in range(len(words), 0, -1):
+            if (phrase := PHRASES.get(tuple(words[:width]))) is not None:
+                text = " ".join(tokens[at : at + width])
+                is_bound = phrase[0] == "<" and words[width - 1] == "of"
+                if is_bound and not "".join(tokens[at + width : at + width + 1])[:1].isdigit():
+                    continue  # "a maximum of 5" compares; without a number it is a figure
+                yield width, Item(text, phrase[0], phrase[1])
+                break
+        first, *rest = words
+        following = rest[0] if rest else ""
+        if first in DIMENSIONS and following == "than":
+            yield 2, Item(f"{first} than", "<", ">" if DIMENSIONS[first][0][1] == "max" else "<")
+        elif first in DIMENSIONS and first.endswith(("st", "recent")) and (first,) not in PHRASES:
+            yield 1, Item(tokens[at], "s", DIMENSIONS[first][0][1])
+        elif first in ("most", "least") and following in DIMENSIONS:
+            yield 2, Item(following, "s", DIMENSIONS[following][0][1])
+        elif first == "how" and following in DIMENSIONS and (columns := self._measured(following)):
+            yield 2, Item(following, "C", columns=columns)
+        elif first.endswith(("n't", "n\u2019t")):
+            yield 1, Item(tokens[at], "!")
+
+    def _measured(self, adjective: str) -> tuple[str, ...]:
+        """The columns that an adjective is about."""
+        words = {dimension for dimension, _ in DIMENSIONS[adjective]}
+        return tuple(one.name for one in self._table.columns if words.intersection(name_words(one.name)))
+
+    def _column(self, tokens: list[str], at: int) -> Iterator[tuple[int, int, Item]]:
+        """A column's whole name, or a word that one or several have."""
+        parts = ["".join(name_words(token)) for token in tokens[at : at + _LONGEST]]
+        for width in range(len(parts), 0, -1):
+            if all(parts[:width]) and (columns := self._whole.get("".join(parts[:width]))):
+                phrase = PHRASES.get((tokens[at].casefold(),), ("", ""))[0]
+                is_sure = width > 1 or phrase in ("u", "") or tokens[at].casefold() in FILLER
+                # "order total" is a column, and "total price" a figure of another
+                yield (
+                    width,
+                    7 if is_sure and len(parts[0]) > _LEAST - 1 else 4,
+                    Item(" ".join(tokens[at : at + width]), "C", columns=columns),
+                )
+                return
+        joined = "".join(parts[:2])
+        short = [known for known in self._whole if len(known) > _LEAST and len(parts[0]) < len(known) < len(joined)]
+        short = [known for known in short if joined.startswith(known)]
+        if len(short) == 1:  # "tail number" is `tailnum`
+            yield 2, 4, Item(f"{tokens[at]} {tokens[at + 1]}", "C", columns=self._whole[short[0]])
+        name = self._table.column(self._meanings.get(tokens[at].casefold(), ""))
+        known = next((self._by_word[one] for one in name_words(tokens[at]) if one in self._by_word), ())
+        if name or known:
+            yield 1, 4, Item(tokens[at], "C", columns=(name.name,) if name else known)
+
+    def _other(self, token: str) -> Item | None:
+        """A word that names nothing as it stands: short, inflected, inside of values, or misspelled by one slip."""
+        word = token.casefold()
+        if not token[0].isalnum():
+            return Item(token, ",") if word == "," else None
+        stems = {word, *_verb_stems(word)}
+        short = tuple(
+            dict.fromkeys(
+                name
+                for known, names in self._by_word.items()
+                if (len(known) >= _LEAST and word.startswith(known))
+                or known in stems
+                or (len(word) > _LEAST and known.startswith(word))
+                for name in names
+            )
+        )
+        if short and token.isalpha():
+            return Item(token, "C", columns=short)
+        if token[0].isupper() and (values := self._containing(token)):
+            return Item(token, "v", "contains", values=values)
+        parts = name_words(token)
+        meant = one_edit_from(word, self._spelled) or one_edit_from(parts[0] if parts else "", self._spelled)
+        if meant is None or word in DIMENSIONS or not token.isalpha():
+            return Item(token, "x")
+        self.notes.append(f"“{token}” is read as “{meant}”.")
+        if (meant,) in PHRASES:
+            code, detail = PHRASES[meant,]
+            return Item(token, code, detail)
+        columns = self._by_word.get(meant, ())
+        return Item(token, "C" if columns else "v", columns=columns, values=self._values.get((meant,), ()))
+
+
+def name_words(text: str) -> tuple[str, ...]:
+    """The words of a name, parted at humps and marks, in the singular."""
+    return tuple(map(_singular, _WORD.findall(text)))
+
+
+def _value_key(tokens: list[str]) -> tuple[str, ...]:
+    *first, last = [token.casefold() for token in tokens] or [""]
+    return (*first, _singular(last) if first else last)
+
+
+def _singular(word: str) -> str:
+    word = word.casefold()
+    if len(word) <= _LEAST or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ses", "xes", "zes", "ches", "shes")) else word[:-1]
+
+
+def _stems(word: str) -> Iterator[str]:
+    """The values that `word` may be made of: "Japanese", "European", "foggy", "females"."""
+    for ending in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _LEAST:
+            yield stem
+            if ending == "y" and stem[-1] == stem[-2]:
+                yield stem[:-1]
+            if ending in ("an", "n"):
+                yield f"{stem}e"
+
+
+def _verb_stems(word: str) -> Iterator[str]:
+    for ending in ("ing", "ed", "d"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _LEAST:
+            yield from (stem, f"{stem}e")
+
+
+def _time(tokens: list[str], at: int) -> tuple[int, Item] | None:  # noqa: PLR0911 - one for each form
+    """A day, a month or a quarter that begins at `at`."""
+    token = tokens[at].casefold()
+    later = [(width, one.casefold()) for width, one in enumerate(tokens[at + 1 : at + 5], start=2) if one not in ",of"]
+    (width, second), (last, third) = [*later, (1, ""), (1, "")][:2]
+    quarter = re.fullmatch(r"q([1-4])", token)
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", token):
+            day = date.fromisoformat(token)
+            return 1, Item(token, "D", days=(day, day))
+        for number, month in ((token, second), (second, token)):
+            if (day_of := _DAY.fullmatch(number)) and month in MONTHS and re.fullmatch(r"\d{4}", third):
+                day = date(int(third), MONTHS[month], int(day_of[1]))
+                return last, Item(f"{token} {second} {third}", "D", days=(day, day))
+        if token not in MONTHS and not quarter:
+            return None
+        if token in ("may", "mar", "sep", "dec", "jan") and tokens[at].islower():
+            return None  # "may" is a verb, and the others may be columns
+        months = (MONTHS[token],) if token in MONTHS else tuple(range(3 * int(token[1]) - 2, 3 * int(token[1]) + 1))
+        if not re.fullmatch(r"\d{4}", second):
+            return 1, Item(tokens[at], "D", months=months)
+        end = date(int(second) + months[-1] // 12, months[-1] % 12 + 1, 1) - timedelta(days=1)
+        return width, Item(f"{tokens[at]} {second}", "D", months=months, days=(date(int(second), months[0], 1), end))
+    except ValueError:  # 31 February, the year 0
+        return None
