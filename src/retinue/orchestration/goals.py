@@ -1,7 +1,7 @@
 """A goal becomes a plan: by rules, or with a model where there is one and somebody wants it.
 
 Here it is decided who plans, within which budget, and what the plan says of that. How it is done is the business of
-`planner` and `model_planner`; nothing is run here.
+the rules' planner and of `reader.model`; nothing is run here.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,7 +19,6 @@ from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import RetinueError, Unavailable
 from retinue.llm.purse import Purse
-from retinue.orchestration.check import Check
 from retinue.orchestration.modes import harder, thinking_in, with_thinking
 from retinue.orchestration.planning import Planning, planning_of, with_planning
 from retinue.orchestration.shares import USUAL
@@ -28,7 +27,7 @@ from retinue.orchestration.synthesise import RUN_AGENT
 if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
-    from retinue.orchestration.model_planner import ModelPlanner
+    from retinue.orchestration.reader.model import ModelReader
     from retinue.orchestration.routing.planner import Planner
     from retinue.orchestration.routing.reading import Surroundings
     from retinue.orchestration.thinker import Thinker
@@ -80,16 +79,16 @@ class Goals:
             name = self.model or (self.models.default if self.models else "")
             reason = f"The rules made the plan, since `{name}` cannot be asked: {thinker}"
             return with_planning(self.by_rules(goal), Planning(model=name, reason=reason))
-        planner = self._model_planner()
+        reader = self._reader()
         began_ns = REAL.clock()
         asked_ns = 0
-        said: list[tuple[str, str]] = []
+        answers: list[tuple[str, str]] = []
         usage: list[Usage] = []
         while True:
-            plan = await planner.plan(words, thinker, around=self.around, said=said)
+            plan = await reader.plan(words, thinker, around=self.around, answers=answers)
             planning = planning_of(plan) or Planning()
             usage += [planning.usage] if planning.usage else []
-            if planning.move != "clarify" or ask is None or said:
+            if planning.move != "clarify" or ask is None or answers:
                 break
             since_ns = REAL.clock()
             answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
@@ -98,7 +97,7 @@ class Goals:
                 thinker = replace(thinker, deadline_ns=thinker.deadline_ns + asked_ns)
             if answer is None or not str(answer.value or "").strip():
                 break
-            said.append((planning.text, str(answer.value)))
+            answers.append((planning.text, str(answer.value)))
         took = {"usage": Usage.together(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
         plan = with_planning(plan, planning.model_copy(update=took))
         return _whole(plan, goal, words, thinking)
@@ -132,11 +131,10 @@ class Goals:
 
         return self.planner or Planner(self.registry.offered())
 
-    def _model_planner(self) -> "ModelPlanner":
-        from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - only with a model
+    def _reader(self) -> "ModelReader":
+        from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - only with a model
 
-        definitions = self.registry.offered()
-        return ModelPlanner(definitions, self._rules(), Check(definitions), self.grants, self._finished)
+        return ModelReader(self.registry.offered(), self._rules(), self.grants, self._finished)
 
     def _finished(self, plan: Plan) -> Plan:
         """`plan` with the model that each node gets."""
