@@ -12,7 +12,7 @@ from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
-from retinue.contract.plan import Plan
+from retinue.contract.plan import Dropped, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
@@ -66,7 +66,7 @@ class Goals:
         """
         mode, words = thinking_in(goal)
         plan = self._finished(self._rules().plan(words, around=self.around))
-        return _whole(plan, goal, words, harder(self.thinking, mode))
+        return self._whole(plan, goal, words, harder(self.thinking, mode))
 
     async def planned(self, goal: str, *, budget: Budget, by: PlannedBy, ask: Answerer | None) -> Plan:
         """As `Orchestrator.plan_goal`."""
@@ -100,7 +100,7 @@ class Goals:
             answers.append((planning.text, str(answer.value)))
         took = {"usage": Usage.together(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
         plan = with_planning(plan, planning.model_copy(update=took))
-        return _whole(plan, goal, words, thinking)
+        return self._whole(plan, goal, words, thinking)
 
     def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":
         """Who plans, within the budget; None when nobody is configured, or why the one who is cannot.
@@ -144,6 +144,29 @@ class Goals:
 
         return allotted(plan, by_name(self.registry.definitions()), self.allocate or usual(self.models))
 
+    def _whole(self, plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
+        """`plan` for the goal as it was said, with how hard its agents are to think, and examples beside refusals."""
+        dropped = tuple(one if one.examples else self._with_examples(one) for one in plan.dropped)
+        update: dict[str, object] = {"dropped": dropped} if plan.dropped else {}
+        return with_thinking(
+            plan.model_copy(update=update | ({} if words == goal else {"goal": goal.strip()})), thinking
+        )
+
+    def _with_examples(self, dropped: Dropped) -> Dropped:
+        """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
+        definitions = by_name(self.registry.offered())
+        found: list[str] = []
+        for near in dropped.nearest if dropped.wanted else ():
+            skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
+            examples = () if skill is None else skill.examples
+            found += [example for example in examples if self._is_possible(example)][:1]
+        return dropped.model_copy(update={"examples": tuple(found)})
+
+    def _is_possible(self, example: str) -> bool:
+        exists = self.around.exists
+        words = (word.strip("`'\"?,.:;()") for word in example.split())
+        return exists is None or all(exists(word) for word in words if "/" in word or "." in word)
+
 
 def thinks_along(models: "Models | None", model: str | None) -> str | None:
     """The name of the model that thinks along in a run; None when none is configured, or none of that name."""
@@ -161,9 +184,3 @@ def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
     for definition in definitions:
         found.setdefault(definition.name, definition)
     return found
-
-
-def _whole(plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
-    """`plan` for the goal as it was said, with how hard its agents are to think."""
-    said = plan if words == goal else plan.model_copy(update={"goal": goal.strip()})
-    return with_thinking(said, thinking)

@@ -331,9 +331,7 @@ class ModelReader:
 
     def _dropped(self, clause: str, reason: str) -> Dropped:
         near = self._offered(self.rules.router.route(clause, limit=_ALTERNATIVES).candidates)
-        skills = [self._skills[one.agent, one.skill][1] for one in near]
-        examples = tuple(skill.examples[0] for skill in skills if skill.examples)
-        return Dropped(clause=clause, reason=reason, nearest=tuple(near), examples=examples)
+        return Dropped(clause=clause, reason=reason, nearest=tuple(near))
 
     def _offered(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         return [one for one in candidates if (one.agent, one.skill) in self._skills]
