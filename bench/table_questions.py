@@ -2,7 +2,8 @@
 
 The questions, with the SQL that answers each, stand in `bench/data/table_questions.json`, the tables in
 `bench/data/tables`. Each is asked as a goal in a folder that holds its table alone. `python -m bench.table_questions`
-shows every question with what came; the set `last` is asked only when it is named.
+shows every question with what came; the set `last` is asked only when it is named. Beside each question stands the call
+that answers it, as a model would have to give it: `call` makes these calls, and all of them must be right.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -24,7 +25,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Question", "ask", "load", "measure", "verdict"]
+__all__ = ["Question", "ask", "call", "load", "measure", "verdict"]
 
 Verdict: TypeAlias = Literal["right", "wrong", "refused"]
 
@@ -40,6 +41,7 @@ class Question:
 
     Attributes:
         rows: The first rows of the right answer; None when the table cannot answer, so that a refusal is right.
+        call: The `skill` and the `parameters` that give this answer; None when no call can.
     """
 
     set: str
@@ -47,6 +49,7 @@ class Question:
     question: str
     sql: str | None
     rows: list[list[Any]] | None
+    call: dict[str, Any] | None
 
 
 def load(name: str) -> list[Question]:
@@ -57,7 +60,11 @@ def load(name: str) -> list[Question]:
 
 def measure() -> list[Row]:
     """Ask all sets; only the counts of the last are ever looked at."""
-    return [row for name in _SETS for row in _rows(name, load(name))]
+    sets = {name: load(name) for name in _SETS}
+    answers = call([one for questions in sets.values() for one in questions])
+    right = sum(verdict(*answer) == "right" for answer in answers) / len(answers)
+    rows = [row for name, questions in sets.items() for row in _rows(name, questions)]
+    return [*rows, Row("questions about fresh tables, as typed calls: right", right, "share", 1.0, at_least=True)]
 
 
 def _rows(name: str, questions: Sequence[Question]) -> list[Row]:
@@ -71,11 +78,28 @@ def _rows(name: str, questions: Sequence[Question]) -> list[Row]:
 
 
 def ask(questions: Iterable[Question]) -> list[tuple[Question, Result | None]]:
-    """Ask each in a folder of its own; None where it could not even be planned."""
-    return asyncio.run(_ask(list(questions)))
+    """Ask each in a folder of its own, as a goal; None where it could not even be planned."""
+
+    async def goal(orchestrator: Orchestrator, one: Question) -> Result | None:
+        plan = orchestrator.plan(one.question)
+        return await orchestrator.run_plan(plan) if plan.nodes else None
+
+    return asyncio.run(_each(list(questions), goal))
 
 
-async def _ask(questions: Sequence[Question]) -> list[tuple[Question, Result | None]]:
+def call(questions: Iterable[Question]) -> list[tuple[Question, Result | None]]:
+    """Make the typed call of each that has one, in a folder of its own. No words are read."""
+
+    async def typed(orchestrator: Orchestrator, one: Question) -> Result | None:
+        agent, _, skill = (one.call or {})["skill"].partition(".")
+        return await orchestrator.run_task(agent, skill, parameters=(one.call or {})["parameters"])
+
+    return asyncio.run(_each([one for one in questions if one.call is not None], typed))
+
+
+async def _each(
+    questions: Sequence[Question], answer: Callable[[Orchestrator, Question], Awaitable[Result | None]]
+) -> list[tuple[Question, Result | None]]:
     answers: list[tuple[Question, Result | None]] = []
     for table in dict.fromkeys(one.table for one in questions):
         with tempfile.TemporaryDirectory(prefix="retinue-tables-") as place:
@@ -83,10 +107,7 @@ async def _ask(questions: Sequence[Question]) -> list[tuple[Question, Result | N
             workspace, registry = Workspace(place), Registry(agents())
             async with InProcessEngine(workflows(registry, workspace=workspace)) as engine:
                 orchestrator = Orchestrator(registry, engine, workspace=workspace)
-                for one in questions:
-                    if one.table == table:
-                        plan = orchestrator.plan(one.question)
-                        answers.append((one, await orchestrator.run_plan(plan) if plan.nodes else None))
+                answers += [(one, await answer(orchestrator, one)) for one in questions if one.table == table]
     return answers
 
 

@@ -1,12 +1,21 @@
 """The questions about fresh tables: their rows are what their SQL gives, and a verdict tells right, wrong and refused."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.table_questions import Question, load, verdict
+from bench.table_questions import Question, call, load, verdict
+from retinue.agents.registry import Registry
+from retinue.catalogue.data_analyst import DataAnalyst
 from retinue.contract.result import Result
+from retinue.engine.inprocess import InProcessEngine
+from retinue.llm.models import Models
+from retinue.llm.scripted import ScriptedModel
+from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.planning import Planning, planning_of
+from retinue.tools.workspace import Workspace
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -37,11 +46,37 @@ def test_every_set_has_twenty_questions_and_no_table_of_another() -> None:
 
 
 def test_a_verdict_wants_every_cell_and_takes_a_refusal_for_right_only_where_nothing_can_be_said() -> None:
-    one = Question("first", "t.csv", "mean x", "SELECT 1", [["a", 2.0]])
+    one = Question("first", "t.csv", "mean x", "SELECT 1", [["a", 2.0]], None)
     assert verdict(one, result([["A", 2.004]])) == "right"
     assert verdict(one, result([["A", 2.2]])) == "wrong"
     assert verdict(one, result([["a", 2.0]], "rejected")) == "refused"
     assert verdict(one, None) == "refused"
-    nothing = Question("last", "t.csv", "what will x be", None, None)
+    nothing = Question("last", "t.csv", "what will x be", None, None, None)
     assert verdict(nothing, None) == "right"
     assert verdict(nothing, result([[1]])) == "wrong"
+
+
+@pytest.mark.slow
+def test_every_question_that_has_an_answer_has_a_typed_call_with_that_answer() -> None:
+    answers = call(QUESTIONS)
+    assert [one.question for one, result in answers if verdict(one, result) != "right"] == []
+    assert len(answers) == sum(one.rows is not None for one in QUESTIONS) == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", sorted({one.table for one in QUESTIONS}))
+def test_a_model_that_gives_these_calls_is_never_corrected(table: str, tmp_path: Path) -> None:
+    questions = [one for one in QUESTIONS if one.table == table and one.call]
+    (tmp_path / table).write_bytes((TABLES / table).read_bytes())
+    models = Models.only(ScriptedModel([_draft(one) for one in questions]))
+    orchestrator = Orchestrator(Registry([DataAnalyst]), InProcessEngine({}), Workspace(tmp_path), models=models)
+    for one in questions:
+        plan = asyncio.run(orchestrator.plan_goal(one.question, by="model"))
+        planning = planning_of(plan) or Planning()
+        assert (planning.by, planning.corrections, planning.refused) == ("model", 0, ()), one.question
+
+
+def _draft(one: Question) -> dict[str, Any]:
+    agent, _, skill = (one.call or {})["skill"].partition(".")
+    node = {"id": "n1", "agent": agent, "skill": skill, "instruction": one.question, **(one.call or {})}
+    return {"move": "delegate", "reason": "It is one question.", "nodes": [{**node, "skill": skill}]}

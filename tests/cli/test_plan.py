@@ -55,6 +55,24 @@ def test_json_is_the_plan_that_run_takes(retinue: Give, team: Path) -> None:
     assert (ran.code, ran.out) == (0, retinue("run", "-q", BOTH).out)
 
 
+def test_what_there_is_to_ask_for_is_shown_below_the_plan(retinue: Give, folder: Path) -> None:
+    pytest.importorskip("duckdb")
+    columns = ",".join(["city", "price", *(f"c{number}" for number in range(100))])
+    (folder / "sales.csv").write_text(
+        f"{columns}\n{'Bern,1' + ',0' * 100}\n{'Rome,2' + ',0' * 100}\n", encoding="utf-8"
+    )
+    said = retinue("plan", "average price by city in sales.csv")
+    assert said.code == 0
+    shown = said.out.partition("here for data_analyst.aggregate\n")[2].splitlines()
+    assert shown[:2] == ["   sales.csv: 2 rows", "     city (text): Bern, Rome"]
+    assert len(shown) == 31
+    assert "more lines: see them with --json" in shown[-1]
+    data = retinue("plan", "--json", "average price by city in sales.csv")
+    (table,) = data.data["extras"]["facts"]["data_analyst.aggregate"]["tables"]
+    assert (table["path"], len(table["columns"])) == ("sales.csv", 60)
+    assert retinue("run", "--json", "--plan", "-", stdin=data.out).data["outcome"] == "success"
+
+
 def test_an_edited_plan_is_run_as_it_was_edited(retinue: Give, team: Path, home: Path) -> None:
     file = home / "plan.json"
     written = retinue("plan", BOTH, "--output", str(file))

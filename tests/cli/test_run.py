@@ -88,10 +88,31 @@ def test_a_run_that_brings_nothing_fails(retinue: Give, team: Path) -> None:
     assert retinue("run", "break a glass window", "--json").error["code"] == "internal_error"
 
 
-def test_a_goal_that_nobody_can_answer_names_the_nearest(retinue: Give, team: Path) -> None:
+def test_a_goal_that_nobody_can_answer_is_refused_on_one_screen(retinue: Give, team: Path) -> None:
     said = retinue("run", "--agent", "singer", "--agent", "painter", "zxqw vbnm")
-    assert (said.code, said.out) == (1, "")
-    assert "No agent here can do any part of this goal." in said.err
+    assert said.code == 1
+    assert said.out.startswith("## Not answered\n\n- zxqw vbnm: ")
+    assert "The nearest: `painter.painter`, `singer.singer`." in said.out
+    assert said.out.count("\n") < 24
+    assert ("error" in said.err, "not answered" in said.err) == (False, True)
+
+
+def test_a_refusal_names_goals_that_would_be_answered(retinue: Give, folder: Path) -> None:
+    said = retinue("run", "bake me a cheesecake")
+    assert said.code == 1
+    examples = said.out.partition("What could be asked here:\n\n")[2]
+    assert examples.startswith("- ")
+    assert "flights.csv" not in examples  # no such file is here
+    page = retinue("run", "bake me a cheesecake", "--format", "html")
+    assert page.code == 1
+    assert "<p>What could be asked here:</p>" in page.out
+    data = retinue("run", "bake me a cheesecake", "--json")
+    assert (data.code, data.data["outcome"]) == (1, "rejected")
+    assert data.error["message"] == "No agent here can do any part of this goal."
+    (refused,) = data.data["data"]["not_answered"]
+    assert refused["clause"] == "bake me a cheesecake"
+    assert {"agent", "skill", "share"} <= refused["nearest"][0].keys()
+    assert refused["examples"]
 
 
 @pytest.mark.parametrize("goal", ["", "   ", "x" * 10_001, "bell \x07"])

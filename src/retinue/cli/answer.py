@@ -84,7 +84,8 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         if code != Exit.OK:
             tell(json_line({"error": next(_errors(ended, result, code))}))
         return
-    answers = _has_answer(ended.result) and not _is_silent(result)
+    is_refusal = result is ended.result and result.outcome == "rejected" and bool(result.content.strip())
+    answers = (is_refusal or _has_answer(ended.result)) and not _is_silent(result)
     if form.document is not None and (answers or form.document == "html"):
         hand_over(as_document(ended.result, form, run=ended.run if ended.recorded else ""), form)
     elif answers:
@@ -100,7 +101,7 @@ def _show(ended: "Ended", result: "Result", form: Form, code: Exit) -> None:
         _tell_tools(result)
         _tell_written(ended.result)
         tell_warnings(ended.result, engine=ended.warnings)
-    if code != Exit.OK:
+    if code != Exit.OK and not is_refusal:  # a refusal is an answer: it says itself what to do next
         for error in _errors(ended, result, code):
             _tell_error(error)
 

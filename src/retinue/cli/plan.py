@@ -1,6 +1,8 @@
-"""`retinue plan`: what would be done for a goal, without doing it."""
+"""`retinue plan`: what would be done for a goal, and what there is to ask for, without doing it."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -9,7 +11,20 @@ from retinue.cli.goal_options import agents_option, context_option, model_option
 from retinue.cli.options import json_option, workspace_option
 from retinue.cli.planned import planner_option
 
+if TYPE_CHECKING:
+    from retinue.cli.project import Project
+    from retinue.contract.facts import Facts
+    from retinue.contract.plan import Plan
+
 __all__ = ["command"]
+
+_LINES: Final = 30
+"""Lines of facts that are shown; all of them are in the JSON, up to these bounds."""
+_WIDTH: Final = 160
+_TABLES: Final = 20
+_COLUMNS: Final = 60
+_VALUES: Final = 8
+_NAMES: Final = 40
 
 
 @click.command("plan")
@@ -40,8 +55,9 @@ def command(
 ) -> int:
     """Show which agents would be asked for GOAL, and why, without running them.
 
-    Write the plan to a file, edit it, and run it. Use - to read the goal from stdin. Exits 1 when no agent fits any
-    part of the goal.
+    Below the plan stands what there is here for these agents: tables with their columns, and names, of branches for
+    example. Write the plan to a file, edit it, and run it. Use - to read the goal from stdin. Exits 1 when no agent
+    fits any part of the goal.
 
     \b
       retinue plan "who changed the parser last, and what does it promise?"
@@ -68,10 +84,60 @@ def command(
         tell_planning(plan)
     if output is not None:
         deliver(f"{json_text(plan.to_json())}\n", output)
+    facts = _facts_of(plan, project)
     if as_json:
-        echo_json(plan.to_json())
+        shown = {name: _clipped(one).to_json() for name, one in facts.items()}
+        extras = {**plan.extras, "facts": shown} if shown else plan.extras
+        echo_json(plan.model_copy(update={"extras": extras}).to_json())
     else:
-        echo(plan_text(plan))
+        echo("\n".join([plan_text(plan), *_facts_lines(facts)]))
     if output is not None and not as_json:
         tell(f"written to {safe(output)}. Edit it, and run it with `retinue run --plan {safe(output)}`")
     return Exit.OK if plan.nodes else Exit.FAILED
+
+
+def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
+    """What there is for each skill that would be asked; for those that came nearest when none would be."""
+    from retinue.orchestration.reader.facts import FactsReader
+    from retinue.tools.workspace import Workspace
+
+    read = FactsReader(project.registry, Workspace(project.root))
+    nearest = [] if plan.nodes else [near for dropped in plan.dropped for near in dropped.nearest]
+    skills = [(one.agent, one.skill) for one in (*plan.nodes, *nearest)]
+    found = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if skill}
+    return {name: facts for name, facts in found.items() if facts is not None and (facts.tables or facts.names)}
+
+
+def _facts_lines(facts: "dict[str, Facts]") -> Iterator[str]:
+    """Each group of facts once, below the skills that have it in common."""
+    from retinue.cli.output import counted, safe
+    from retinue.contract.text import cut
+    from retinue.orchestration.reader.prompt import known_facts
+
+    owners: dict[str, list[str]] = {}
+    for name, one in facts.items():
+        owners.setdefault(known_facts(one), []).append(name)
+    for text, names in owners.items():
+        yield f"{click.style('here', bold=True)} for {', '.join(names)}"
+        lines = text.split("\n")
+        for line in lines[:_LINES]:
+            indent = " " * (3 + len(line) - len(line.lstrip()))
+            yield indent + cut(safe(line), _WIDTH)
+        if len(lines) > _LINES:
+            yield f"   and {counted(len(lines) - _LINES, 'more line')}: see them with --json"
+
+
+def _clipped(facts: "Facts") -> "Facts":
+    tables = [
+        table.model_copy(
+            update={
+                "columns": tuple(
+                    column.model_copy(update={"values": tuple(column.values[:_VALUES])})
+                    for column in table.columns[:_COLUMNS]
+                )
+            }
+        )
+        for table in facts.tables[:_TABLES]
+    ]
+    names = {kind: tuple(listed[:_NAMES]) for kind, listed in facts.names.items()}
+    return facts.model_copy(update={"tables": tuple(tables), "names": names})

@@ -18,6 +18,7 @@ __all__ = ["plan_text"]
 _MOST: Final = 200
 _LONGEST: Final = 100
 _WIDEST_TITLE: Final = 20
+_EXAMPLES: Final = 5
 
 
 def plan_text(plan: "Plan") -> str:
@@ -110,6 +111,8 @@ def _dropped(dropped: "Dropped") -> Iterator[str]:
     yield _row("because", _cut(dropped.reason))
     if dropped.nearest:
         yield _row("nearest", ", ".join(map(_named, dropped.nearest)))
+    for example in dropped.examples[:_EXAMPLES]:
+        yield _row("try", _cut(example))
 
 
 def _named(candidate: "Candidate") -> str:

@@ -57,12 +57,14 @@ class Dropped(Model):
 
     Attributes:
         nearest: Who came nearest to doing it.
+        examples: Goals near to it that would be answered here, best first; one for each of `nearest` is enough.
         wanted: False when the goal itself says not to do it: then nothing is missing.
     """
 
     clause: str
     reason: str
     nearest: tuple[Candidate, ...] = ()
+    examples: Many[str] = ()
     wanted: bool = True
 
 

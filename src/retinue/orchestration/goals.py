@@ -1,7 +1,7 @@
 """A goal becomes a plan: by rules, or with a model where there is one and somebody wants it.
 
 Here it is decided who plans, within which budget, and what the plan says of that. How it is done is the business of
-`planner` and `model_planner`; nothing is run here.
+the rules' planner and of `reader.model`; nothing is run here.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -12,14 +12,13 @@ from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition
-from retinue.contract.plan import Plan
+from retinue.contract.plan import Dropped, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import RetinueError, Unavailable
 from retinue.llm.purse import Purse
-from retinue.orchestration.check import Check
 from retinue.orchestration.modes import harder, thinking_in, with_thinking
 from retinue.orchestration.planning import Planning, planning_of, with_planning
 from retinue.orchestration.shares import USUAL
@@ -28,7 +27,7 @@ from retinue.orchestration.synthesise import RUN_AGENT
 if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
-    from retinue.orchestration.model_planner import ModelPlanner
+    from retinue.orchestration.reader.model import ModelReader
     from retinue.orchestration.routing.planner import Planner
     from retinue.orchestration.routing.reading import Surroundings
     from retinue.orchestration.thinker import Thinker
@@ -67,7 +66,7 @@ class Goals:
         """
         mode, words = thinking_in(goal)
         plan = self._finished(self._rules().plan(words, around=self.around))
-        return _whole(plan, goal, words, harder(self.thinking, mode))
+        return self._whole(plan, goal, words, harder(self.thinking, mode))
 
     async def planned(self, goal: str, *, budget: Budget, by: PlannedBy, ask: Answerer | None) -> Plan:
         """As `Orchestrator.plan_goal`."""
@@ -80,16 +79,16 @@ class Goals:
             name = self.model or (self.models.default if self.models else "")
             reason = f"The rules made the plan, since `{name}` cannot be asked: {thinker}"
             return with_planning(self.by_rules(goal), Planning(model=name, reason=reason))
-        planner = self._model_planner()
+        reader = self._reader()
         began_ns = REAL.clock()
         asked_ns = 0
-        said: list[tuple[str, str]] = []
+        answers: list[tuple[str, str]] = []
         usage: list[Usage] = []
         while True:
-            plan = await planner.plan(words, thinker, around=self.around, said=said)
+            plan = await reader.plan(words, thinker, around=self.around, answers=answers)
             planning = planning_of(plan) or Planning()
             usage += [planning.usage] if planning.usage else []
-            if planning.move != "clarify" or ask is None or said:
+            if planning.move != "clarify" or ask is None or answers:
                 break
             since_ns = REAL.clock()
             answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
@@ -98,10 +97,10 @@ class Goals:
                 thinker = replace(thinker, deadline_ns=thinker.deadline_ns + asked_ns)
             if answer is None or not str(answer.value or "").strip():
                 break
-            said.append((planning.text, str(answer.value)))
+            answers.append((planning.text, str(answer.value)))
         took = {"usage": Usage.together(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
         plan = with_planning(plan, planning.model_copy(update=took))
-        return _whole(plan, goal, words, thinking)
+        return self._whole(plan, goal, words, thinking)
 
     def _thinker(self, budget: Budget, thinking: Thinking | None, *, insist: bool) -> "Thinker | str | None":
         """Who plans, within the budget; None when nobody is configured, or why the one who is cannot.
@@ -132,11 +131,10 @@ class Goals:
 
         return self.planner or Planner(self.registry.offered())
 
-    def _model_planner(self) -> "ModelPlanner":
-        from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - only with a model
+    def _reader(self) -> "ModelReader":
+        from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - only with a model
 
-        definitions = self.registry.offered()
-        return ModelPlanner(definitions, self._rules(), Check(definitions), self.grants, self._finished)
+        return ModelReader(self.registry.offered(), self._rules(), self.grants, self._finished)
 
     def _finished(self, plan: Plan) -> Plan:
         """`plan` with the model that each node gets."""
@@ -145,6 +143,29 @@ class Goals:
         from retinue.orchestration.allotment import allotted, usual  # noqa: PLC0415 - only with models
 
         return allotted(plan, by_name(self.registry.definitions()), self.allocate or usual(self.models))
+
+    def _whole(self, plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
+        """`plan` for the goal as it was said, with how hard its agents are to think, and examples beside refusals."""
+        dropped = tuple(one if one.examples else self._with_examples(one) for one in plan.dropped)
+        update: dict[str, object] = {"dropped": dropped} if plan.dropped else {}
+        return with_thinking(
+            plan.model_copy(update=update | ({} if words == goal else {"goal": goal.strip()})), thinking
+        )
+
+    def _with_examples(self, dropped: Dropped) -> Dropped:
+        """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
+        definitions = by_name(self.registry.offered())
+        found: list[str] = []
+        for near in dropped.nearest if dropped.wanted else ():
+            skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
+            examples = () if skill is None else skill.examples
+            found += [example for example in examples if self._is_possible(example)][:1]
+        return dropped.model_copy(update={"examples": tuple(found)})
+
+    def _is_possible(self, example: str) -> bool:
+        exists = self.around.exists
+        words = (word.strip("`'\"?,.:;()") for word in example.split())
+        return exists is None or all(exists(word) for word in words if "/" in word or "." in word)
 
 
 def thinks_along(models: "Models | None", model: str | None) -> str | None:
@@ -163,9 +184,3 @@ def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
     for definition in definitions:
         found.setdefault(definition.name, definition)
     return found
-
-
-def _whole(plan: Plan, goal: str, words: str, thinking: Thinking | None) -> Plan:
-    """`plan` for the goal as it was said, with how hard its agents are to think."""
-    said = plan if words == goal else plan.model_copy(update={"goal": goal.strip()})
-    return with_thinking(said, thinking)

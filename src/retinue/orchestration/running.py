@@ -32,7 +32,7 @@ from retinue.tools.workspace import Workspace
 if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.llm.port import LanguageModel
-    from retinue.orchestration.model_planner import ModelPlanner
+    from retinue.orchestration.reader.model import ModelReader
 
 __all__ = ["workflows"]
 
@@ -63,7 +63,7 @@ def workflows(
     check, light = Check(registry.definitions()), partial(light_schema_of, registry)
     exists = exists_in(workspace)
     shared: dict[str, tuple[Purse, Deadline]] = {}
-    planners = _Planners(registry, check, grants)
+    planners = _Planners(registry, grants)
 
     async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
         order = Order.read(payload)
@@ -107,17 +107,17 @@ def _opened(models: "Models | None", name: str) -> "LanguageModel":
 class _Planners:
     """The planners for one registry, made when first asked and then kept."""
 
-    def __init__(self, registry: Registry, check: Check, grants: Grants) -> None:
-        self._registry, self._check, self._grants = registry, check, grants
-        self._made: tuple[int, ModelPlanner] | None = None
+    def __init__(self, registry: Registry, grants: Grants) -> None:
+        self._registry, self._grants = registry, grants
+        self._made: tuple[int, ModelReader] | None = None
 
-    def model(self) -> "ModelPlanner":
+    def model(self) -> "ModelReader":
         """Plans with a model's judgement."""
-        from retinue.orchestration.model_planner import ModelPlanner  # noqa: PLC0415 - most runs ask no model
+        from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - most runs ask no model
         from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - as above
 
         if self._made is None or self._made[0] != len(self._registry):
             definitions = self._registry.offered()
-            made = ModelPlanner(definitions, Planner(definitions), self._check, self._grants)
+            made = ModelReader(definitions, Planner(definitions), self._grants)
             self._made = len(self._registry), made
         return self._made[1]

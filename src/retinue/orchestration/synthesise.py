@@ -110,7 +110,7 @@ def synthesise(ended: Ended, *, savings: Savings, counter: TokenCounter) -> Resu
         "goal": ended.plan.goal,
         "answer": sections or _for_nothing(ended),
         "findings": _findings(ended.reports),
-        "not_answered": [_not_answered(dropped.to_json()) for dropped in ended.plan.dropped],
+        "not_answered": [one.model_dump(mode="json", exclude={"wanted"}) for one in ended.plan.dropped],
         "failures": [_failure(node, result) for node, result in ended.failures],
         "questions": [question.to_json() for question in ended.questions],
         "not_needed": sorted(ended.unneeded),
@@ -284,10 +284,6 @@ def _findings(reports: list[tuple[Delegation, Result]]) -> list[JsonMapping]:
                 key = (" ".join(content.lower().split()), place_of(finding))
                 found.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
     return list(found.values())
-
-
-def _not_answered(dropped: JsonMapping) -> JsonMapping:
-    return {"clause": dropped["clause"], "reason": dropped["reason"], "nearest": dropped.get("nearest", [])}
 
 
 def _failure(node: Delegation, result: Result) -> JsonMapping:

@@ -27,7 +27,7 @@ from retinue.orchestration.thinker import Thinker
 
 if TYPE_CHECKING:
     from retinue.llm.port import LanguageModel
-    from retinue.orchestration.model_planner import ModelPlanner
+    from retinue.orchestration.reader.model import ModelReader
 
 __all__ = ["SPLIT_TOKENS", "SYNTHESIS", "Mind", "Thoughts", "split_name", "think_name"]
 
@@ -67,7 +67,7 @@ class Mind:
 
     model: str
     open: "Callable[[], LanguageModel]"
-    planner: "Callable[[], ModelPlanner]"
+    planner: "Callable[[], ModelReader]"
     thinking: Thinking | None = None
     clock: Callable[[], int] = REAL.clock
 

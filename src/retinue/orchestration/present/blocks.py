@@ -6,14 +6,16 @@ Markdown or a plain line; both are foreign, and each medium escapes them in its 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Chart, Column, Table
 from retinue.orchestration.present.figures import ROWS, Figures, figures_in
-from retinue.orchestration.present.tamed import as_code, as_sentences, tame
+from retinue.orchestration.present.tamed import as_code, as_line, as_sentences, tame
 
 __all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
+
+_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +133,35 @@ def _paired(figures: Figures) -> Iterator[Chart | Table]:
     yield from rest
 
 
-def _missing(data: JsonMapping) -> Iterator[Listing]:
-    unanswered = [Item(_said(one, "clause"), _said(one, "reason")) for one in _list(data, "not_answered")]
-    failures = [
-        Item(
-            _said(one, "title"),
-            as_sentences(_said(one, "message"), _said(one, "hint"), _left_behind(one)),
-            _said(one, "agent"),
-        )
-        for one in _list(data, "failures")
-    ]
+def _missing(data: JsonMapping) -> Iterator[Block]:
+    """What is not in the answer. Where nothing is, also who came nearest, and what could be asked instead."""
+    unplanned, failures = _list(data, "not_answered"), _list(data, "failures")
+    is_refusal = not data.get("answer")
+    refusals = [Item(_said(one, "clause"), _reason(one, is_refusal=is_refusal)) for one in unplanned]
+    refusals += [_failed(one) for one in failures if _said(one, "outcome") == "rejected"]
+    broken = [_failed(one) for one in failures if _said(one, "outcome") != "rejected"]
     questions = [Item("", _said(one, "text")) for one in _list(data, "questions")]
-    if unanswered:
-        yield Listing("not_answered", tuple(unanswered))
-    if failures:
-        yield Listing("failures", tuple(failures))
+    if refusals:
+        yield Listing("not_answered", tuple(refusals))
+    examples = dict.fromkeys(example for one in unplanned for example in _texts(one, "examples")) if is_refusal else ()
+    if examples:
+        listed = "\n".join(f"- {as_line(example)}" for example in list(examples)[:_EXAMPLES])
+        yield Prose(f"What could be asked here:\n\n{listed}")
+    if broken:
+        yield Listing("failures", tuple(broken))
     if questions:
         yield Listing("questions", tuple(questions))
+
+
+def _reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
+    near = [as_code(f"{_said(one, 'agent')}.{_said(one, 'skill')}") for one in _list(dropped, "nearest")]
+    nearest = f"The nearest: {', '.join(near[:_EXAMPLES])}" if near and is_refusal else ""
+    return as_sentences(_said(dropped, "reason"), nearest)
+
+
+def _failed(failure: JsonMapping) -> Item:
+    said = as_sentences(_said(failure, "message"), _said(failure, "hint"), _left_behind(failure))
+    return Item(_said(failure, "title"), said, _said(failure, "agent"))
 
 
 def _left_behind(failure: JsonMapping) -> str:
@@ -160,6 +174,11 @@ def _list(data: JsonMapping, name: str) -> list[JsonMapping]:
     found: object = data.get(name)
     listed = cast("list[object]", found) if isinstance(found, list) else []
     return [cast("JsonMapping", one) for one in listed if isinstance(one, dict)]
+
+
+def _texts(one: Mapping[str, object], name: str) -> list[str]:
+    found = one.get(name)
+    return [text for text in cast("list[object]", found) if isinstance(text, str)] if isinstance(found, list) else []
 
 
 def _said(one: Mapping[str, object], name: str) -> str:
