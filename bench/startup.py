@@ -16,6 +16,7 @@ from pathlib import Path
 from bench.table import Row
 
 ROUNDS = 15
+AGENTS = 1_000
 _ECHO = '''
 import retinue
 
@@ -24,6 +25,17 @@ async def echo(task: str) -> dict[str, str]:
     """Echoes a text. Use when an echo is wanted. Returns it."""
     return {"said": task}
 '''
+_MARKDOWN = """---
+name: reviewer-{0}
+description: Reviews part {0} of the store. Use when part {0} changed. Returns what is wrong with it.
+tools: Read, Grep
+model: sonnet
+---
+
+You review part {0}. For each file of it:
+1. Read it, and the tests beside it.
+2. Say what is wrong, with its file and line.
+"""
 
 
 def measure(*, rounds: int = ROUNDS) -> list[Row]:
@@ -41,6 +53,8 @@ def measure(*, rounds: int = ROUNDS) -> list[Row]:
             "ask": (*retinue, "ask", "echo", "hello", "--quiet"),
         }
         took = _medians(commands, rounds, folder, environment)
+        _add_agents(folder)
+        took |= _medians({"ask many": commands["ask"], "agents many": commands["agents"]}, rounds, folder, environment)
     bare = took["bare"]
     note = f"a bare interpreter takes {bare:.0f} ms of it"
     return [
@@ -50,6 +64,8 @@ def measure(*, rounds: int = ROUNDS) -> list[Row]:
         Row("startup: `retinue run --help`", took["verb help"], "ms", note=note),
         Row("startup: `retinue agents`, one of them from a trusted file", took["agents"], "ms", note=note),
         Row("startup: `retinue ask` of an agent that does nothing, history kept", took["ask"], "ms", note=note),
+        Row(f"startup: `retinue ask` of it among {AGENTS:,} Markdown agents", took["ask many"], "ms", 800, note=note),
+        Row(f"startup: `retinue agents` with {AGENTS:,} Markdown agents", took["agents many"], "ms", note=note),
     ]
 
 
@@ -81,3 +97,10 @@ def _project(place: Path) -> tuple[Path, dict[str, str]]:
     command = [sys.executable, "-m", "retinue", "trust", str(place / "project"), "--yes"]
     subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=True)
     return place / "project", environment
+
+
+def _add_agents(folder: Path) -> None:
+    agents = folder / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    for number in range(AGENTS):
+        (agents / f"reviewer-{number}.md").write_text(_MARKDOWN.format(number), encoding="utf-8")

@@ -73,7 +73,7 @@ def test_people_get_a_table_and_a_plot(retinue: Give, thinkers: Path) -> None:
     assert said.code == 0
     assert "quality by task" in said.out
     assert "sea · poet #1: success, quality 100%" in said.err
-    assert "quality (%)" in (thinkers / "b.svg").read_text(encoding="utf-8")
+    assert "Quality of a trial (%)" in (thinkers / "b.svg").read_text(encoding="utf-8")
 
 
 def test_agents_may_be_named_in_place_of_those_of_the_tasks(retinue: Give, thinkers: Path) -> None:

@@ -61,7 +61,7 @@ def test_markdown_is_what_a_pipe_gets(retinue: Give, trusting: Path) -> None:
     plain = retinue("run", "draw a coloured chart")
     assert plain.out == retinue("run", "draw a coloured chart", "--format", "md").out
     assert "| Mon \\| \\<b\\> | 12345 |" in plain.out
-    assert "```text\nMon  ████" in plain.out
+    assert "```text\nMon  4  ████" in plain.out
 
 
 def test_json_is_json_under_both_names(retinue: Give, trusting: Path) -> None:
@@ -150,4 +150,4 @@ def test_a_pipe_is_written_to_and_not_replaced(home: Path, team: Path) -> None:
 def test_a_stream_of_ascii_gets_charts_of_ascii(home: Path, studio: Path) -> None:
     assert run(home, studio, "trust", "--yes").returncode == 0
     done = run(home, studio, "run", "draw a coloured chart", encoding="ascii")
-    assert "Mon  ####" in done.stdout
+    assert "Mon  4  ####" in done.stdout

@@ -8,7 +8,7 @@ from retinue.contract.definition import Tier
 from retinue.contract.result import Outcome
 from retinue.engine.ratings import Rating
 from retinue.engine.statistics import CallFacts, Facts, RunFacts, UsageFacts
-from retinue.orchestration.present.plot.of_statistics import plot_of
+from retinue.orchestration.present.statistics_charts import charts_of
 from retinue.orchestration.statistics import Statistics, statistics_of
 
 TIERS: dict[Tier, str] = {"small": "m:small", "medium": "m:medium", "large": "m:large"}
@@ -128,11 +128,11 @@ def test_hand_offs_and_faults_are_added_up() -> None:
 
 
 def test_a_plot_leaves_out_what_nobody_measured() -> None:
-    empty = plot_of(added([], []))
-    assert empty.panels == ()
-    plain = plot_of(added([run("r")], [call("r")]))
-    assert [panel.title for panel in plain.panels] == ["Runs over time", "Success by agent", "Time by agent"]
-    whole = plot_of(added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))]))
-    assert [panel.axis for panel in whole.panels] == [
-        "cost (USD)", "share (%)", "success (%)", "success (%)", "time of a call (s)", "failed attempts",
+    assert charts_of(added([], [])) == ()
+    plain = charts_of(added([run("r")], [call("r")]))
+    assert [chart.title for chart in plain] == ["Runs over time", "Success by agent", "Time by agent"]
+    whole = charts_of(added([run("r", used=used())], [call("r", "writer", "failed", used(), faults=("timeout",))]))
+    assert [(chart.title, chart.unit) for chart in whole] == [
+        ("Cost over time", "USD"), ("Mix of tiers", "%"), ("Success by agent", "%"), ("Success by model", "%"),
+        ("Time by agent", "s"), ("Failed attempts by fault", None),
     ]  # fmt: skip

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.agents.code_files import AGENTS_FOLDER
 from retinue.agents.configured import with_commands
+from retinue.agents.definition_cache import DefinitionCache
 from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded, Prompted
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.load.operations import with_operations
-from retinue.agents.places import LEADS_OUT, PLACES, Problem, files_beside, files_in, lies_inside, shown
+from retinue.agents.places import LEADS_OUT, PLACES, Place, Problem, files_beside, files_in, lies_inside, shown
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import Definition
@@ -46,6 +47,7 @@ def discover(
     models: "Models | None" = None,
     toolbox: "Toolbox | None" = None,
     loops: "Loops | None" = None,
+    cache_dir: Path | None = None,
 ) -> Registry:
     """Find the agents of the project at `root` and register them before those of the catalogue.
 
@@ -61,6 +63,7 @@ def discover(
             these say that they need one.
         toolbox: What such agents may use.
         loops: What drives their models; our own loop when absent.
+        cache_dir: Where it is kept what definition files say; None keeps nothing.
 
     Raises:
         InvalidDefinition: Two agents of the catalogue have the same name.
@@ -69,14 +72,15 @@ def discover(
     if models is not None and models.configured:
         think = partial(_thinking, models=models, toolbox=toolbox, loops=loops)
     registry = Registry()
+    cache = DefinitionCache(cache_dir, root)
     for place in PLACES:
+        load = partial(_load, root=root, trusted=trusted, place=place, cache=cache)
         for path, problem in files_in(root, place):
             file = shown(path, root)
-            loaded = _problem(problem, file) if problem else _load(path, root, file=file, trusted=trusted)
-            if not place.skills:
-                loaded = _with_operations(loaded)
+            loaded = _problem(problem, file) if problem else load(path, file=file)
             loaded = think(loaded, file=file) if think else loaded
             _register(registry, loaded, file=file, contests=not place.skills)
+    cache.save()
     registry.add_built_in(catalogue)
     for skipped in registry.skipped:
         _LOGGER.warning("%s is not used: %s", printable(skipped.path), printable(skipped.reason))
@@ -91,24 +95,36 @@ def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) 
         file: What findings call it; the path when absent.
         kind: What it is, when it is not for its name and content to say.
     """
-    name = file or str(path)
+    return _load_data(path, file=file or str(path), kind=kind, cache=DefinitionCache(None, path.parent))
+
+
+def _load_data(
+    path: Path, *, file: str, cache: DefinitionCache, kind: Kind | None = None, operations: bool = False
+) -> Loaded:
+    """What a definition file says, with the operations that its instructions list as skills if that is asked for."""
     if kind is None and path.suffix.lower() not in ENDINGS:
         return _failed(
-            "unknown-kind", f"Files that end with {path.suffix!r} are not definitions.", name, "Use .json or .md."
+            "unknown-kind", f"Files that end with {path.suffix!r} are not definitions.", file, "Use .json or .md."
         )
+
+    def read() -> Loaded:
+        loaded = load(data, file=file, kind=kind or kind_of(file, data) or "json", files=beside)
+        return _with_operations(loaded) if operations else loaded
+
     try:
         data = read_bytes(path)
-        kind = kind or kind_of(name, data) or "json"
-        return load(data, file=name, kind=kind, files=files_beside(path) if kind == "skill" else ())
+        beside = files_beside(path) if (kind or kind_of(file)) == "skill" else ()
+        return cache.load(read, file, beside, operations, data=data)
     except RetinueError as error:
-        return _failed(error.code.replace("_", "-"), error.message, name, error.hint, line=error.detail.get("line"))
+        return _failed(error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line"))
 
 
-def _load(path: Path, root: Path, *, file: str, trusted: bool) -> Loaded:
-    if not lies_inside(path, root):
+def _load(path: Path, *, file: str, root: Path, trusted: bool, place: Place, cache: DefinitionCache) -> Loaded:
+    if path.is_symlink() and not lies_inside(path, root):  # its folder was seen to lie inside
         return _problem(LEADS_OUT, file)
     if path.suffix.lower() != ".py":
-        return with_commands(load_file(path, file=file), file=file, trusted=trusted)
+        loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
+        return with_commands(loaded, file=file, trusted=trusted)
     if not trusted:
         fix = "Review it, then run `retinue trust` in the folder."
         return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from retinue.agents.port import Agent, Reply, RunContext
@@ -300,8 +301,11 @@ def _names(definition: Definition) -> tuple[str, ...]:
     return (definition.name, *(name for name in said if split_versioned_name(_key(name))[0] != definition.name))
 
 
+@lru_cache(maxsize=8_192)
 def _key(name: str) -> str:
     """The form in which names are compared. Folding would lose letters of other scripts and what nobody sees."""
+    if name.isascii() and name.isprintable():
+        return names.fold(name)
     plain = unicodedata.normalize("NFKD", name)
     lost = any(not each.isprintable() or not (each.isascii() or unicodedata.combining(each)) for each in plain)
     return " ".join(plain.casefold().split()) if lost else names.fold(name)

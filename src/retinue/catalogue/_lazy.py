@@ -5,23 +5,20 @@ changes.
 """
 
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import VERSION, TypeAdapter, ValidationError
 
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
-from retinue.tools.kept import read_kept, write_kept
+from retinue.tools.kept import code_state, read_kept, write_kept
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -102,21 +99,6 @@ def _read(path: Path, key: bytes) -> tuple[Definition, ...]:
 
 
 def _key(settings: Mapping[str, object]) -> bytes:
-    """What definitions are known by: the state of the files they are derived from, and what is installed."""
-    versions: dict[str, Any] = {name: version(name) for name in ("retinue", "pydantic")}
-    parts = {**settings, **versions, "python": sys.version, "duckdb": find_spec("duckdb") is not None}
-    package = Path(__file__).parent.parent
-    states = sorted(state for folder in _SOURCES for state in _states(package / folder))
-    return sha256(repr((sorted(parts.items()), states)).encode()).hexdigest().encode()
-
-
-def _states(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Each source file below a folder, with its size and when it was changed."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    yield from _states(Path(entry.path))
-            elif entry.name.endswith((".py", ".json", ".toml")):
-                found = entry.stat()
-                yield entry.path, found.st_size, found.st_mtime_ns
+    """What definitions are known by: the code that they are derived from, and what is installed."""
+    parts = {**settings, "pydantic": VERSION, "duckdb": find_spec("duckdb") is not None}
+    return sha256(repr(sorted(parts.items())).encode() + code_state(*_SOURCES)).hexdigest().encode()

@@ -30,9 +30,7 @@ def command(context: click.Context) -> None:
 @click.option("--agents", metavar="X,Y", help="Agents to compare. [default: those that the tasks name]")
 @click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Trials of each.")
 @click.option("--judge", metavar="MODEL", help="Model that judges answers by their task's rubric.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw a chart, .svg or .png."
-)
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw charts, .svg.")
 @bound_options
 @json_option
 @workspace_option
@@ -66,7 +64,7 @@ def _agents(
     from retinue.cli.project import budget_of, open_project, tell_notes
     from retinue.cli.trials import Wanted, task_set_in, tried
     from retinue.orchestration.comparing_agents import contenders
-    from retinue.orchestration.present.plot.of_comparison import plot_of
+    from retinue.orchestration.present.comparison_charts import charts_of
 
     if plot is not None:
         check_plot(plot)
@@ -87,7 +85,8 @@ def _agents(
             tell(f"Stopped after {len(trials)} of {wanted.count} trials: {stopped}")
     if plot is not None and found:
         title = asked.title or "Agents and models compared"
-        write_plot(plot, plot_of(found, title=title, subtitle=f"{len(asked.tasks)} tasks, each tried {repeat} times"))
+        subtitle = f"{len(asked.tasks)} tasks, each tried {repeat} times"
+        write_plot(plot, title, charts_of(found), subtitle=subtitle)
     if stopped:
         return Exit.LIMIT
     return Exit.OK if any(each.success for each in found) else Exit.FAILED

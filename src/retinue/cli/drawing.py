@@ -12,7 +12,7 @@ from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.markdown import as_markdown, unshown
 from retinue.orchestration.present.numbers import exact, grouped, head_of, is_counted
-from retinue.orchestration.present.text_chart import cells_of, chart_lines
+from retinue.orchestration.present.text_chart import chart_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -26,6 +26,7 @@ _CELL: Final = 200
 _NARROWEST: Final = 12
 """Columns of the screen below which a column of words is no longer read."""
 _BETWEEN: Final = 3
+_MARKS: Final = "[▁-▐▕]+"
 
 
 def draw_blocks(blocks: Sequence[Block], *, root: Path | None = None) -> None:
@@ -120,9 +121,11 @@ def _text(cell: Cell, column: Column) -> str:
 
 def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> int:
     """How many of the columns the screen has room for; one at least."""
+    from rich.cells import cell_len
+
     used = 0
     for place, column in enumerate(columns):
-        widest = max([cells_of(safe(head_of(column))), *(cells_of(row[place]) for row in rows)])
+        widest = max([cell_len(safe(head_of(column))), *(cell_len(row[place]) for row in rows)])
         used += (widest if column.kind in {"number", "time"} else min(widest, _NARROWEST)) + (_BETWEEN if place else 0)
         if used > width and place:
             return place
@@ -139,8 +142,8 @@ def _chart(chart: Chart, screen: "Console") -> "Text":
     text = Text(no_wrap=True, overflow="ellipsis")
     if chart.title.strip():
         text.append(safe(chart.title), style="bold")
-    for line in chart_lines(chart, width=screen.width - 1, in_ascii=in_ascii):
-        text.append("\n" if text else "").append(line.before).append(line.marks, style="cyan").append(line.after)
+    drawn = chart_text(chart, width=screen.width - 1, in_ascii=in_ascii)
+    text.append("\n" if text else "").append(drawn).highlight_regex(_MARKS, "cyan")
     return text
 
 

@@ -199,7 +199,7 @@ def open_project(
     if model:
         models.see(model)
         models.see_key(model)
-    index = places.index_dir() if settings.get("index.cache") else None
+    index = _index_dir(settings)
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
         cache_dir=index,
@@ -211,8 +211,21 @@ def open_project(
     )
     toolbox = _toolbox(root, settings) if models.configured else None
     loops = loops_of(settings, runner)
-    registry = discover(root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops)
+    registry = discover(
+        root,
+        trusted=trusted,
+        catalogue=ready_made,
+        models=models,
+        toolbox=toolbox,
+        loops=loops,
+        cache_dir=index,
+    )
     return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level)
+
+
+def _index_dir(settings: Settings) -> Path | None:
+    """Where it is kept what was read of this folder; None where the settings keep nothing."""
+    return places.index_dir() if settings.get("index.cache") else None
 
 
 def _mcp_servers(project: Project) -> "Servers | None":
@@ -251,6 +264,7 @@ def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Proje
         models=project.models,
         toolbox=wider,
         loops=project.loops,
+        cache_dir=_index_dir(project.settings),
     )
     for agent in project.registry:
         if agent.definition.source is None and not project.registry.is_built_in(agent):

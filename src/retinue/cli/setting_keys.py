@@ -128,6 +128,11 @@ KEYS: Final[Mapping[str, Key]] = {
     "shell.allow": Key("words", (), "programs that an agent may run", for_projects=False),
     "architecture.layers": Key("words", (), "layers of the code, top down, for the system architect"),
     "lint.ignore": Key("words", (), "rules that lint ignores, by the start of their id"),
-    "index.cache": Key("switch", default=True, about="keep search indexes between runs", for_projects=False),
+    "index.cache": Key(
+        "switch",
+        default=True,
+        about="keep search indexes, and what definition files say, between runs",
+        for_projects=False,
+    ),
 }
 """Every setting there is, in the order in which it is shown."""

@@ -49,7 +49,7 @@ class _Since(click.ParamType[int]):
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Draw a chart to this file, .svg or .png.",
+    help="Draw charts to this .svg file.",
 )
 @json_option
 @workspace_option
@@ -78,7 +78,7 @@ def command(
     from retinue.cli.runs import found_run
     from retinue.cli.settings import load
     from retinue.engine.journal import Journal
-    from retinue.orchestration.present.plot.of_statistics import plot_of
+    from retinue.orchestration.present.statistics_charts import charts_of
     from retinue.orchestration.statistics import statistics_of
 
     if plot is not None:
@@ -98,7 +98,7 @@ def command(
         for line in _lines(found, priced="run" if agent is None else "attempt"):
             echo(line)
     if plot is not None:
-        write_plot(plot, plot_of(found, subtitle=_subtitle(found, since, agent)))
+        write_plot(plot, "Past runs", charts_of(found), subtitle=_subtitle(found, since, agent))
 
 
 def _see_agent(agent: str, called: set[str]) -> None:

@@ -48,6 +48,8 @@ def fold(name: str) -> str:
 
 def _plain(name: str) -> str:
     """`name` without accents."""
+    if name.isascii():
+        return name
     return "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
 
 

@@ -2,16 +2,42 @@
 
 import os
 import stat
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from time import time
 from typing import Final
 
-__all__ = ["read_kept", "write_kept"]
+from retinue import __version__
+
+__all__ = ["code_state", "read_kept", "write_kept"]
 
 _STALE_S: Final = 3600
+_PACKAGE: Final = Path(__file__).parent.parent
+
+
+def code_state(*folders: str) -> bytes:
+    """What names the present state of the code in these folders of the package, and of the interpreter.
+
+    What was derived by that code is kept under it, and so is derived anew after an upgrade or an edit.
+    """
+    states = sorted(state for folder in folders for state in _states(_PACKAGE / folder))
+    return sha256(repr((__version__, sys.version, states)).encode()).hexdigest().encode()
+
+
+def _states(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Each source file below a folder, with its size and when it was changed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _states(Path(entry.path))
+            elif entry.name.endswith((".py", ".json", ".toml")):
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns
 
 
 def read_kept(path: Path, *, most_bytes: int) -> bytes:

@@ -8,7 +8,7 @@ from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
 from retinue.orchestration.present.numbers import figure, head_of
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose
-from retinue.orchestration.present.text_chart import chart_lines
+from retinue.orchestration.present.text_chart import chart_text
 
 __all__ = ["TITLES", "as_markdown", "first_of", "unshown"]
 
@@ -84,7 +84,7 @@ def _cell(cell: Cell, column: Column) -> str:
 
 
 def _chart(chart: Chart, *, in_ascii: bool) -> str:
-    drawn = "\n".join(str(line) for line in chart_lines(chart, in_ascii=in_ascii))
+    drawn = chart_text(chart, in_ascii=in_ascii)
     # A label cannot end the fence: it is longer than any row of backticks in the picture.
     fence = "`" * max(3, *(len(run) + 1 for run in _runs(drawn)), 3)
     title = f"**{as_line(chart.title)}**\n\n" if chart.title.strip() else ""

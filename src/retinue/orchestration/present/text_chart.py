@@ -1,41 +1,33 @@
-"""Charts out of characters: bars of blocks for names, one row of heights for what runs over time.
+"""Charts out of characters: bars of blocks for names, by rich, and one row of heights for what runs over time.
 
-Pure text of a given width, for a code fence or a terminal; who colours it is the CLI.
+Pure text of a given width, for a code fence or a terminal; who colours it is the CLI. rich has nothing for the row of
+heights, which fits any width and can be ASCII, so it is made here.
 """
 
-import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from io import StringIO
+from typing import TYPE_CHECKING, Final
 
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Chart, Series
 from retinue.orchestration.present.numbers import beside, drawable
 
-__all__ = ["ChartLine", "cells_of", "chart_lines"]
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from retinue.contract.table import Chart, Series
+
+__all__ = ["chart_text"]
 
 _BARS: Final = 50
 """Most bars that are drawn; the rest is counted."""
 _LABEL: Final = 32
 _LEAST: Final = 8
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _HEIGHTS: Final = "▁▂▃▄▅▆▇█"
 _ASCII_HEIGHTS: Final = "_.-:=+*#"
+_IN_ASCII: Final = str.maketrans({**dict.fromkeys("█▉▊▋▌▍▎▏▐▕", "#"), "…": "~"})
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
-    """One line: what stands before the marks, the marks themselves, and what stands after them."""
-
-    before: str
-    marks: str = ""
-    after: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.before}{self.marks}{self.after}".rstrip()
-
-
-def chart_lines(chart: Chart, *, width: int = 72, in_ascii: bool = False) -> list[ChartLine]:
+def chart_text(chart: "Chart", *, width: int = 72, in_ascii: bool = False) -> str:
     """`chart`, drawn. Its title is not in it.
 
     Args:
@@ -43,122 +35,56 @@ def chart_lines(chart: Chart, *, width: int = 72, in_ascii: bool = False) -> lis
         width: Columns there are.
         in_ascii: Draw with ASCII only, for a terminal that has nothing else; the labels stay what they are.
     """
-    draw = _lines if chart.kind == "line" else _bars
-    return list(draw(chart, width, in_ascii))
+    lines = _lines(chart, width, in_ascii=in_ascii) if chart.kind == "line" else _bars(chart, width)
+    drawn = "\n".join(line.rstrip() for line in lines)
+    return drawn.translate(_IN_ASCII) if in_ascii else drawn
 
 
-def cells_of(text: str) -> int:
-    """Columns of a terminal that `text` takes: two for a wide character, none for one that sits on another."""
-    return sum(_width(character) for character in text) if not text.isascii() else len(text)
+def _bars(chart: "Chart", width: int) -> Iterator[str]:
+    from rich.bar import Bar  # noqa: PLC0415 - only answers with charts need it
+    from rich.console import Console  # noqa: PLC0415 - likewise
+    from rich.table import Table  # noqa: PLC0415 - likewise
 
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _fitted(text: str, most: int, *, in_ascii: bool) -> str:
-    """`text` on one line, cut to `most` columns."""
-    line = " ".join(printable(text).split())
-    if cells_of(line) <= most:
-        return line
-    kept, room = "", most - (3 if in_ascii else 1)
-    for character in line:
-        if cells_of(kept) + _width(character) > room:
-            break
-        kept += character
-    return f"{kept}{'...' if in_ascii else '…'}"
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * max(0, width - cells_of(text))
-
-
-def _value(value: float | None, unit: str | None) -> str:
-    if value is None:
-        return "no value"
-    return f"{beside(value)}{_unit(unit)}"
-
-
-def _unit(unit: str | None) -> str:
-    said = " ".join(printable(unit or "").split())[:20]
-    return said if said in {"", "%"} else f" {said}"
-
-
-# Bars.
-
-
-def _bars(chart: Chart, width: int, in_ascii: bool) -> Iterator[ChartLine]:  # noqa: FBT001 - one of two drawers alike
-    kept = max(1, _BARS // len(chart.series))
-    labels = [_fitted(label, _LABEL, in_ascii=in_ascii) for label in chart.labels[:kept]]
-    names = [_fitted(one.name, _LABEL // 2, in_ascii=in_ascii) for one in chart.series]
-    known = [value for one in chart.series for value in one.values[:kept] if value is not None]
-    values = [drawable(value) for value in known]
-    labelled, named = max(map(cells_of, labels)), max(map(cells_of, names)) if len(names) > 1 else 0
-    told = max((len(_value(value, chart.unit)) for value in known), default=0)
-    scale = _Scale(
-        min(0, *values, 0), max(0, *values, 0), max(_LEAST, width - labelled - (named + 2 if named else 0) - told - 4)
-    )
-    for place, label in enumerate(labels):
+    several, kept = len(chart.series) > 1, max(1, _BARS // len(chart.series))
+    values = [drawable(value) for one in chart.series for value in one.values[:kept] if value is not None]
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    size = (high - low) or 1.0
+    grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
+    told = max(len(_value(value, chart.unit)) for one in chart.series for value in one.values[:kept])
+    room = max(4, width - told - _LEAST - 6)
+    for most in (min(_LABEL, room // 2), min(_LABEL // 2, room // 2)) if several else (min(_LABEL, room),):
+        grid.add_column(no_wrap=True, max_width=most)
+    grid.add_column(no_wrap=True, justify="right")
+    grid.add_column(ratio=1, min_width=_LEAST)
+    for place, label in enumerate(chart.labels[:kept]):
         for number, one in enumerate(chart.series):
-            before = _padded("" if number else label, labelled) + (
-                f"  {_padded(names[number], named)}" if named else ""
-            )
             value = one.values[place]
-            yield ChartLine(f"{before}  ", scale.bar(value, in_ascii=in_ascii), f" {_value(value, chart.unit)}")
+            start, end = min(drawable(value or 0), 0.0) - low, max(drawable(value or 0), 0.0) - low
+            bar = Bar(size, start, max(end, start + size / width / 4) if value else end)  # a small value still shows
+            names = _text("" if number else label), _text(one.name)
+            grid.add_row(*names[: 1 + several], _text(_value(value, chart.unit)), bar)
+    screen = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, _environ={})
+    with screen.capture() as capture:
+        screen.print(grid)
+    yield from capture.get().splitlines()
     if len(chart.labels) > kept:
-        yield ChartLine(f"and {len(chart.labels) - kept:,} more")
+        yield f"and {len(chart.labels) - kept:,} more"
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Where values lie on `room` columns."""
-
-    low: float
-    high: float
-    room: int
-
-    def bar(self, value: float | None, *, in_ascii: bool) -> str:
-        """The bar of `value`, from zero on, padded on its left."""
-        span = (self.high - self.low) or 1
-        zero = round(-self.low / span * self.room)
-        if value is None:
-            return " " * zero
-        length = abs(drawable(value)) / span * self.room
-        if in_ascii:
-            whole, rest = max(round(length), 1 if value else 0), 0
-        else:
-            whole, rest = divmod(max(round(length * 8), 1 if value else 0), 8)
-        block = "#" if in_ascii else "█"
-        if value < 0:  # there are no eighths that grow to the left
-            whole = max(whole, 1)
-            return " " * max(0, zero - whole) + block * whole
-        return " " * zero + block * whole + (_EIGHTHS[rest] if rest else "")
-
-
-# Lines.
-
-
-def _lines(chart: Chart, width: int, in_ascii: bool) -> Iterator[ChartLine]:  # noqa: FBT001 - as above
-    names = [_fitted(one.name, _LABEL, in_ascii=in_ascii) for one in chart.series]
-    named = max(map(cells_of, names))
-    room = max(_LEAST, width - named - 2)
-    step = -(-len(chart.labels) // room)
-    dots = " .. " if in_ascii else " … "
+def _lines(chart: "Chart", width: int, *, in_ascii: bool) -> Iterator[str]:
+    names = [_text(one.name) for one in chart.series]
+    named = min(max(name.cell_len for name in names), _LABEL)
+    step = -(-len(chart.labels) // max(_LEAST, width - named - 2))
+    indent = " " * (named + 2 if named else 0)
     for name, one in zip(names, chart.series, strict=True):
-        before = f"{_padded(name, named)}  " if named else ""
-        heights, extremes = _heights(one, step, in_ascii=in_ascii), _extremes(one, chart, in_ascii=in_ascii)
-        fits = cells_of(before) + len(heights) + cells_of(extremes) + 2 <= width
-        yield ChartLine(before, heights, f"  {extremes}" if fits else "")
-        if not fits:
-            yield ChartLine(f"{' ' * cells_of(before)}{extremes}")
-    ends = dict.fromkeys(_fitted(label, _LABEL, in_ascii=in_ascii) for label in (chart.labels[0], chart.labels[-1]))
-    each = f", a mark is the mean of {step:,}" if step > 1 else ""
-    yield ChartLine(f"{' ' * (named + 2 if named else 0)}{dots.join(ends)}{each}")
+        name.truncate(named, overflow="ellipsis", pad=True)
+        yield f"{name}{indent[named:]}{_heights(one, step, in_ascii=in_ascii)}"
+        yield f"{indent}{_extremes(one, chart)}"
+    ends = " … ".join(dict.fromkeys(_short(label) for label in (chart.labels[0], chart.labels[-1])))
+    yield f"{indent}{ends}{f', a mark is the mean of {step:,}' if step > 1 else ''}"
 
 
-def _heights(series: Series, step: int, *, in_ascii: bool) -> str:
+def _heights(series: "Series", step: int, *, in_ascii: bool) -> str:
     """One mark for each `step` values: as high as their mean lies between nought (or the lowest) and the highest."""
     marks = _ASCII_HEIGHTS if in_ascii else _HEIGHTS
     groups = [series.values[start : start + step] for start in range(0, len(series.values), step)]
@@ -170,15 +96,36 @@ def _heights(series: Series, step: int, *, in_ascii: bool) -> str:
     return "".join(" " if mean is None else marks[min(7, int((mean - low) / span * 8))] for mean in means)
 
 
-def _extremes(series: Series, chart: Chart, *, in_ascii: bool) -> str:
+def _extremes(series: "Series", chart: "Chart") -> str:
     known = [(value, place) for place, value in enumerate(series.values) if value is not None]
     if not known:
         return "no values"
     (low, first), (high, last) = min(known), max(known, key=lambda pair: (pair[0], -pair[1]))
     if low == high:
         return f"always {_value(low, chart.unit)}"
+    lowest = f"lowest {_value(low, chart.unit)} ({_short(chart.labels[first])})"
+    return f"{lowest}, highest {_value(high, chart.unit)} ({_short(chart.labels[last])})"
 
-    def said(value: float, place: int) -> str:
-        return f"{_value(value, chart.unit)} ({_fitted(chart.labels[place], _LABEL, in_ascii=in_ascii)})"
 
-    return f"lowest {said(low, first)}, highest {said(high, last)}"
+def _value(value: float | None, unit: str | None) -> str:
+    if value is None:
+        return "no value"
+    said = _line(unit or "")[:20]
+    return f"{beside(value)}{said if said in {'', '%'} else f' {said}'}"
+
+
+def _short(label: str) -> str:
+    text = _text(label)
+    text.truncate(_LABEL, overflow="ellipsis")
+    return str(text)
+
+
+def _text(foreign: str) -> "Text":
+    """Foreign text as rich prints it: on one line, and with no markup in it."""
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    return Text(_line(foreign), overflow="ellipsis")
+
+
+def _line(foreign: str) -> str:
+    return " ".join(printable(foreign).split())

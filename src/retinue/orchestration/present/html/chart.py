@@ -1,227 +1,226 @@
-"""Charts as SVG that stands inside a page: axis, ticks, labels, and a description for who cannot see it.
+"""Charts as SVG, drawn by leather: inside of a page, or one below the other in a file of their own.
 
-Numbers in, markup out; the colours are classes, so that the page's light and dark decide them.
+No script, and nothing that is loaded from elsewhere. In dark mode a style sheet takes the place of the colours that
+stand beside each mark, so that programs that know no style sheets still show the light ones.
 """
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, localcontext
+from math import floor, log10
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
 
 from retinue.contract.sanitize import printable
-from retinue.contract.table import Chart
 from retinue.orchestration.present.html.markup import element, text
 from retinue.orchestration.present.numbers import beside, drawable, short
-from retinue.orchestration.present.text_chart import cells_of
 
-__all__ = ["COLOURS", "chart"]
+if TYPE_CHECKING:
+    from retinue.contract.table import Chart
 
-COLOURS: Final = 6
-"""Series have that many colours, and begin again after."""
+__all__ = ["STYLE", "caption_of", "chart_svg", "charts_file"]
 
 _WIDTH: Final = 720
+_LINE_PX: Final = 320
+_ROW_PX: Final = 22
+_AROUND_PX: Final = 110
+_CELL_PX: Final = 8
 _BARS: Final = 60
 _LABEL: Final = 34
-_CELL_PX: Final = 7.4
-_ROW_PX: Final = 22
-_PLOT_PX: Final = 240
-_TICKS: Final = 5
 _LEAST: Final = 1e-290
-"""A span below this is none: steps within it could not be told from nought."""
-_DOTS: Final = 48
-_NAMED_SERIES: Final = 4
-"""Bars of more series than that are too thin for a number beside each."""
+"""What is smaller counts as nought: it could not be told from it in a picture."""
+_DIGITS: Final = 12
+
+_COLOURS: Final = {
+    "#2f6fb3": "#6ea8e0", "#d9822b": "#eba45e", "#3d9a6b": "#6cc598",
+    "#a4508b": "#d28bbd", "#7a6fce": "#a9a0ee", "#8a7340": "#c4ab74",
+}  # fmt: skip
+"""Of the series, in light and in dark mode; they begin again after the last."""
+
+_DARK: Final = "\n".join(
+    f'    svg [fill="{light}"] {{ fill: {dark}; }} svg [stroke="{light}"] {{ stroke: {dark}; }}'
+    for light, dark in _COLOURS.items()
+)
+STYLE: Final = f"""
+  svg text {{ font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; fill: #5b6570; }}
+  svg text.title {{ font-size: 16px; font-weight: 600; }} svg text.title, svg text.value {{ fill: #1c2127; }}
+  svg .tick line {{ stroke: #dfe3e8; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #5b6570; }}
+  svg path {{ stroke-linecap: round; stroke-linejoin: round; }} svg .paper {{ fill: #ffffff; }}
+  @media (prefers-color-scheme: dark) {{
+    svg text {{ fill: #9aa5b1; }} svg text.title, svg text.value {{ fill: #e4e7eb; }} svg .paper {{ fill: #15191e; }}
+    svg .tick line {{ stroke: #343b44; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #9aa5b1; }}
+{_DARK}
+  }}
+"""
 
 
-def chart(drawn: Chart, number: int) -> str:
-    """`drawn` as a figure.
+def chart_svg(chart: "Chart", *, name: str = "chart") -> str:
+    """`chart` as an `<svg>` that stands inside a page.
 
     Args:
-        drawn: What to draw.
-        number: Which figure of the page it is: ids are made of it.
+        chart: What to draw.
+        name: What the ids in it begin with.
     """
-    named = drawn.title.strip() or " and ".join(one.name for one in drawn.series if one.name) or "Chart"
-    inside, height = _lines(drawn) if drawn.kind == "line" else _bars(drawn)
-    ids = f"chart-{number}-title", f"chart-{number}-text"
-    told = element("title", text(named), id=ids[0]) + element("desc", text(_described(drawn)), id=ids[1])
-    view = {"viewBox": f"0 0 {_WIDTH} {_px(height)}", "role": "img", "aria_labelledby": " ".join(ids)}
-    counted = drawn.unit and drawn.unit.casefold() not in named.casefold()
-    caption = text(f"{named} ({drawn.unit})" if counted else named)
-    picture = element("svg", told + "".join(inside), **view)
-    return element("figure", f"{element('figcaption', caption)}{_legend(drawn)}{picture}{_more(drawn)}", class_="chart")
+    drawn, left, width, height = _drawn(chart)
+    titled = element("title", text(caption_of(chart)), id=f"{name}-title")
+    described = element("desc", text(_described(chart)), id=f"{name}-text")
+    view = {"viewBox": f"{-left} 0 {width} {height}", "role": "img", "aria_labelledby": f"{name}-title {name}-text"}
+    return element("svg", titled + described + drawn, **view)
 
 
-def _legend(drawn: Chart) -> str:
-    if len(drawn.series) < 2:
-        return ""
-    items = (
-        element("li", f'<i class="{_colour(place)}"></i>{text(_clipped(one.name))}')
-        for place, one in enumerate(drawn.series)
-    )
-    return element("ul", "".join(items), class_="legend")
+def charts_file(title: str, charts: Iterable["Chart"], *, subtitle: str = "") -> str:
+    """An SVG file with `charts` one below the other."""
+    parts = [element("text", text(_clipped(title, 80)), x=24, y=34, class_="title")]
+    parts.append(element("text", text(_clipped(subtitle, 110)), x=24, y=54))
+    told, top, widest = list[str](), 72, _WIDTH
+    for chart in charts:
+        drawn, left, width, height = _drawn(chart)
+        parts.append(element("text", text(_clipped(caption_of(chart), 110)), x=24, y=top + 14, class_="title"))
+        parts.append(element("g", drawn, transform=f"translate({left} {top + 10})"))
+        told.append(f"{caption_of(chart)}: {_described(chart)}")
+        top, widest = top + height, max(widest, width)
+    head = element("title", text(title), id="title") + element("desc", text(" ".join(told)[:4000]), id="description")
+    paper = element("rect", "", width=widest, height=top, fill="#ffffff", class_="paper")
+    size = {"width": widest, "height": top, "viewBox": f"0 0 {widest} {top}", "xmlns": "http://www.w3.org/2000/svg"}
+    inside = head + element("style", STYLE) + paper + "\n".join(parts)
+    return element("svg", inside, role="img", aria_labelledby="title description", **size) + "\n"
 
 
-def _more(drawn: Chart) -> str:
-    hidden = len(drawn.labels) - _BARS if drawn.kind == "bar" else 0
-    return element("p", f"and {hidden:,} more", class_="more") if hidden > 0 else ""
+def caption_of(chart: "Chart") -> str:
+    """What stands above a chart: its title, else the names of its series, the unit, and how many bars are drawn."""
+    named = chart.title.strip() or " and ".join(one.name for one in chart.series if one.name) or "Chart"
+    unit = f" ({chart.unit})" if chart.unit and chart.unit.casefold() not in named.casefold() else ""
+    first = f", the first {_BARS} of {len(chart.labels):,}" if chart.kind == "bar" and len(chart.labels) > _BARS else ""
+    return f"{named}{unit}{first}"
 
 
-def _described(drawn: Chart) -> str:
+def _described(chart: "Chart") -> str:
     """What the picture says, in words: each series with its lowest and highest value."""
-    said = [f"{drawn.kind} chart, {len(drawn.labels):,} labels from {drawn.labels[0]} to {drawn.labels[-1]}"]
-    for one in drawn.series:
+    said = [f"{chart.kind} chart, {len(chart.labels):,} labels from {chart.labels[0]} to {chart.labels[-1]}"]
+    for one in chart.series:
         known = [(value, place) for place, value in enumerate(one.values) if value is not None]
         if known:
             (low, first), (high, last) = min(known), max(known)
-            lowest, highest = f"{beside(low)} at {drawn.labels[first]}", f"{beside(high)} at {drawn.labels[last]}"
+            lowest, highest = f"{beside(low)} at {chart.labels[first]}", f"{beside(high)} at {chart.labels[last]}"
             said.append(f"{one.name or 'values'}: lowest {lowest}, highest {highest}")
     return f"{'; '.join(said)[:2000]}."
 
 
-# The two kinds.
+def _drawn(chart: "Chart") -> tuple[str, int, int, int]:
+    """The marks of `chart`; how far they reach to the left of nought; how wide and high they are in all."""
+    from rich.cells import cell_len  # noqa: PLC0415 - only answers with charts need it
+
+    if all(value is None for one in chart.series for value in one.values):
+        return element("text", "no values", x=24, y=40), 0, _WIDTH, 60
+    labels = [_clipped(label, _LABEL) for label in chart.labels]
+    with localcontext() as context:
+        context.prec = _DIGITS
+        tree, height = _lines(chart, labels) if chart.kind == "line" else _bars(chart, labels)
+    tree.remove(tree[0])  # a background of its own
+    # leather takes every character to be as wide as a Latin one, and writes no values beside bars.
+    left = max(cell_len(label) - len(label) for label in labels) * _CELL_PX
+    right = max(len(beside(value)) for one in chart.series for value in one.values if value is not None) * _CELL_PX
+    return ET.tostring(tree, encoding="unicode"), left, left + _WIDTH + right, height
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Values on a length: nought is always on it.
+def _bars(chart: "Chart", labels: Sequence[str]) -> tuple[Any, int]:
+    """A row for each label and series."""
+    import leather  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+    from leather.scales import Ordinal  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
 
-    Attributes:
-        ticks: Round values from the lowest to the highest.
-    """
+    count, shown, unit = len(chart.series), labels[:_BARS], _unit(chart)
+    rows = {
+        f"{place} {number}": label if number == 0 else ""
+        for place, label in enumerate(shown)
+        for number in range(count)
+    }
+    picture: Any = leather.Chart()
+    picture.set_y_scale(Ordinal(list(rows)[::-1]))
+    picture.add_y_axis(tick_formatter=_from(rows))
+    picture.add_x_scale(*_ends(chart, unit))
+    picture.add_x_axis(tick_formatter=_times(unit))
+    values = list[str]()
+    for number, one in enumerate(chart.series):
+        there = [(place, value) for place, value in enumerate(one.values[:_BARS]) if value is not None]
+        if there:
+            data = [(drawable(value) / unit, f"{place} {number}") for place, value in there]
+            picture.add_bars(data, name=_clipped(one.name, _LABEL), fill_color=_colour(number))
+            values += [beside(value) for _, value in reversed(there)]  # as they are drawn
+    height = _ROW_PX * len(rows) + _AROUND_PX + (_ROW_PX if count > 1 else 0)
+    tree = picture.to_svg_group(_WIDTH, height)
+    bars = [(bars, bar) for bars in tree.iterfind(".//g[@class='series bars']") for bar in bars.findall("rect")]
+    for (group, bar), value in zip(bars, values, strict=True):
+        x, y = float(bar.get("x")) + float(bar.get("width")) + 6, float(bar.get("y")) + float(bar.get("height")) / 2 + 4
+        ET.SubElement(group, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "class": "value"}).text = value
+    return tree, height
 
-    ticks: Sequence[float]
-    length: float
 
-    def at(self, value: float) -> float:
-        low, high = self.ticks[0], self.ticks[-1]
-        return (value - low) / ((high - low) or 1) * self.length
+def _lines(chart: "Chart", labels: Sequence[str]) -> tuple[Any, int]:
+    """A line for each series; it has a gap where there is no value, and a lone value is a dot."""
+    import leather  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+
+    unit, last = _unit(chart), max(len(labels) - 1, 1)
+    places = [10 * place / last for place in range(len(labels))]
+    picture: Any = leather.Chart()
+    picture.add_x_scale(0, 10)
+    ticks = dict(_with_room(places, labels))
+    picture.add_x_axis(ticks=list(ticks), tick_formatter=_from(ticks))
+    picture.add_y_scale(*_ends(chart, unit))
+    picture.add_y_axis(tick_formatter=_times(unit))
+    for number, one in enumerate(chart.series):
+        if any(value is not None for value in one.values):
+            heights = [None if value is None else drawable(value) / unit for value in one.values]
+            data = list(zip(places, heights, strict=True))
+            picture.add_line(data, name=_clipped(one.name, _LABEL), stroke_color=_colour(number))
+    tree = picture.to_svg_group(_WIDTH, _LINE_PX)
+    for path in tree.iter("path"):
+        if " L " not in path.get("d"):
+            path.set("d", f"{path.get('d')} h 0")
+            path.set("stroke-width", "5")
+    return tree, _LINE_PX
 
 
-def _axis(values: Sequence[float], length: float) -> _Axis:
+def _with_room(places: Sequence[float], labels: Sequence[str]) -> Iterator[tuple[float, str]]:
+    """The labels that there is room for: every second, third, and so on."""
+    fit = max(1, int(_WIDTH * 0.8 // ((max(map(len, labels)) + 2) * _CELL_PX)))
+    step = -(-len(labels) // fit)
+    return zip(places[::step], labels[::step], strict=True)
+
+
+def _from(words: Mapping[Any, str]) -> Callable[..., str]:
+    """Words ticks as `words` says."""
+
+    def word(tick: object, *_: object) -> str:
+        return words[tick]
+
+    return word
+
+
+def _times(unit: float) -> Callable[..., str]:
+    """Words ticks that are so many times too small."""
+
+    def word(tick: Decimal, *_: object) -> str:
+        return short(float(tick) * unit)
+
+    return word
+
+
+def _unit(chart: "Chart") -> float:
+    """A power of ten that brings the values below ten: the sums of leather have a bounded number of digits."""
+    most = max(abs(drawable(value)) for one in chart.series for value in one.values if value is not None)
+    return 10.0 ** floor(log10(most)) if most > _LEAST else 1.0
+
+
+def _ends(chart: "Chart", unit: float) -> tuple[float, float]:
+    """Where the axis begins and ends; nought is always on it."""
+    values = [drawable(value) / unit for one in chart.series for value in one.values if value is not None]
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-    span = high / _TICKS - low / _TICKS
-    span = span if span > _LEAST else 1.0
-    step = 10.0 ** math.floor(math.log10(span))
-    step = next((step * factor for factor in (1, 2, 2.5, 5, 10) if step * factor >= span), span)
-    whole = all(value.is_integer() for value in values)
-    step = max(step, 1.0) if whole else step
-    first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
-    return _Axis([step * count for count in range(first, last + 1)], length)
+    return (low, high) if high - low > _LEAST else (0.0, 1.0)
 
 
-def _bars(drawn: Chart) -> tuple[Iterator[str], float]:
-    labels = [_clipped(label) for label in drawn.labels[:_BARS]]
-    left = min(max(map(cells_of, labels)) * _CELL_PX + 12, _WIDTH * 0.4)
-    values = [drawable(value) for one in drawn.series for value in one.values[:_BARS] if value is not None]
-    longest = max(
-        (len(beside(value)) for one in drawn.series for value in one.values[:_BARS] if value is not None), default=1
-    )
-    axis = _axis(values, _WIDTH - left - longest * _CELL_PX - 16)
-    count = len(drawn.series)
-    thick = 14.0 if count <= _NAMED_SERIES else 7.0
-    row = max(_ROW_PX, (thick + 1) * count + 8)
-    height = row * len(labels)
-
-    def draw() -> Iterator[str]:
-        for tick in axis.ticks:
-            x = left + axis.at(tick)
-            yield _line(x, 0, x, height + 4, "zero" if tick == 0 else "grid")
-            yield _label(x, height + 18, short(tick), "middle")
-        for place, label in enumerate(labels):
-            top = row * place
-            yield _label(left - 8, top + row / 2 + 4, label, "end")
-            for number, one in enumerate(drawn.series):
-                value = one.values[place]
-                y = top + (row - (thick + 1) * count) / 2 + (thick + 1) * number
-                if value is None:
-                    continue
-                start, end = sorted((axis.at(0), axis.at(drawable(value))))
-                size = {"x": _px(left + start), "y": _px(y), "width": _px(max(end - start, 0.5)), "height": _px(thick)}
-                yield element("rect", "", class_=_colour(number), rx=2, **size)
-                if count <= _NAMED_SERIES:
-                    x, anchor = (left + start - 6, "end") if value < 0 else (left + end + 6, "start")
-                    yield _label(x, y + thick / 2 + 4, beside(value), anchor, "value")
-
-    return draw(), height + 24
+def _colour(number: int) -> str:
+    return list(_COLOURS)[number % len(_COLOURS)]
 
 
-def _lines(drawn: Chart) -> tuple[Iterator[str], float]:
-    values = [drawable(value) for one in drawn.series for value in one.values if value is not None]
-    axis = _axis(values, _PLOT_PX)
-    left = max(len(short(tick)) for tick in axis.ticks) * _CELL_PX + 14
-    count = len(drawn.labels)
-    shown = _spread(drawn.labels, _WIDTH - left)
-    edge = max(cells_of(_clipped(drawn.labels[place])) for place in shown) * _CELL_PX / 2
-    inset = max(0.0, edge - left)
-    width = _WIDTH - left - inset - edge - 4
-
-    def x_of(place: int) -> float:
-        return left + inset + (width * place / (count - 1) if count > 1 else width / 2)
-
-    def y_of(value: float) -> float:
-        return 10 + _PLOT_PX - axis.at(drawable(value))
-
-    def draw() -> Iterator[str]:
-        for tick in axis.ticks:
-            yield _line(left, y_of(tick), _WIDTH - 4, y_of(tick), "zero" if tick == 0 else "grid")
-            yield _label(left - 8, y_of(tick) + 4, short(tick), "end")
-        for place in shown:
-            yield _line(x_of(place), _PLOT_PX + 10, x_of(place), _PLOT_PX + 15, "zero")
-            yield _label(x_of(place), _PLOT_PX + 30, _clipped(drawn.labels[place]), "middle")
-        for number, one in enumerate(drawn.series):
-            for run in _runs(one.values):
-                points = [f"{_px(x_of(place))},{_px(y_of(value))}" for place, value in run]
-                if len(drawn.series) == 1 and len(run) > 1:
-                    ends = [f"{_px(x_of(place))},{_px(y_of(0))}" for place in (run[-1][0], run[0][0])]
-                    yield element("polygon", "", points=" ".join([*points, *ends]), class_=f"area {_colour(number)}")
-                yield element("polyline", "", points=" ".join(points), class_=f"line {_colour(number)}")
-                for place, value in run if count <= _DOTS or len(run) == 1 else ():
-                    told = element("title", text(f"{drawn.labels[place]}: {beside(value)}"))
-                    spot = {"cx": _px(x_of(place)), "cy": _px(y_of(value)), "r": 3}
-                    yield element("circle", told, class_=_colour(number), **spot)
-
-    return draw(), _PLOT_PX + 40
-
-
-def _runs(values: Sequence[float | None]) -> Iterator[list[tuple[int, float]]]:
-    """Values without a gap, each with its place: a line must not lead over what nobody measured."""
-    run: list[tuple[int, float]] = []
-    for place, value in enumerate(values):
-        if value is not None:
-            run.append((place, value))
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
-
-
-def _spread(labels: Sequence[str], width: float) -> list[int]:
-    """Which labels there is room for: every second, third, and so on."""
-    longest = max(cells_of(_clipped(label)) for label in labels) * _CELL_PX + 16
-    step = -(-len(labels) // max(1, int(width // longest)))
-    return list(range(0, len(labels), step))
-
-
-# Marks.
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return element("line", "", x1=_px(x1), y1=_px(y1), x2=_px(x2), y2=_px(y2), class_=kind)
-
-
-def _label(x: float, y: float, words: str, anchor: str, kind: str = "label") -> str:
-    return element("text", text(words), x=_px(x), y=_px(y), text_anchor=anchor, class_=kind)
-
-
-def _colour(place: int) -> str:
-    return f"c{place % COLOURS}"
-
-
-def _px(value: float) -> str:
-    return format(round(value, 1), ".10g")
-
-
-def _clipped(label: str) -> str:
+def _clipped(label: str, most: int) -> str:
     line = " ".join(printable(label).split())
-    return line if len(line) <= _LABEL else f"{line[: _LABEL - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"

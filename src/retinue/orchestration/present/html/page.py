@@ -13,7 +13,7 @@ from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, 
 from retinue.orchestration.present.ending import ending_of
 from retinue.orchestration.present.explained import all_blocks
 from retinue.orchestration.present.figures import ROWS
-from retinue.orchestration.present.html.chart import chart
+from retinue.orchestration.present.html.chart import STYLE as CHART_STYLE, caption_of, chart_svg
 from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, link, text
 from retinue.orchestration.present.html.prose import prose
@@ -44,7 +44,7 @@ def as_html(result: Result, *, run: str = "", made: str = "") -> str:
         element("header", element("h1", text(_line(goal))) + _meta(result, data, run)),
         element("main", "\n".join(_main(blocks, result))),
         _how(result, data),
-        style=STYLE,
+        style=STYLE + CHART_STYLE,
         made=made,
     )
 
@@ -95,7 +95,7 @@ def _drawn(block: Block, number: int) -> str:
         case Table():
             return _table(block)
         case Chart():
-            return chart(block, number)
+            return _chart(block, number)
         case Sources():
             return _sources(block)
         case Listing():
@@ -123,6 +123,11 @@ def _sources(sources: Sources) -> str:
     items = "".join(element("li", link(place, element("code", text(place)))) for place in sources.places)
     label = "Source" if len(sources.places) == 1 else "Sources"
     return element("div", f"{label}{element('ul', items)}", class_="sources")
+
+
+def _chart(chart: Chart, number: int) -> str:
+    inside = element("figcaption", text(_line(caption_of(chart)))) + chart_svg(chart, name=f"chart-{number}")
+    return element("figure", inside, class_="chart")
 
 
 def _table(table: Table) -> str:

@@ -9,13 +9,11 @@ STYLE: Final = """
   color-scheme: light dark;
   --ink: #1c2127; --soft: #5b6570; --faint: #dfe3e8; --paper: #ffffff; --tint: #f5f7f9; --link: #0b5cad;
   --good: #1a7f4b; --warn: #9a6100; --bad: #b3261e;
-  --c0: #2f6fb3; --c1: #d9822b; --c2: #3d9a6b; --c3: #a4508b; --c4: #7a6fce; --c5: #8a7340;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ink: #e4e7eb; --soft: #9aa5b1; --faint: #343b44; --paper: #15191e; --tint: #1d2229; --link: #7db8f5;
     --good: #5cc48f; --warn: #e0a84a; --bad: #f28b82;
-    --c0: #6ea8e0; --c1: #eba45e; --c2: #6cc598; --c3: #d28bbd; --c4: #a9a0ee; --c5: #c4ab74;
   }
 }
 * { box-sizing: border-box; }
@@ -55,21 +53,8 @@ tbody tr:hover { background: var(--tint); }
 .sources { font-size: .85rem; color: var(--soft); margin: 1rem 0; }
 .sources ul { list-style: none; padding: 0; margin: .25rem 0; display: flex; flex-wrap: wrap; gap: .3rem .5rem; }
 .sources li { margin: 0; }
-.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .85rem; }
-.legend li { margin: 0; }
-.legend i { display: inline-block; width: .75em; height: .75em; border-radius: .15em; margin-right: .4em;
-  background: var(--c); }
 figure { overflow-x: auto; }
 svg { width: 100%; min-width: 34rem; height: auto; display: block; }
-svg text { font-size: 12px; fill: var(--soft); }
-svg text.value { fill: var(--ink); }
-svg .grid { stroke: var(--faint); stroke-width: 1; }
-svg .zero { stroke: var(--soft); stroke-width: 1; }
-svg rect, svg circle { fill: var(--c); }
-svg polyline { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; }
-svg polygon { fill: var(--c); opacity: .12; }
-.c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); }
-.c3 { --c: var(--c3); } .c4 { --c: var(--c4); } .c5 { --c: var(--c5); }
 .aside { border-left: .25rem solid var(--warn); background: var(--tint); border-radius: 0 .5rem .5rem 0;
   padding: .5rem 1.25rem 1rem; margin: 2rem 0 0; }
 .aside.failures { border-color: var(--bad); }

@@ -1,0 +1,96 @@
+"""What definition files came to, kept between runs by their content: one that did not change is not parsed again.
+
+Only what a file says is kept. Whether a folder may bring code is asked each time, of what was kept as of what was read.
+"""
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from retinue.agents.load import Loaded, Prompted
+from retinue.contract.definition import CallSite, Definition
+from retinue.contract.finding import Finding
+from retinue.contract.model import Model
+from retinue.tools.kept import code_state, read_kept, write_kept
+
+__all__ = ["DefinitionCache"]
+
+_SOURCES: Final = ("agents/load", "contract")
+"""The folders of the package whose code decides what a file comes to."""
+
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+class _Entry(Model):
+    definitions: tuple[Definition, ...]
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallSite, ...] = ()
+
+
+class DefinitionCache:
+    """The definition files of one project.
+
+    Args:
+        folder: Where it is kept, made when first written; None keeps nothing.
+        root: The project's folder.
+    """
+
+    def __init__(self, folder: Path | None, root: Path) -> None:
+        project = blake2b(os.fsencode(root), digest_size=16).hexdigest()
+        self._path = None if folder is None else folder / f"project-definitions-{project}"
+        self._state = b"" if folder is None else code_state(*_SOURCES)
+        self._entries = self._read()
+        self._used: dict[str, _Entry] = {}
+
+    def load(self, load: Callable[[], Loaded], *key: object, data: bytes) -> Loaded:
+        """What `load` makes of `data`, or made of it before.
+
+        Agents of other kinds than those that are instructions are made anew each time.
+
+        Args:
+            load: Reads the file.
+            key: Whatever else decides what it makes.
+            data: The content of the file.
+        """
+        if self._path is None:
+            return load()
+        name = sha256(repr(key).encode() + b"\0" + data).hexdigest()
+        entry = self._entries.get(name)
+        if entry is not None:
+            self._used[name] = entry
+            return Loaded(tuple(map(Prompted, entry.definitions)), entry.findings, entry.calls)
+        loaded = load()
+        if all(type(agent) is Prompted for agent in loaded.agents):
+            definitions = tuple(agent.definition for agent in loaded.agents)
+            self._used[name] = _Entry(definitions=definitions, findings=loaded.findings, calls=loaded.calls)
+        return loaded
+
+    def save(self) -> None:
+        """Keep what was used; what was not belongs to files that are gone."""
+        if self._path is None or self._used.keys() == self._entries.keys():
+            return
+        try:
+            body = _ENTRIES.dump_json(self._used, exclude_defaults=True)
+        except PydanticSerializationError:  # a text that is no Unicode: such a project is read anew each time
+            return
+        if len(body) <= _MOST_BYTES:
+            write_kept(self._path, [self._state, b"\n", body])
+
+    def _read(self) -> dict[str, _Entry]:
+        if self._path is None:
+            return {}
+        head, _, body = read_kept(self._path, most_bytes=2 * _MOST_BYTES).partition(b"\n")
+        if head != self._state:
+            return {}
+        try:
+            return _ENTRIES.validate_json(body)
+        except ValidationError:
+            return {}
+
+
+_ENTRIES: Final = TypeAdapter(dict[str, _Entry])
