@@ -107,8 +107,16 @@ class Report:
             code=code, message=message, hint=hint, suggestions=tuple(suggestions[:5]), retryable=False
         )
 
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, note: str = "") -> None:
-        """Add rows; a column called `place` leads somewhere. Only the first 20 are shown."""
+    def table(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        *,
+        note: str = "",
+        limit: int = _SHOWN_ROWS,
+    ) -> None:
+        """Add the first rows, up to `limit`; a column called `place` leads somewhere."""
         if not rows:
             return
         self.tables.append(
@@ -119,10 +127,9 @@ class Report:
                     for index, name in enumerate(columns)
                 ),
                 rows=tuple(
-                    tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row)
-                    for row in rows[:_SHOWN_ROWS]
+                    tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit]
                 ),
-                total_rows=len(rows) if len(rows) > _SHOWN_ROWS else None,
+                total_rows=len(rows) if len(rows) > limit else None,
                 note=note,
             )
         )
