@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from retinue.catalogue._aside import is_aside
-from retinue.catalogue._prose import code
+from retinue.catalogue._prose import code, quote
 from retinue.catalogue._remembered import Rows, content_key
 from retinue.catalogue._tree import read_tree
 from retinue.contract.facts import Facts
@@ -85,20 +85,11 @@ async def read_outlines(work: Work) -> dict[str, Outlined]:
     reading = await read_tree(
         work.run, work.workspace, outlined, is_wanted=is_wanted, known=known, watch=work.watch, is_whole=is_whole
     )
-    for path, _, reason in reading.skipped:
-        work.report.note("{} was left out: {}", code(path), reason)
+    if reading.left and not reading.files:
+        raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time, or name a folder.")
+    work.report.tell_gaps(reading.skipped, reading.left)
     for note in reading.notes:
-        work.report.note("{}", note)
-    if reading.left:
-        total = len(reading.files) + len(reading.left)
-        if not reading.files:
-            raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time, or name a folder.")
-        work.report.warn(
-            "incomplete_context",
-            f"Time was up before {len(reading.left):,} of {total:,} files were read.",
-            impact="Figures do not speak of these.",
-            recovery="Allow more time, or name a folder.",
-        )
+        work.report.note("{}", quote(note))
     if not reading.files:
         raise InvalidInput(
             "No source file is there to look at.",
@@ -107,7 +98,7 @@ async def read_outlines(work: Work) -> dict[str, Outlined]:
     for path, each in reading.files.items():
         work.files.add(path)
         for note in each.notes:
-            work.report.note("{}: {}", code(path), note)
+            work.report.note("{}: {}", code(path), quote(note))
     return reading.files
 
 

@@ -4,15 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, Model
-from retinue.contract.table import Chart, Table
 
 __all__ = [
     "ChangedFile",
     "CodeAnalysis",
     "CodeChange",
     "CodeDocumentation",
-    "CodeFinding",
     "CodeReview",
     "CodeWork",
     "DocumentationCoverage",
@@ -25,14 +24,6 @@ __all__ = [
     "UndocumentedName",
     "WorkMetadata",
 ]
-
-
-class CodeFinding(Model):
-    """One sentence of the answer, with its place."""
-
-    topic: str
-    content: str
-    source: str
 
 
 class ChangedFile(Model):
@@ -62,20 +53,14 @@ class WorkMetadata(Model):
     files_modified: Count
 
 
-class CodeWork(Model):
+class CodeWork(ReportData):
     """What was found out about code, and what becomes of it."""
 
     operation: str
-    answer: str
-    findings: tuple[CodeFinding, ...]
-    notes: tuple[str, ...]
     changes: tuple[ChangedFile, ...]
     navigation_trace: tuple[NavigationStep, ...]
     affected_symbols: tuple[str, ...]
     metadata: WorkMetadata
-    subjects: Annotated[tuple[str, ...], Field(max_length=50)] = ()
-    tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
 
 
 class OutlinedSymbol(Model):
