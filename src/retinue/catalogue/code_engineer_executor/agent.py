@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeEngineerExecutor"]
 
-_THINKING: Final = ThinkingBounds(requests=120)
-
 
 class _Engineer(Protocol):
     """As the class says below; its name is the agent's."""
@@ -59,6 +57,24 @@ def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
     from retinue.catalogue.code_engineer_executor.outlines import read_symbols  # noqa: PLC0415 - when it is needed
 
     return read_symbols(workspace, engineer.cache_dir)
+
+
+_READS: Final[dict[str, Any]] = {
+    "instruction_field": "task",
+    "effects": ("read",),
+    "timeout_s": 300,
+    "facts": _facts,
+}
+_PROPOSES: Final[dict[str, Any]] = {
+    "output": ProposedChange,
+    "instruction_field": "task",
+    "effects": ("read", "write", "network"),
+    "timeout_s": 1800,
+    "thinks": "must",
+    "thinks_within": ThinkingBounds(requests=120),
+    "unavailable": _without_model,
+    "facts": _facts,
+}
 
 
 @retinue.agent(
@@ -95,10 +111,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         output=CodeWork,
-        instruction_field="task",
-        effects=("read",),
-        timeout_s=180,
-        facts=_facts,
+        **_READS,
         examples=(
             "who calls `parse_header`",
             "list all callers of `Workspace.resolve`",
@@ -150,10 +163,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         output=CodeAnalysis,
-        instruction_field="task",
-        effects=("read",),
-        timeout_s=300,
-        facts=_facts,
+        **_READS,
         examples=(
             "which functions are the most complex",
             "what is the cyclomatic complexity of `parse`",
@@ -164,7 +174,6 @@ class CodeEngineerExecutor:
             "how many lines does src/models.py have",
             "is the class Invoice too large",
         ),
-        samples=(Sample(title="A file", parameters={"task": "look at src/app.py", "path": "src/app.py"}),),
     )
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
@@ -181,10 +190,7 @@ class CodeEngineerExecutor:
         " missing docstrings, TODO comments. Use it when somebody asks for a code review, lint findings, code smells or"
         " leftover TODOs. Returns findings with rule, severity, place and fix.",
         output=CodeReview,
-        instruction_field="task",
-        effects=("read",),
-        timeout_s=300,
-        facts=_facts,
+        **_READS,
         examples=(
             "review src/app.py",
             "do a code review of the billing package",
@@ -195,7 +201,6 @@ class CodeEngineerExecutor:
             "find broad except clauses",
             "what would you criticise in src/api.py",
         ),
-        samples=(Sample(title="A file", parameters={"task": "look at src/app.py", "path": "src/app.py"}),),
     )
     async def review(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
@@ -205,10 +210,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         output=CodeDocumentation,
-        instruction_field="task",
-        effects=("read",),
-        timeout_s=300,
-        facts=_facts,
+        **_READS,
         examples=(
             "which public functions have no docstring",
             "list missing docstrings in src/app.py",
@@ -217,7 +219,6 @@ class CodeEngineerExecutor:
             "which classes are undocumented",
             "list the public API of the package with signatures",
         ),
-        samples=(Sample(title="A file", parameters={"task": "look at src/app.py", "path": "src/app.py"}),),
     )
     async def docs(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
@@ -245,7 +246,6 @@ class CodeEngineerExecutor:
             "relocate the function `slugify` to text.py",
             "pull lines 8-19 of app.py out into `load_all`",
         ),
-        samples=(Sample(title="A rename", parameters={"task": "rename it", "symbol": "helper", "new_name": "aid"}),),
     )
     async def refactor(self, target: RefactoringRequest, task: Task, run: RunContext) -> Reply:
         """Renames a symbol everywhere, moves a function or class to another module, or extracts lines into a function.
@@ -258,14 +258,7 @@ class CodeEngineerExecutor:
         return await self._do(refactor, target, task, run)
 
     @retinue.skill(
-        output=ProposedChange,
-        instruction_field="task",
-        effects=("read", "write", "network"),
-        timeout_s=1800,
-        thinks="must",
-        thinks_within=_THINKING,
-        unavailable=_without_model,
-        facts=_facts,
+        **_PROPOSES,
         examples=(
             "fix the bug that the total is wrong when the cart is empty",
             "the parser crashes on empty input, fix it",
@@ -273,7 +266,6 @@ class CodeEngineerExecutor:
             "fix the off-by-one error in `paginate`",
             "debug and fix why login times out",
         ),
-        samples=(Sample(title="A fix", parameters={"task": "Fix the off-by-one in `page`"}),),
     )
     async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
@@ -284,14 +276,7 @@ class CodeEngineerExecutor:
         return await self._propose(request, task, run)
 
     @retinue.skill(
-        output=ProposedChange,
-        instruction_field="task",
-        effects=("read", "write", "network"),
-        timeout_s=1800,
-        thinks="must",
-        thinks_within=_THINKING,
-        unavailable=_without_model,
-        facts=_facts,
+        **_PROPOSES,
         examples=(
             "add a --verbose option to the command line",
             "implement pagination for the orders endpoint",
@@ -299,7 +284,6 @@ class CodeEngineerExecutor:
             "write a function that validates e-mail addresses",
             "implement retry with backoff in client.py",
         ),
-        samples=(Sample(title="A feature", parameters={"task": "Add a `--quiet` option"}),),
     )
     async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.

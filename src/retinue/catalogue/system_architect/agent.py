@@ -45,6 +45,15 @@ def _facts(workspace: "Workspace") -> Facts:
     return read_components(workspace)
 
 
+_READS: Final[dict[str, Any]] = {
+    "output": Architecture,
+    "instruction_field": "question",
+    "effects": ("read",),
+    "timeout_s": 120,
+    "facts": _facts,
+}
+
+
 @retinue.agent(
     name="system_architect",
     version="1.1",
@@ -69,11 +78,7 @@ class SystemArchitect:
         self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_READS,
         examples=(
             "draw the dependency graph of the components",
             "show component dependencies",
@@ -126,11 +131,7 @@ class SystemArchitect:
         return await self._work("dependencies", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_READS,
         examples=(
             "are there circular imports",
             "find circular dependencies",
@@ -139,9 +140,6 @@ class SystemArchitect:
             "list dependency cycles",
             "do any components depend on each other in a circle",
             "are there cyclic imports between the packages",
-        ),
-        samples=(
-            Sample(title="Two files that import each other", parameters={"question": "are there circular imports"}),
         ),
     )
     async def cycles(self, scope: Scope, run: RunContext) -> Reply:
@@ -153,11 +151,7 @@ class SystemArchitect:
         return await self._work("cycles", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_READS,
         examples=(
             "does the code keep its layer rules",
             "check the architecture layers",
@@ -184,11 +178,7 @@ class SystemArchitect:
         return await self._work("layers", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_READS,
         examples=(
             "where are the hotspots",
             "hotspots in the code",
@@ -199,7 +189,6 @@ class SystemArchitect:
             "which files are complex and change all the time",
             "which parts of the code should be refactored first",
         ),
-        samples=(Sample(title="The worst file", parameters={"question": "where are the hotspots", "limit": 1}),),
     )
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
         """Finds the source files that are complex and changed often, by churn times complexity.
@@ -209,11 +198,7 @@ class SystemArchitect:
         return await self._work("hotspots", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_READS,
         examples=(
             "give an overview of the architecture",
             "summarise the system architecture",
@@ -222,7 +207,6 @@ class SystemArchitect:
             "architecture report with cycles and hotspots",
             "what is this codebase made of",
         ),
-        samples=(Sample(title="A first look", parameters={"question": "give an overview of the architecture"}),),
     )
     async def overview(self, scope: Scope, run: RunContext) -> Reply:
         """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
@@ -248,12 +232,6 @@ class SystemArchitect:
             "propose ways to break up the circles",
             "what are our options to untangle the modules",
             "suggest alternatives for the architecture of the project",
-        ),
-        samples=(
-            Sample(
-                title="How to get rid of a circle",
-                parameters={"question": "How should the circle between core and web be broken?", "target": "core"},
-            ),
         ),
     )
     async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
@@ -290,7 +268,6 @@ class SystemArchitect:
             "have the codebase assessed by all agents",
             "assess this project thoroughly from every side",
         ),
-        samples=(Sample(title="From all sides", parameters={"question": "is it fit for a second team"}),),
     )
     async def assess(self, question: QuestionText, task: Task) -> Plan:
         """Has the whole project assessed by several agents at once."""
