@@ -112,8 +112,8 @@ def _analyzed(folder: Path) -> list[Row]:
 
 
 async def _analysis(folder: Path, cache: Path) -> float:
-    agent = CodeEngineerExecutor(cache_dir=cache)
-    task = Task(id="t", agent="code_engineer_executor", skill="analyze", instruction="how complex is it")
+    agent = CodeEngineerExecutor.bind(cache_dir=cache)
+    task = Task(id="t", agent="code_engineer_executor", skill="analyze", parameters={"task": "how complex is it"})
     async with LocalContext(workspace=Workspace(folder)) as context:
         began = time.perf_counter_ns()
         await agent.run(task, context)

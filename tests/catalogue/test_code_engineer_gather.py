@@ -11,9 +11,9 @@ import pytest
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext, Outside
 from retinue.agents.registry import Registry
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, analyze, gather
-from retinue.catalogue.code_engineer_executor.checks import check_files
-from retinue.catalogue.code_engineer_executor.outlined import Outlined, outlined
+from retinue.catalogue import _tree
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, outlines
+from retinue.catalogue.code_engineer_executor.outlines import Outlined, outlined
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -53,7 +53,7 @@ class Context(LocalContext):
 
 
 def ask(context: Context, skill: str = "analyze", *, cache: Path | None = None, **parameters: Any) -> Result:
-    agent = CodeEngineerExecutor(cache_dir=cache)
+    agent = CodeEngineerExecutor.bind(cache_dir=cache)
     wish = {"task": "look at all of the code", "scope": "project", **parameters}
     asked = Task(id="t", agent="code_engineer_executor", skill=skill, produced_by="person", parameters=wish)
 
@@ -72,18 +72,20 @@ def told(result: Result) -> str:
 @pytest.fixture
 def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small a tree is, it is given to worker processes, a few files at a time."""
-    monkeypatch.setattr(gather, "_BATCH_FILES", 4)
+    monkeypatch.setattr(_tree, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(_tree, "_BATCH_FILES", 4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("skill", ["analyze", "docs", "review"])
+@pytest.mark.parametrize("skill", ["analyze", "docs"])
 def test_worker_processes_find_what_is_found_here_and_progress_is_told(
     shop: Path, skill: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = Context(shop)
     alone = ask(here, skill)
     assert here.offloaded == 0
-    monkeypatch.setattr(gather, "_BATCH_FILES", 4)
+    monkeypatch.setattr(_tree, "_ALONE_BYTES", 0)
+    monkeypatch.setattr(_tree, "_BATCH_FILES", 4)
     apart = Context(shop)
     assert told(ask(apart, skill)) == told(alone)
     assert apart.offloaded == 3
@@ -98,11 +100,11 @@ def test_a_second_run_parses_only_what_changed(
 ) -> None:
     read: list[str] = []
 
-    def counted(files: Sequence[tuple[str, str]]) -> list[Outlined]:
-        read.extend(path for path, _ in files)
+    def counted(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+        read.extend(path for path, _, _ in files)
         return outlined(files)
 
-    monkeypatch.setattr(analyze, "outlined", counted)
+    monkeypatch.setattr(outlines, "outlined", counted)
     cache = tmp_path / "cache"
     first = ask(Context(shop), skill, cache=cache)
     assert len(read) == 10
@@ -139,8 +141,8 @@ def test_without_processes_it_reads_itself(shop: Path, in_processes: None) -> No
 
 
 def test_the_one_file_that_ends_its_process_is_named(shop: Path, in_processes: None) -> None:
-    def die(files: Sequence[tuple[str, str]]) -> list[Outlined]:
-        if any(path == "part3.py" for path, _ in files):
+    def die(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+        if any(path == "part3.py" for path, _, _ in files):
             raise InternalError("The worker of `outlined` died of SIGSEGV before it had answered.")
         return outlined(files)
 
@@ -153,7 +155,7 @@ def test_the_one_file_that_ends_its_process_is_named(shop: Path, in_processes: N
 def test_when_time_is_up_what_was_read_is_answered_and_the_rest_counted(shop: Path, in_processes: None) -> None:
     now = _BEGAN
 
-    def slow(files: Sequence[tuple[str, str]]) -> list[Outlined]:
+    def slow(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
         nonlocal now
         now += 2 * _MINUTE
         return outlined(files)
@@ -161,7 +163,7 @@ def test_when_time_is_up_what_was_read_is_answered_and_the_rest_counted(shop: Pa
     context = Context(shop, slow, deadline_ns=_BEGAN + _MINUTE, outside=Outside(clock=lambda: now))
     result = ask(context)
     assert result.outcome == "partial"
-    assert "Time was up before 6 of 10 files were read." in result.warnings[0].message
+    assert "Time was up before 6 files had been read: " in result.warnings[0].message
 
 
 def test_when_time_is_up_before_anything_was_read_that_is_a_fault(shop: Path) -> None:
@@ -181,7 +183,7 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
     def missing(_: object) -> list[Outlined]:
         raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
-    monkeypatch.setattr(analyze, "outlined", missing)
+    monkeypatch.setattr(outlines, "outlined", missing)
     result = ask(Context(shop))
     assert result.fault is not None
     assert "grammar of `tsx`" in result.fault.message
@@ -191,16 +193,10 @@ def test_what_cannot_be_read_is_named(shop: Path) -> None:
     (shop / "blob.py").write_bytes(b"\0\xff\0")
     result = ask(Context(shop))
     assert "blob.py" in result.data["notes"][0]
-    assert result.data["metadata"]["files_analyzed"] == 10
+    assert "binary" in result.data["notes"][0]
 
 
 def test_an_outline_goes_into_json_and_back() -> None:
-    [found] = outlined([("a.ts", "/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n")])
+    [found] = outlined([("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")])
     assert found.notes
     assert Outlined.from_row(json.loads(json.dumps(found.row()))) == found
-
-
-def test_checks_are_made_of_each_file_by_its_kind() -> None:
-    python, script = check_files([("a.py", "def f(:\n# TODO: x\n"), ("a.ts", "// TODO: y\n")])
-    assert [issue.rule for issue in python] == ["todo", "syntax"]
-    assert [issue.rule for issue in script] == ["todo"]

@@ -1,11 +1,9 @@
 """What `system_architect` answers over real repositories, through the boundary (G21)."""
 
 import asyncio
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -15,17 +13,18 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply
 from retinue.agents.registry import Registry
-from retinue.catalogue import agents
-from retinue.catalogue.system_architect import SystemArchitect, remembered as remembered_module
+from retinue.catalogue import _tree, agents
+from retinue.catalogue.system_architect import SystemArchitect
 from retinue.catalogue.system_architect.cycles import circles, tangles
 from retinue.catalogue.system_architect.graph import component_names
-from retinue.catalogue.system_architect.remembered import Remembered
+from retinue.catalogue.system_architect.layers import _fits, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
 from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.engine.outside import Outside
 from retinue.errors import UnknownName
 from retinue.orchestration.routing.router import Router
-from retinue.tools.structure import Import, Structure
+from retinue.tools.structure import Import
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
 from tests.examples import examples
@@ -93,7 +92,12 @@ def shop(make_repository: Callable[..., Repository]) -> Repository:
 def ask(root: Path, skill: str, *, cache: Path | None = None, **parameters: Any) -> Result:
     boundary = Boundary(Registry([SystemArchitect.bind(cache_dir=cache)]))
     task = Task(id="t", agent="system_architect", skill=skill, parameters={"question": "how is it built", **parameters})
-    return asyncio.run(boundary.call(task, LocalContext(workspace=Workspace(root))))
+
+    async def call() -> Result:
+        async with LocalContext(workspace=Workspace(root)) as context:
+            return await boundary.call(task, context)
+
+    return asyncio.run(call())
 
 
 def data(result: Result) -> dict[str, Any]:
@@ -289,54 +293,51 @@ def test_a_folder_without_sources_is_refused(tmp_path: Path) -> None:
 def test_a_second_run_reads_nothing_again(shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
     first = data(ask(shop.root, "overview", cache=cache))
-    monkeypatch.setattr("retinue.catalogue.system_architect.gather.structure_of", None)
-    monkeypatch.setattr("retinue.catalogue.system_architect.gather._counted", None)
+    monkeypatch.setattr("retinue.catalogue.system_architect.work.structure_of", None)
+    monkeypatch.setattr("retinue.catalogue.system_architect.churn._count", None)
     assert data(ask(shop.root, "overview", cache=cache)) == first
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{", '{"format": 1}', '{"format": 0, "files": {}, "churn": {}}'])
-def test_a_damaged_cache_counts_as_none(shop: Repository, tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", [b"", b"[]", b"retinue-structure-1\n", None])
+def test_a_damaged_cache_counts_as_none(shop: Repository, tmp_path: Path, damage: bytes | None) -> None:
     cache = tmp_path / "cache"
     first = data(ask(shop.root, "overview", cache=cache))
-    (kept,) = cache.iterdir()
-    kept.write_text(damage)
+    files = list(cache.iterdir())
+    assert {file.name.partition("-")[0] for file in files} == {"churn", "structure"}
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"[", b"{") if damage is None else damage)
     assert data(ask(shop.root, "overview", cache=cache)) == first
 
 
-def test_damaged_entries_and_a_cache_that_cannot_be_written(
-    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = tmp_path / "cache"
-    first = data(ask(shop.root, "overview", cache=cache))
-    (kept,) = cache.iterdir()
-    known = json.loads(kept.read_text())
-    known["files"] = {key: [1, 2] for key in known["files"]}
-    known["churn"] = dict.fromkeys(known["churn"], "x")
-    kept.write_text(json.dumps(known))
-    assert data(ask(shop.root, "overview", cache=cache)) == first
+def test_a_cache_that_cannot_be_written_is_told(shop: Repository, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "could not be kept" in ask(shop.root, "cycles", cache=tmp_path / "file" / "below").content
-    monkeypatch.setattr(remembered_module, "_MOST_BYTES", 10)
-    assert "too much to be kept" in ask(shop.root, "cycles", cache=tmp_path / "other").content
-    assert Remembered(None, "/x").structure("y") is None
 
 
-def test_two_skills_of_one_run_may_save_at_once(tmp_path: Path) -> None:
-    together, notes = Barrier(8), list[str]()
+@pytest.mark.row("G21")
+def test_components_stand_among_the_facts(shop: Repository) -> None:
+    read = SystemArchitect.facts("dependencies")
+    assert read is not None
+    names = ("__init__.py", "core", "errors.py", "jobs", "web")
+    assert read(Workspace(shop.root)).names == {"component": names}
 
-    def save(number: int) -> None:
-        known = Remembered(tmp_path / "cache", "/project")
-        known.keep(f"key {number}", Structure(lines=number))
-        together.wait()
-        notes.append(known.save())
 
-    threads = [Thread(target=save, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert notes == [""] * 8
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+@pytest.mark.parametrize(
+    ("pattern", "name", "exact", "fits"),
+    [
+        ("shop.core", "shop.core", True, True),
+        ("shop.core", "shop.core.cart", True, False),
+        ("shop.core", "shop.core.cart", False, True),
+        ("shop.core", "shop.corelib", False, False),
+        ("shop.*", "shop", False, False),
+        ("shop.*.cart", "shop.core.cart", True, True),
+        ("shop.**", "shop.core.cart", True, True),
+        ("**.cart", "shop.core.cart", True, True),
+        ("src/shop/", "src/shop/core.py", False, True),
+    ],
+)
+def test_a_pattern_fits_parts_of_names(pattern: str, name: str, exact: bool, fits: bool) -> None:
+    assert _fits(_parts(pattern), _parts(name), exact=exact) is fits
 
 
 def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:
@@ -452,19 +453,26 @@ def _reached(start: str, following: dict[str, list[str]]) -> set[str]:
     return found
 
 
-def test_time_that_is_up_leaves_the_rest_named(shop: Repository) -> None:
+@pytest.mark.parametrize("seconds", [0.2, 2.0])
+def test_time_that_is_up_leaves_the_rest_named(
+    shop: Repository, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(_tree, "_BATCH_FILES", 1)
     now = [1_000_000_000_000]
 
     def clock() -> int:
         now[0] += 100_000_000
         return now[0]
 
-    from retinue.engine.outside import Outside
-
     boundary = Boundary(Registry([SystemArchitect]))
-    run = LocalContext(workspace=Workspace(shop.root), outside=Outside(clock=clock), deadline_ns=now[0] + 1_500_000_000)
+    deadline = now[0] + int(seconds * 1e9)
+    run = LocalContext(workspace=Workspace(shop.root), outside=Outside(clock=clock), deadline_ns=deadline)
     task = Task(id="t", agent="system_architect", skill="overview", parameters={"question": "q"})
     result = asyncio.run(boundary.call(task, run))
+    if seconds < 1:
+        assert result.fault is not None
+        assert result.fault.code == "timeout"
+        return
     assert result.outcome == "partial"
     assert "Time was up before" in result.warnings[0].message
 

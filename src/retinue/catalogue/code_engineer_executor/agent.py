@@ -1,15 +1,32 @@
-"""The agent itself: reads a task, opens the language server, gives a reply. What it finds out stands beside."""
+"""The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
 # what an operation needs is imported when it is asked for: listing agents must stay cheap
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition, no_such_skill, with_model, without_model
-from retinue.contract.definition import Definition
+from retinue.catalogue._definitions import without_model
+from retinue.catalogue.code_engineer_executor.parameters import (
+    ChangeRequest,
+    CodeTarget,
+    NavigationTarget,
+    RefactoringRequest,
+)
+from retinue.catalogue.code_engineer_executor.results import (
+    CodeAnalysis,
+    CodeChange,
+    CodeDocumentation,
+    CodeReview,
+    CodeWork,
+    ProposedChange,
+)
+from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.event import Progress
+from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 
 if TYPE_CHECKING:
@@ -17,10 +34,61 @@ if TYPE_CHECKING:
 
     from retinue.catalogue.code_engineer_executor.work import Work
     from retinue.llm.models import Models
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["CodeEngineerExecutor"]
 
 
+class _Engineer(Protocol):
+    """As the class says below; its name is the agent's."""
+
+    models: "Models | None"
+    cache_dir: Path | None
+
+
+def _without_model(engineer: _Engineer) -> str:
+    """Why it cannot propose changes, and how to get it to."""
+    has_model = engineer.models is not None and engineer.models.configured
+    return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
+
+
+def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
+    """What the code here defines."""
+    from retinue.catalogue.code_engineer_executor.outlines import read_symbols  # noqa: PLC0415 - when it is needed
+
+    return read_symbols(workspace, engineer.cache_dir)
+
+
+_READS: Final[dict[str, Any]] = {
+    "instruction_field": "task",
+    "effects": ("read",),
+    "timeout_s": 300,
+    "facts": _facts,
+}
+_PROPOSES: Final[dict[str, Any]] = {
+    "output": ProposedChange,
+    "instruction_field": "task",
+    "effects": ("read", "write", "network"),
+    "timeout_s": 1800,
+    "thinks": "must",
+    "thinks_within": ThinkingBounds(requests=120),
+    "unavailable": _without_model,
+    "facts": _facts,
+}
+
+
+@retinue.agent(
+    name="code_engineer_executor",
+    version="1.1",
+    description="Navigates, measures, reviews and refactors source code through a language server, syntax trees and a"
+    " linter. Use it for callers and usages of a symbol, complexity figures, lint findings and missing docstrings, or"
+    " to rename, move or extract code. Returns places, figures and diffs; it writes only when told to.",
+    category="engineering",
+    aliases=("code_engineer", "code_executor"),
+    tags=("code", "lsp", "refactoring", "review", "complexity"),
+    tier="medium",
+    tools=("read", "write", "edit", "lsp"),
+)
 class CodeEngineerExecutor:
     """Reads and changes code: without a model by language server and syntax trees, with one by proposals it verifies.
 
@@ -37,73 +105,212 @@ class CodeEngineerExecutor:
         servers: Mapping[str, tuple[str, ...]] | None = None,
         cache_dir: "str | PathLike[str] | None" = None,
     ) -> None:
-        self._models = models
+        self.models = models
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
         self._servers = servers
-        self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself; without a model two skills say what they need."""
-        thinks = self._models is not None and self._models.configured
-        return with_model(__package__ or "") if thinks else load_definition(__package__ or "")
+    @retinue.skill(
+        output=CodeWork,
+        **_READS,
+        examples=(
+            "who calls `parse_header`",
+            "list all callers of `Workspace.resolve`",
+            "find every reference to `retry_policy`",
+            "where is the function load_config used",
+            "go to the definition of `TokenBucket`",
+            "which functions does `walk` call",
+            "what implements `Engine.start`",
+            "list the symbols defined in src/app.py",
+            "find usages of the class HttpClient",
+            "which methods override `Base.run`",
+            "what invokes `on_close`",
+            "which classes inherit from `BaseView`",
+        ),
+        samples=(
+            Sample(
+                title="Who calls it",
+                parameters={"task": "who calls helper", "symbol": "helper", "show": "callers"},
+                answer={
+                    "operation": "navigate_only",
+                    "answer": "`use` calls `helper`. (b.py:3)",
+                    "findings": [{"topic": "callers", "content": "`use` calls `helper`.", "source": "b.py:3"}],
+                    "notes": [],
+                    "changes": [],
+                    "navigation_trace": [
+                        {
+                            "operation": "incomingCalls",
+                            "from": "a.py:10:5",
+                            "to": "1 calls",
+                            "symbol": "helper",
+                            "execution_time_ms": 3.2,
+                        }
+                    ],
+                    "affected_symbols": ["helper", "use"],
+                    "metadata": {"lsp_operations": 1, "files_analyzed": 2, "files_modified": 0},
+                },
+            ),
+        ),
+    )
+    async def navigate_only(self, target: NavigationTarget, task: Task, run: RunContext) -> Reply:
+        """Finds callers, callees, references, implementations and the definition of a symbol by a language server.
 
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Do one of its skills.
-
-        Raises:
-            UnknownName: The skill is none of its own, or a symbol is not there.
-            InvalidInput: What it needs is not said, or cannot be done.
-            AccessDenied: A file lies outside, or nobody allowed a write or a test run.
-            NotInstalled: The language server or a grammar is not here.
+        Use it when a function, class or method is named and somebody asks who calls it or what refers to it. Returns
+        places in the code.
         """
+        from retinue.catalogue.code_engineer_executor.navigate import navigate  # noqa: PLC0415 - when it is needed
+
+        return await self._do(navigate, target, task, run)
+
+    @retinue.skill(
+        output=CodeAnalysis,
+        **_READS,
+        examples=(
+            "which functions are the most complex",
+            "what is the cyclomatic complexity of `parse`",
+            "how many functions and classes does this module have",
+            "what are the longest functions in src",
+            "how branched is the function `walk`",
+            "measure the code in the package billing",
+            "how many lines does src/models.py have",
+            "is the class Invoice too large",
+        ),
+    )
+    async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
+        """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
+
+        Use it when somebody asks how complex, how long or how large code is. Returns figures with places; for one
+        symbol its callers and callees too.
+        """
+        from retinue.catalogue.code_engineer_executor.analyze import analyze  # noqa: PLC0415 - when it is needed
+
+        return await self._do(analyze, target, task, run)
+
+    @retinue.skill(
+        description="Reviews source code with a linter: broad excepts, mutable defaults, unused imports, complexity,"
+        " missing docstrings, TODO comments. Use it when somebody asks for a code review, lint findings, code smells or"
+        " leftover TODOs. Returns findings with rule, severity, place and fix.",
+        output=CodeReview,
+        **_READS,
+        examples=(
+            "review src/app.py",
+            "do a code review of the billing package",
+            "lint the code in src",
+            "find code smells in the payments module",
+            "which TODO and FIXME comments are left",
+            "are there unused imports",
+            "find broad except clauses",
+            "what would you criticise in src/api.py",
+        ),
+    )
+    async def review(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
+        """Reviews source code with a linter."""
+        from retinue.catalogue.code_engineer_executor.review import review  # noqa: PLC0415 - when it is needed
+
+        return await self._do(review, target, task, run)
+
+    @retinue.skill(
+        output=CodeDocumentation,
+        **_READS,
+        examples=(
+            "which public functions have no docstring",
+            "list missing docstrings in src/app.py",
+            "what is the docstring coverage",
+            "give me a table of all function signatures in src/api.py",
+            "which classes are undocumented",
+            "list the public API of the package with signatures",
+        ),
+    )
+    async def docs(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
+        """Lists the signatures of a module's public functions and classes and which of them have no docstring.
+
+        Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
+        share that is documented, the missing names and all signatures.
+        """
+        from retinue.catalogue.code_engineer_executor.analyze import document  # noqa: PLC0415 - when it is needed
+
+        return await self._do(document, target, task, run)
+
+    @retinue.skill(
+        output=CodeChange,
+        instruction_field="task",
+        effects=("read", "write"),
+        timeout_s=600,
+        facts=_facts,
+        examples=(
+            "rename the function `load` to `load_settings`",
+            "rename class Foo to Bar",
+            "move `slugify` from utils.py to text.py",
+            "extract lines 20 to 35 of app.py into a function `validate`",
+            "refactor: rename `tmp` to `folder` everywhere",
+            "call the class `Parser` `Reader` from now on",
+            "relocate the function `slugify` to text.py",
+            "pull lines 8-19 of app.py out into `load_all`",
+        ),
+    )
+    async def refactor(self, target: RefactoringRequest, task: Task, run: RunContext) -> Reply:
+        """Renames a symbol everywhere, moves a function or class to another module, or extracts lines into a function.
+
+        Use it when somebody asks to rename, move or extract code. Returns the changed files and a diff; writes them
+        only with `apply`.
+        """
+        from retinue.catalogue.code_engineer_executor.refactor import refactor  # noqa: PLC0415 - when it is needed
+
+        return await self._do(refactor, target, task, run)
+
+    @retinue.skill(
+        **_PROPOSES,
+        examples=(
+            "fix the bug that the total is wrong when the cart is empty",
+            "the parser crashes on empty input, fix it",
+            "fix the failing test test_refund",
+            "fix the off-by-one error in `paginate`",
+            "debug and fix why login times out",
+        ),
+    )
+    async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
+        """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
+
+        Use it when somebody describes wrong behaviour of the code and wants it fixed. Returns a proposed diff with its
+        reasoning.
+        """
+        return await self._propose(request, task, run)
+
+    @retinue.skill(
+        **_PROPOSES,
+        examples=(
+            "add a --verbose option to the command line",
+            "implement pagination for the orders endpoint",
+            "add support for CSV export",
+            "write a function that validates e-mail addresses",
+            "implement retry with backoff in client.py",
+        ),
+    )
+    async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
+        """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.
+
+        Use it when somebody wants the code to do something new. Returns a proposed diff with its reasoning.
+        """
+        return await self._propose(request, task, run)
+
+    async def _propose(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
+        from retinue.catalogue.code_engineer_executor.propose import propose  # noqa: PLC0415 - when it is needed
+
+        models = self.models
+        if models is None or not models.configured:
+            raise without_model(task.skill)
+        definition = CodeEngineerExecutor.definition
+        return await self._do(partial(propose, models, definition), request, task, run)
+
+    async def _do(
+        self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeTarget, task: Task, run: RunContext
+    ) -> Reply:
         from retinue.catalogue._watch import Watch  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.code_engineer_executor.asked import read_asked  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.code_engineer_executor.report import Report  # noqa: PLC0415 - when it is needed
         from retinue.catalogue.code_engineer_executor.work import Work  # noqa: PLC0415 - when it is needed
         from retinue.tools.lsp import Navigator, Servers  # noqa: PLC0415 - when it is needed
 
-        name = task.skill or ""
-        if self.definition.skill(name) is None:
-            raise no_such_skill(self.definition, task.skill, [skill.name for skill in self.definition.skills])
-        words = str(task.parameters.get("task") or task.instruction)
-        run.emit(Progress("reading the code", name))
+        run.emit(Progress("reading the code", task.skill or ""))
         async with Servers(self._servers) as servers:
             navigator = Navigator(servers, run.workspace)
-            asked = read_asked(task.parameters, words)
-            work = Work(task, run, asked, run.workspace, servers, navigator, Report(name), Watch(run), self._cache_dir)
-            await self._doing(name)(work)
-            work.report.navigated(navigator)
-            return work.report.reply()
-
-    def _doing(self, name: str) -> "Callable[[Work], Awaitable[None]]":
-        """The function that does a skill, imported when it is done."""
-        match name:
-            case "navigate_only":
-                from retinue.catalogue.code_engineer_executor.navigate import navigate  # noqa: PLC0415 - when it is needed
-
-                return navigate
-            case "analyze":
-                from retinue.catalogue.code_engineer_executor.analyze import analyze  # noqa: PLC0415 - when it is needed
-
-                return analyze
-            case "review":
-                from retinue.catalogue.code_engineer_executor.review import review  # noqa: PLC0415 - when it is needed
-
-                return review
-            case "docs":
-                from retinue.catalogue.code_engineer_executor.document import document  # noqa: PLC0415 - when it is needed
-
-                return document
-            case "refactor":
-                from retinue.catalogue.code_engineer_executor.refactor import refactor  # noqa: PLC0415 - when it is needed
-
-                return refactor
-            case _:
-                return self._propose
-
-    async def _propose(self, work: "Work") -> None:
-        from retinue.catalogue.code_engineer_executor.propose import propose  # noqa: PLC0415 - when it is needed
-
-        if self._models is None or not self._models.configured:
-            raise without_model(work.task.skill)
-        await propose(work, self._models, self.definition)
+            work = Work(task, run, target, servers, navigator, Watch(run), self.cache_dir)
+            await operation(work, target)
+            return work.reply()

@@ -1,168 +1,149 @@
-"""`analyze`: how large and how branched code is, and for one symbol who calls it and what it calls. Without a model."""
+"""`analyze` and `docs`: how large, branched and documented code is, by syntax trees. Texts are not invented."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from retinue.catalogue._prose import code
-from retinue.catalogue._remembered import Rows
-from retinue.contract.table import Column, Table
-from retinue.errors import InvalidInput
+from retinue.catalogue._report import plural
 from retinue.tools.outline import Item, outline_of
 
-from .gather import gather
-from .navigate import around
-from .outlined import VERSION, Outlined, outlined
+from .navigate import tell_of_symbol
+from .outlines import OUTLINED, TYPED, read_outlines, whole_name
+from .parameters import CodeTarget
 from .work import Work
 
-__all__ = ["TYPED", "analyze", "outlines"]
+__all__ = ["analyze", "document"]
 
-TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
-_OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
 _SHOWN: Final = 10
+_MISSING: Final = 20
+_ROWS: Final = 500
+_OUTLINED: Final = 1_000
 _COMPLEX: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Function:
-    path: str
-    item: Item
-
-    @property
-    def complexity(self) -> int:
-        return self.item.complexity or 0
-
-    @property
-    def name(self) -> str:
-        return f"{self.item.container}.{self.item.name}".lstrip(".")
-
-    @property
-    def place(self) -> str:
-        return f"{self.path}:{self.item.line}"
-
-
-async def analyze(work: Work) -> None:
-    """Analyse a symbol, a file, a folder or all of it."""
-    asked = work.asked
-    if asked.scope in ("", "symbol") and (asked.symbol or asked.line):
+async def analyze(work: Work, target: CodeTarget) -> None:
+    """Measure a symbol, a file, a folder or all of it."""
+    if target.scope == "symbol" and (target.name or target.position):
         await _symbol(work)
         return
-    functions, lines, classes = _measured(work, await outlines(work))
-    _summary(work, functions, lines=lines, classes=classes)
-
-
-async def outlines(work: Work) -> dict[str, Outlined]:
-    """The outline of every file that is meant, by path; what is to be known of one is noted."""
-    known = Rows(
-        work.cache_dir,
-        str(work.workspace.root),
-        name="outlines",
-        version=VERSION,
-        read=Outlined.from_row,
-        write=Outlined.row,
+    files = await read_outlines(work)
+    report, figures = work.report, work.report.figures
+    items = [(path, item) for path, each in files.items() for item in each.items]
+    functions = [(path, item) for path, item in items if item.complexity is not None]
+    classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
+    lines = sum(each.lines for each in files.values())
+    where = next(iter(files)) if len(files) == 1 else target.file or "."
+    verb = "holds" if len(files) == 1 else "hold"
+    report.say(
+        "size",
+        f"{plural(len(files), 'file')} {verb} {plural(lines, 'line')}, {plural(len(functions), 'function')} and"
+        f" {plural(classes, 'class', 'classes')}.",
+        source=where,
     )
-    found = await gather(work, _OUTLINED, outlined, known=known)
-    for path, each in found.items():
-        work.report.files.add(path)
-        for note in each.notes:
-            work.report.note(f"{{}}: {note}", code(path))
-    return found
+    figures["outline"] = [_outline_row(path, item) for path, item in items[:_OUTLINED]]
+    if functions:
+        metrics = _rank(work, functions, where)
+        figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
+
+
+def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str, float]:
+    """Tell of the most branched and the longest functions; gives figures of all of them."""
+    report = work.report
+    ranked = sorted(functions, key=lambda each: (-_paths(each[1]), each[0], each[1].line))
+    mean = sum(_paths(item) for _, item in ranked) / len(ranked)
+    above = sum(_paths(item) > _COMPLEX for _, item in ranked)
+    report.say(
+        "complexity",
+        f"A function has {mean:.1f} paths on average; more than {_COMPLEX} have {above}.",
+        source=where,
+    )
+    for path, item in ranked[:3]:
+        template = f"{{}} has {plural(_paths(item), 'path')}."
+        report.say("complexity", template, code(whole_name(item)), source=f"{path}:{item.line}")
+    path, longest = max(ranked, key=lambda each: _length(each[1]))
+    template = f"{{}} is the longest, with {plural(_length(longest), 'line')}."
+    report.say("size", template, code(whole_name(longest)), source=f"{path}:{longest.line}")
+    rows = [(whole_name(item), _paths(item), _length(item), f"{path}:{item.line}") for path, item in ranked]
+    report.table("The most branched functions", ("function", "paths", "lines", "place"), rows, limit=_SHOWN)
+    report.about([whole_name(item) for _, item in ranked[:_SHOWN]])
+    return {"functions": len(ranked), "mean_complexity": round(mean, 2), "complex_functions": above}
 
 
 async def _symbol(work: Work) -> None:
+    """The figures of one symbol, its callers and what it calls."""
     spot = await work.spot()
-    if spot.path.endswith(_OUTLINED):
+    if spot.path.endswith(OUTLINED):
         items = (await work.in_thread(outline_of, work.workspace, spot.path)).items
         inside = [each for each in items if each.first_line <= spot.line <= each.last_line]
         if inside:
             item = inside[-1]
-            length = item.last_line - item.first_line + 1
-            branched = f", with {_paths(item.complexity)} through it" if item.complexity else ""
-            work.report.say(
-                "size",
-                f"{item.kind} {{}} has {length} lines{branched}.",
-                code(item.name),
-                source=f"{spot.path}:{item.line}",
-            )
-            work.report.figures["metrics"] = {"lines": length, "complexity": item.complexity or 0}
-            work.report.figures["outline"] = [_outlined(spot.path, item)]
-    await around(work, lead="callers")
+            branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
+            template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
+            work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
+            work.report.figures["metrics"] = {"lines": _length(item), "complexity": _paths(item)}
+            work.report.figures["outline"] = [_outline_row(spot.path, item)]
+    await tell_of_symbol(work, ("callers", "callees"))
 
 
-def _measured(work: Work, found: Mapping[str, Outlined]) -> tuple[list[_Function], int, int]:
-    """Every function of the files that are meant, how many lines they have, and how many classes."""
-    items = [(path, item) for path, each in found.items() for item in each.items]
-    if not work.report.files:
-        raise InvalidInput(
-            "No source file is there to analyse.",
-            hint="Name a file or folder with Python, JavaScript, TypeScript, Rust or Go.",
-        )
-    work.report.figures["outline"] = [_outlined(path, item) for path, item in items[:1_000]]
-    functions = [_Function(path, item) for path, item in items if item.complexity is not None]
-    classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
-    return functions, sum(each.lines for each in found.values()), classes
-
-
-def _summary(work: Work, functions: list[_Function], *, lines: int, classes: int) -> None:
-    report, files = work.report, sorted(work.report.files)
-    where = files[0] if len(files) == 1 else (work.asked.path or ".")
-    plural = "file holds" if len(files) == 1 else "files hold"
+async def document(work: Work, target: CodeTarget) -> None:
+    """Tell which public names say nothing of themselves, and list all signatures."""
+    files = await read_outlines(work)
+    public = [(path, item) for path, each in files.items() for item in each.items if _is_public(path, item)]
+    missing = [(path, item) for path, item in public if not item.doc]
+    documented = len(public) - len(missing)
+    share = f", {100 * documented / len(public):.0f} %" if public else ""
+    report = work.report
     report.say(
-        "size",
-        f"{len(files)} {plural} {lines:,} lines, {len(functions)} functions and {classes} classes.",
-        source=where,
+        "coverage", f"{documented} of {len(public)} public names are documented{share}.", source=target.file or "."
     )
-    ranked = sorted(functions, key=lambda each: (-each.complexity, each.path, each.item.line))
-    if ranked:
-        mean = sum(each.complexity for each in ranked) / len(ranked)
-        above = [each for each in ranked if each.complexity > _COMPLEX]
-        report.say(
-            "complexity",
-            f"A function has {mean:.1f} paths on average; more than {_COMPLEX} have {len(above)}.",
-            source=where,
-        )
-        for each in ranked[:3]:
-            report.say("complexity", f"{{}} has {_paths(each.complexity)}.", code(each.name), source=each.place)
-        longest = max(ranked, key=lambda each: each.item.last_line - each.item.first_line)
-        report.say(
-            "size",
-            f"{{}} is the longest, with {longest.item.last_line - longest.item.first_line + 1} lines.",
-            code(longest.name),
-            source=longest.place,
-        )
-        report.figures["metrics"] = {
-            "files": len(files),
-            "lines": lines,
-            "functions": len(ranked),
-            "classes": classes,
-            "mean_complexity": round(mean, 2),
-            "complex_functions": len(above),
-        }
-    rows = tuple(
-        (each.name, each.complexity, each.item.last_line - each.item.first_line + 1, each.place)
-        for each in ranked[:_SHOWN]
-    )
-    columns = (
-        Column(name="function"),
-        Column(name="paths", kind="number"),
-        Column(name="lines", kind="number"),
-        Column(name="place", kind="source"),
-    )
-    report.tables.append(Table(title="The most branched functions", columns=columns, rows=rows, total_rows=len(ranked)))
-    report.symbols += [each.name for each in ranked[:_SHOWN]]
+    for path, item in missing[:_MISSING]:
+        template = f"{item.kind} {{}} has no documentation."
+        report.say("missing", template, code(whole_name(item)), source=f"{path}:{item.line}")
+    if len(missing) > _MISSING:
+        report.note(f"{len(missing) - _MISSING} more without documentation stand in the data.")
+    report.figures["documentation"] = {
+        "public": len(public),
+        "documented": documented,
+        "missing": [{**_named(path, item), "kind": item.kind} for path, item in missing[:_ROWS]],
+        "signatures": [
+            {**_named(path, item), "signature": item.signature, "doc": item.doc} for path, item in public[:_ROWS]
+        ],
+    }
+    report.about([whole_name(item) for _, item in missing[:_MISSING]])
+    rows = [(item.signature, item.doc, f"{path}:{item.line}") for path, item in public]
+    report.table("Signatures", ("signature", "says", "place"), rows, limit=_ROWS)
 
 
-def _paths(count: int) -> str:
-    return "1 path" if count == 1 else f"{count} paths"
+def _is_public(path: str, item: Item) -> bool:
+    """Whether others are meant to use it: by the rules of its language, as far as names and heads tell them."""
+    if path.endswith(".rs"):
+        return item.signature.startswith("pub ") or item.kind == "trait"
+    if path.endswith(".go"):
+        return item.name[:1].isupper()
+    if item.signature.startswith(("private ", "protected ")) and path.endswith(TYPED):
+        return False
+    hidden = any(part.startswith(("_", "#")) for part in (*item.container.split("."), item.name))
+    return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
 
 
-def _outlined(path: str, item: Item) -> dict[str, object]:
-    facts: dict[str, object] = {
+def _paths(item: Item) -> int:
+    return item.complexity or 0
+
+
+def _length(item: Item) -> int:
+    return item.last_line - item.first_line + 1
+
+
+def _named(path: str, item: Item) -> dict[str, object]:
+    return {"file": path, "line": item.line, "name": whole_name(item)}
+
+
+def _outline_row(path: str, item: Item) -> dict[str, object]:
+    row: dict[str, object] = {
         "file": path,
-        "name": f"{item.container}.{item.name}".lstrip("."),
+        "name": whole_name(item),
         "kind": item.kind,
         "signature": item.signature,
         "first_line": item.first_line,
         "last_line": item.last_line,
     }
-    return facts if item.complexity is None else {**facts, "complexity": item.complexity}
+    return row if item.complexity is None else {**row, "complexity": item.complexity}

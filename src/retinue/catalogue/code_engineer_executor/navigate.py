@@ -2,68 +2,75 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from retinue.catalogue._prose import code, quote
-from retinue.contract.table import Column, Table
-from retinue.errors import Unavailable, UnknownName
-from retinue.tools.lsp import Call, Place, Spot, Symbol, Uses, uses_of
+from retinue.catalogue._report import plural
+from retinue.errors import Unavailable
+from retinue.tools.lsp import Call, Place, Spot, Symbol, uses_of
 
-from .asked import Wish
+from .parameters import NavigationTarget, Show
 from .work import Work, some
 
-__all__ = ["around", "navigate"]
+__all__ = ["navigate", "tell_of_symbol"]
 
 _SHOWN: Final = 20
 _ROWS: Final = 500
-_ORDER: Final[tuple[Wish, ...]] = ("definition", "callers", "references", "callees", "implementations")
+_ALL: Final[tuple[Show, ...]] = ("definition", "callers", "references", "callees", "implementations")
 
 
-async def navigate(work: Work) -> None:
+async def navigate(work: Work, target: NavigationTarget) -> None:
     """Answer where things are."""
-    asked = work.asked
-    if not asked.symbol and not asked.line:
-        if asked.path:
-            await _file(work)
-        else:
-            await _search(work)
-        return
-    if asked.is_plain and not asked.line:
-        try:
-            await work.spot()
-        except UnknownName:  # it was a word and no name
-            await _search(work)
-            return
-    await around(work, lead=asked.wish)
+    if target.name or target.position:
+        await tell_of_symbol(work, _ALL if target.show == "about" else (target.show,))
+    elif target.file:
+        await _file(work, work.workspace.relative(target.file))
+    else:
+        work.report.reject("No symbol or file is named.", hint="Give `symbol` or `path`.", code="invalid_input")
 
 
-async def around(work: Work, *, lead: Wish) -> None:
-    """Say all about one symbol; what was asked for comes first."""
-    navigator, report = work.navigator, work.report
+async def tell_of_symbol(work: Work, shown: Sequence[Show]) -> None:
+    """Tell of the symbol that is meant; what it has nothing of is only said where that alone was asked for."""
     spot = await work.spot()
-    definitions = await navigator.definition(spot)
-    name = work.asked.symbol or navigator.trace[-1].symbol
-    inside = [place for place in definitions if not place.is_outside]
-    report.symbols.append(name)
-    wanted: list[Wish] = [lead, *(each for each in _ORDER if each != lead)] if lead != "about" else list(_ORDER)
-    for wish in wanted:
+    definitions = await work.navigator.definition(spot)
+    name = work.target.name or work.navigator.trace[-1].symbol
+    work.report.about([name])
+    for each in shown:
         try:
-            match wish:
-                case "definition" | "about":
-                    await _definition(work, name, definitions)
-                case "callers":
-                    _callers(work, name, await navigator.incoming_calls(spot))
-                case "callees":
-                    _callees(work, name, await navigator.outgoing_calls(spot), asked=lead == "callees")
-                case "references":
-                    _references(work, name, await uses_of(navigator, work.workspace, spot, declaration=False))
-                case "implementations":
-                    found = [place for place in await navigator.implementation(spot) if place not in inside]
-                    _implementations(work, name, found, asked=lead == "implementations")
+            await _tell(work, each, name, spot, definitions, is_alone=len(shown) == 1)
         except Unavailable as error:
-            if not error.detail.get("capability"):
+            if len(shown) == 1 or not error.detail.get("capability"):
                 raise
-            report.note("{}", error.message)
+            work.report.note("{}", error.message)
+
+
+async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequence[Place], *, is_alone: bool) -> None:
+    navigator = work.navigator
+    match show:
+        case "definition" | "about":
+            await _definition(work, name, definitions)
+        case "callers":
+            calls = await navigator.incoming_calls(spot)
+            _calls(work, "callers", [(_whole(call.symbol), name, call) for call in calls])
+            work.report.about([call.symbol.name for call in calls])
+            if not calls:
+                work.report.say("callers", "No function calls {}.", code(name), source="language server")
+        case "callees":
+            calls = [call for call in await navigator.outgoing_calls(spot) if not call.symbol.place.is_outside]
+            _calls(work, "callees", [(name, _whole(call.symbol), call) for call in calls])
+            if is_alone and not calls:
+                work.report.say("callees", "{} calls nothing of this project.", code(name), source="language server")
+        case "references":
+            await _references(work, name, spot)
+        case "implementations":
+            places = [place for place in await navigator.implementation(spot) if place not in definitions]
+            for place in places[:_SHOWN]:
+                where = code(str(place))
+                work.report.say("implementations", "{} is implemented at {}.", code(name), where, source=_source(place))
+            if is_alone and not places:
+                work.report.say("implementations", "Nothing else implements {}.", code(name), source="language server")
+        case _:
+            assert_never(show)
 
 
 async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
@@ -72,151 +79,70 @@ async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
         return
     for place in places[:3]:
         where = " outside the workspace" if place.is_outside else ""
-        work.report.say(
-            "definition", f"{{}} is defined at {{}}{where}.", code(name), code(str(place)), source=_source(place)
-        )
+        template = f"{{}} is defined at {{}}{where}."
+        work.report.say("definition", template, code(name), code(str(place)), source=_source(place))
     place = places[0]
     if not place.is_outside:
-        said = await work.navigator.hover(Spot(place.path, place.line, place.column))
-        if said:
-            work.report.say(
-                "type",
-                "The language server says: {}.",
-                code(" ".join(said.partition("\n\n")[0].split())),
-                source=_source(place),
-            )
+        hover = await work.navigator.hover(Spot(place.path, place.line, place.column))
+        if hover:
+            head = code(" ".join(hover.partition("\n\n")[0].split()))
+            work.report.say("type", "The language server says: {}.", head, source=_source(place))
 
 
-def _references(work: Work, name: str, uses: Uses) -> None:
-    places = uses.sure
-    files = Counter(place.path for place in places)
-    if not places:
-        work.report.say("references", "{} is used nowhere else.", code(name), source="language server")
-    else:
-        work.report.say(
+async def _references(work: Work, name: str, spot: Spot) -> None:
+    uses = await uses_of(work.navigator, work.workspace, spot, declaration=False)
+    places, report = uses.sure, work.report
+    if places:
+        files = Counter(place.path for place in places)
+        times = "once" if len(places) == 1 else f"{len(places)} times"
+        report.say(
             "references",
-            "{} is used {} in {}.",
+            f"{{}} is used {times} in {plural(len(files), 'file')}.",
             code(name),
-            _times(len(places)),
-            _count(len(files), "file"),
             source=_source(places[0]),
         )
-        work.report.tables.append(_uses_table(f"Where {name} is used", uses))
+        rows = [
+            (_source(place), quote(place.text.strip()).text, "name" if place in uses.beyond else "reference")
+            for place in places
+        ]
+        report.table(f"Where {name} is used", ("place", "line", "found by"), rows, limit=_ROWS)
+    else:
+        report.say("references", "{} is used nowhere else.", code(name), source="language server")
     if uses.beyond:
-        work.report.note(
-            "{} of these the language server leaves out of its references, though it knows that they mean {}.",
-            str(len(uses.beyond)),
+        report.note(
+            f"{len(uses.beyond)} of these the language server leaves out of its references, though it knows that they"
+            " mean {}.",
             code(name),
         )
     if uses.unsure:
-        work.report.note(
-            "Of {} the language server does not know whether {} is meant: {}.",
-            _count(len(uses.unsure), "more place"),
+        report.note(
+            f"Of {plural(len(uses.unsure), 'more place')} the language server does not know whether {{}} is meant:"
+            " {}.",
             code(name),
             code(some([_source(place) for place in uses.unsure])),
         )
 
 
-def _callers(work: Work, name: str, calls: Sequence[Call]) -> None:
-    if not calls:
-        work.report.say("callers", "No function calls {}.", code(name), source="language server")
-        return
-    for call in calls[:_SHOWN]:
-        work.report.symbols.append(call.symbol.name)
-        work.report.say(
-            "callers",
-            "{} calls {}.",
-            code(_whole(call.symbol)),
-            code(name),
-            source=_source((*call.places, call.symbol.place)[0]),
-        )
+def _calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Call]]) -> None:
+    for caller, callee, call in calls[:_SHOWN]:
+        place = (*call.places, call.symbol.place)[0]
+        work.report.say(topic, "{} calls {}.", code(caller), code(callee), source=_source(place))
     if len(calls) > _SHOWN:
-        work.report.note(f"{len(calls) - _SHOWN} more callers are left out.")
+        work.report.note(f"{len(calls) - _SHOWN} more {topic} are left out.")
 
 
-def _callees(work: Work, name: str, calls: Sequence[Call], *, asked: bool) -> None:
-    inside = [call for call in calls if not call.symbol.place.is_outside]
-    if not inside:
-        if asked:
-            work.report.say("callees", "{} calls nothing of this project.", code(name), source="language server")
-        return
-    for call in inside[:_SHOWN]:
-        work.report.say(
-            "callees",
-            "{} calls {}.",
-            code(name),
-            code(_whole(call.symbol)),
-            source=_source((*call.places, call.symbol.place)[0]),
-        )
-
-
-def _implementations(work: Work, name: str, places: Sequence[Place], *, asked: bool) -> None:
-    for place in places[:_SHOWN]:
-        work.report.say(
-            "implementations", "{} is implemented at {}.", code(name), code(str(place)), source=_source(place)
-        )
-    if not places and asked:
-        work.report.say("implementations", "Nothing else implements {}.", code(name), source="language server")
-
-
-async def _file(work: Work) -> None:
+async def _file(work: Work, path: str) -> None:
     """What one file defines."""
-    path = work.workspace.relative(work.asked.path)
     symbols = await work.navigator.document_symbols(path)
-    work.report.symbols += [each.name for each in symbols]
+    report = work.report
+    report.about([each.name for each in symbols])
     tops = [each for each in symbols if not each.container]
-    work.report.say("file", "{} defines {}.", code(path), _count(len(tops), "symbol"), source=path)
+    report.say("file", f"{{}} defines {plural(len(tops), 'symbol')}.", code(path), source=path)
     for each in tops[:_SHOWN]:
-        work.report.say(
-            "symbol",
-            f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}.",
-            code(each.name),
-            source=_source(each.place),
-        )
-    work.report.tables.append(_symbols_table(f"What {path} defines", symbols))
-
-
-async def _search(work: Work) -> None:
-    """Symbols by the words of the request."""
-    for word in sorted(set(work.asked.task.replace("`", " ").split()), key=len, reverse=True)[:3]:
-        bare = word.strip(".,;:?!\"'()")
-        found = await work.navigator.workspace_symbols(bare) if len(bare) > 3 and bare.isidentifier() else ()
-        inside = [each for each in found if not each.place.is_outside]
-        if inside:
-            work.report.symbols += [each.name for each in inside[:_SHOWN]]
-            for each in inside[:_SHOWN]:
-                work.report.say(
-                    "symbol",
-                    f"{each.kind} {{}} is defined at {{}}.",
-                    code(each.name),
-                    code(str(each.place)),
-                    source=_source(each.place),
-                )
-            return
-    work.report.reject("No symbol or file is named.", hint="Name it in backticks, or give `entry_point`.")
-
-
-def _uses_table(title: str, uses: Uses) -> Table:
-    beyond = set(uses.beyond)
-    rows = tuple(
-        (_source(place), quote(place.text.strip()).text, "name" if place in beyond else "reference")
-        for place in uses.sure[:_ROWS]
-    )
-    columns = (Column(name="place", kind="source"), Column(name="line"), Column(name="found by"))
-    return Table(title=title[:200], columns=columns, rows=rows, total_rows=len(uses.sure))
-
-
-def _symbols_table(title: str, symbols: Sequence[Symbol]) -> Table:
-    rows = tuple(
-        (_whole(each), each.kind, f"{each.place.path}:{each.place.line}", each.last_line) for each in symbols[:_ROWS]
-    )
-    columns = (
-        Column(name="symbol"),
-        Column(name="kind"),
-        Column(name="place", kind="source"),
-        Column(name="to line", kind="number"),
-    )
-    return Table(title=title[:200], columns=columns, rows=rows, total_rows=len(symbols))
+        template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
+        report.say("symbol", template, code(each.name), source=_source(each.place))
+    rows = [(_whole(each), each.kind, _source(each.place), each.last_line) for each in symbols]
+    report.table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_ROWS)
 
 
 def _whole(symbol: Symbol) -> str:
@@ -225,11 +151,3 @@ def _whole(symbol: Symbol) -> str:
 
 def _source(place: Place) -> str:
     return f"{place.path}:{place.line}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -3,57 +3,66 @@
 from typing import TYPE_CHECKING, Final, assert_never
 
 from retinue.catalogue._prose import code
+from retinue.catalogue._report import plural
 from retinue.errors import InvalidInput, Unavailable
 from retinue.tools.refactor import Changes, extract, move, rename
 
-from .asked import Asked
+from .parameters import RefactoringRequest
 from .testing import Suite, Tested, find_suite, run_suite
 from .work import Work, some
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["UNTESTED", "finish", "refactor", "test"]
+__all__ = ["refactor", "test", "write"]
 
 
-async def refactor(work: Work) -> None:
+async def refactor(work: Work, request: RefactoringRequest) -> None:
     """Do one refactoring."""
-    match work.asked.kind:
+    match request.refactoring:
         case "rename":
-            await _rename(work)
+            await _rename(work, request.new_name)
         case "move":
-            await _move(work)
+            await _move(work, request.target_file)
         case "extract":
-            await _extract(work)
-        case None:
+            await _extract(work, request)
+        case "auto":
             raise InvalidInput(
                 "It is not said which refactoring is meant.",
-                hint='Say "rename `a` to `b`", "move `a` to y.py" or "extract lines 3 to 9 of x.py into `b`".',
+                hint="Give `new_name` to rename, `target_file` to move, or `first_line` and `new_name` to extract.",
                 path="/kind",
             )
-    await finish(work)
+        case _:
+            assert_never(request.refactoring)
+    passed = await _see_bounds(work)
+    await write(work, passed=passed, apply=request.apply)
 
 
-async def finish(work: Work) -> None:
-    """Hold the changes against their bounds, run the tests, and write them, as far as each was asked for."""
-    report, asked = work.report, work.asked
-    files = report.changes.files
-    if len(files) > asked.max_files:
+async def _see_bounds(work: Work) -> bool | None:
+    """Hold the changes against `max_files`, and run the tests over them if that was asked for; None where none ran."""
+    files, constraints = work.changes.files, work.target.constraints
+    if len(files) > constraints.max_files:
         raise InvalidInput(
-            f"{len(files)} files would change, and `max_files` is {asked.max_files}.",
+            f"{len(files)} files would change, and `max_files` is {constraints.max_files}.",
             hint=f"Raise `constraints.max_files` to {len(files)}, or choose something smaller.",
             path="/constraints/max_files",
             detail={"files": [each.path for each in files]},
         )
-    passed = await test(work, report.changes) if asked.run_tests else True
-    if not asked.apply:
+    return await test(work, work.changes) if constraints.run_tests else True
+
+
+async def write(work: Work, *, passed: bool | None, apply: bool) -> None:
+    """Write the changes, if that was asked for and the tests do not speak against it; else say that nothing was."""
+    report = work.report
+    if not apply:
         report.note("Nothing was written. Ask with `apply` to write it.")
     elif not passed:
-        report.note(f"Nothing was written, because {UNTESTED[passed]}.")
+        why = "there are no tests that could be run" if passed is None else "the tests do not pass"
+        report.note(f"Nothing was written, because {why}.")
     else:
-        await work.may_write(each.path for each in files)
-        report.written = await work.in_thread(report.changes.apply, work.workspace)
-        report.say("written", f"{len(report.written)} files were written.", source=report.written[0])
+        await work.may_write(each.path for each in work.changes.files)
+        work.written = await work.in_thread(work.changes.apply, work.workspace)
+        report.say("written", f"{plural(len(work.written), 'file')} written.", source=work.written[0])
 
 
 async def test(work: Work, changes: Changes) -> bool | None:
@@ -132,89 +141,71 @@ _MEANING: Final = {
     None: "The change breaks something, or the tests failed before.",
 }
 
-UNTESTED: Final = {False: "the tests do not pass", None: "there are no tests that could be run"}
-"""Why a change is not written, by what `test` says."""
 
-
-async def _rename(work: Work) -> None:
-    asked = work.asked
-    if not asked.new_name:
-        raise _missing("The new name is not said.", 'Say "rename `a` to `b`", or give `new_name`.', "/new_name")
-    found = await rename(work.navigator, work.workspace, await work.spot(), asked.new_name)
+async def _rename(work: Work, new_name: str) -> None:
+    if not new_name:
+        raise _missing("The new name is not given.", "new_name")
+    renamed = await rename(work.navigator, work.workspace, await work.spot(), new_name)
     report = work.report
-    report.changes = found.changes
-    report.symbols += [found.old, found.new]
-    files = len(found.changes.files)
+    work.changes = renamed.changes
+    report.about([renamed.old, renamed.new])
+    places = plural(renamed.places, "place")
     report.say(
         "rename",
-        f"{{}} becomes {{}} in {found.places} places of {files} {'file' if files == 1 else 'files'}.",
-        code(found.old),
-        code(found.new),
-        source=found.changes.files[0].path,
+        f"{{}} becomes {{}} in {places} of {plural(len(renamed.changes.files), 'file')}.",
+        code(renamed.old),
+        code(renamed.new),
+        source=renamed.changes.files[0].path,
     )
-    if len(found.definitions) > 1:
-        report.note("It is defined in {} classes, and renamed in all of them.", str(len(found.definitions)))
-    if found.left:
-        report.note("The old name still stands in texts or comments: {}.", some(found.left))
-    if found.unsure:
+    if len(renamed.definitions) > 1:
+        report.note(f"It is defined in {len(renamed.definitions)} classes, and renamed in all of them.")
+    if renamed.left:
+        report.note("The old name still stands in texts or comments: {}.", some(renamed.left))
+    if renamed.unsure:
         report.warn(
             "incomplete_context",
-            f"The language server does not know what {found.old!r} means in code at {some(found.unsure)}.",
+            f"The language server does not know what {renamed.old!r} means in code at {some(renamed.unsure)}.",
             impact="Where it means what was renamed, the code breaks.",
             recovery="Look at these lines, and run the tests.",
         )
 
 
-async def _move(work: Work) -> None:
-    asked = work.asked
-    if not asked.symbol:
-        raise _missing(
-            "It is not said what is to be moved.", "Name the function or class in backticks.", "/entry_point"
-        )
-    if not asked.target:
-        raise _missing(
-            "It is not said where it is to be moved.", "Name the target file, or give `target_file`.", "/target_file"
-        )
-    path = asked.path or (await work.spot()).path
-    found = await move(work.workspace, path, asked.symbol, asked.target)
-    work.report.changes = found.changes
-    work.report.files |= {each.path for each in found.changes.files}
-    work.report.symbols.append(found.name)
-    work.report.say("move", "{} moves from {} to {}.", code(found.name), code(path), code(asked.target), source=path)
-    for note in found.notes:
-        work.report.note("{}", note)
+async def _move(work: Work, target_file: str) -> None:
+    target, report = work.target, work.report
+    if not target.name:
+        raise _missing("The symbol to move is not given.", "symbol")
+    if not target_file:
+        raise _missing("The file to move it to is not given.", "target_file")
+    path = target.file if target.file not in ("", target_file) else (await work.spot()).path
+    moved = await move(work.workspace, path, target.name, target_file)
+    work.changes = moved.changes
+    work.files |= {each.path for each in moved.changes.files}
+    report.about([moved.name])
+    report.say("move", "{} moves from {} to {}.", code(moved.name), code(path), code(target_file), source=path)
+    for note in moved.notes:
+        report.note("{}", note)
 
 
-async def _extract(work: Work) -> None:
-    asked = work.asked
-    if not (asked.path and asked.first_line and asked.new_name):
-        raise _missing(_lacks(asked), 'Say "extract lines 3 to 9 of x.py into `b`".', "/first_line")
-    text = await work.in_thread(work.workspace.read_text, asked.path)
-    path = work.workspace.relative(asked.path)
-    found = await work.in_thread(
-        extract, path, text, first_line=asked.first_line, last_line=asked.last_line, name=asked.new_name
-    )
-    work.report.changes = found.changes
-    work.report.files.add(path)
-    work.report.symbols.append(found.name)
-    inputs, outputs = ", ".join(found.inputs) or "nothing", ", ".join(found.outputs) or "nothing"
+async def _extract(work: Work, request: RefactoringRequest) -> None:
+    first, last = request.first_line, request.last_line or request.first_line
+    for value, name in ((request.file, "path"), (first, "first_line"), (request.new_name, "new_name")):
+        if not value:
+            raise _missing(f"`{name}` is not given.", name)
+    text = await work.in_thread(work.workspace.read_text, request.file)
+    path = work.workspace.relative(request.file)
+    extracted = await work.in_thread(extract, path, text, first_line=first, last_line=last, name=request.new_name)
+    work.changes = extracted.changes
+    work.files.add(path)
+    work.report.about([extracted.name])
     work.report.say(
         "extract",
-        "Lines {} to {} become {}, which takes {} and returns {}.",
-        str(asked.first_line),
-        str(asked.last_line),
-        code(found.name),
-        code(inputs),
-        code(outputs),
-        source=f"{path}:{asked.first_line}",
+        f"Lines {first} to {last} become {{}}, which takes {{}} and returns {{}}.",
+        code(extracted.name),
+        code(", ".join(extracted.inputs) or "nothing"),
+        code(", ".join(extracted.outputs) or "nothing"),
+        source=f"{path}:{first}",
     )
 
 
-def _lacks(asked: Asked) -> str:
-    if not asked.path:
-        return "It is not said which file is meant."
-    return "It is not said which lines are meant." if not asked.first_line else "The new name is not said."
-
-
-def _missing(message: str, hint: str, path: str) -> InvalidInput:
-    return InvalidInput(message, hint=hint, path=path)
+def _missing(message: str, name: str) -> InvalidInput:
+    return InvalidInput(message, hint=f"Give `{name}`.", path=f"/{name}")

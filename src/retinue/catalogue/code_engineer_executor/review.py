@@ -1,139 +1,173 @@
-"""`review`: what a linter and our own checks find in code. What takes judgement is not claimed to be looked for."""
+"""`review`: what a linter finds in code, and work left for later. What takes judgement is not claimed to be looked for.
 
+Ruff is run by its argument vector with JSON as its answer, in the project's own configuration and some rules beyond it.
+It only reads, and its configuration can name no program.
+"""
+
+import os
+import re
+import sys
 from collections import Counter
-from typing import Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, cast
 
-from retinue.catalogue._prose import code
-from retinue.contract.table import Column, Table
-from retinue.errors import RetinueError
+from retinue.catalogue._prose import code, quote
+from retinue.catalogue._report import plural
+from retinue.contract.json import loads
+from retinue.contract.model import JsonMapping
+from retinue.errors import InvalidInput, RetinueError
 from retinue.tools.lsp import LANGUAGES
 from retinue.tools.outline import outline_of
+from retinue.tools.process import clean_environment, find_program, run
+from retinue.tools.tree import list_files
 
-from .checks import Issue, check_files
-from .gather import gather
-from .linter import find_ruff, lint
+from .outlines import whole_name
+from .parameters import CodeTarget
+from .results import ReviewIssue
 from .work import Work
 
-__all__ = ["review"]
+__all__ = ["review", "severity_of"]
+
+_Severity: TypeAlias = Literal["high", "medium", "low"]
 
 _SHOWN: Final = 25
 _MOST: Final = 1_000
-_PYTHON: Final = (".py", ".pyi")
 _ORDER: Final = {"high": 0, "medium": 1, "low": 2}
-_SAME: Final = {
-    "F401": "unused-import",
-    "E722": "bare-except",
-    "BLE001": "broad-except",
-    "B006": "mutable-default",
-    "C901": "too-complex",
-    "E711": "none-comparison",
-    "S307": "dynamic-code",
-    "S102": "dynamic-code",
-    "D103": "missing-docstring",
-    "D102": "missing-docstring",
-    "D101": "missing-docstring",
-    "invalid-syntax": "syntax",
-    "FIX002": "todo",
-    "TD002": "todo",
-}
-"""What of ruff and of our own checks says the same."""
+_PYTHON: Final = (".py", ".pyi")
+_TIMEOUT_S: Final = 60.0
+_MOST_BYTES: Final = 16 * 2**20
+_RULES: Final = "B006,BLE001,C901,D101,D102,D103,E711,E722,F401,PLR0915,S102,S307,S602,S604,S605"
+"""Looked for beside what the project's own configuration selects."""
+_LEFT_OVER: Final = re.compile(r"(?:#|//|/\*|\*)\s*(TODO|FIXME|XXX|HACK)\b[:\s]*(.{0,120})")
 
 
-async def review(work: Work) -> None:
+async def review(work: Work, target: CodeTarget) -> None:
     """Review the files that are meant."""
-    issues = await _found(work)
+    issues = await work.in_thread(_issues, work)
     report = work.report
-    by_severity = Counter(each.severity for each in issues)
-    files = len(report.files)
+    severities = Counter(each.severity for each in issues)
     report.say(
         "summary",
-        f"{_count(len(issues), 'finding')} in {_count(files, 'file')}: {by_severity['high']} high, "
-        f"{by_severity['medium']} medium, {by_severity['low']} low.",
-        source=work.asked.path or ".",
+        f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {severities['high']} high,"
+        f" {severities['medium']} medium, {severities['low']} low.",
+        source=target.file or ".",
     )
     for each in issues[:_SHOWN]:
-        report.say(each.severity, f"{{}}: {_clean(each.message)}", code(each.rule), source=f"{each.file}:{each.line}")
+        report.say(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
     if len(issues) > _SHOWN:
         report.note(f"{len(issues) - _SHOWN} more findings stand in the data.")
-    report.note(
-        "Only what a linter and syntax trees can see was looked for; nobody judged whether the code does what "
-        "it should."
-    )
-    if others := sum(not path.endswith(_PYTHON) for path in report.files):
+    report.note("Only what a linter can see was looked for; nobody judged whether the code does what it should.")
+    if others := sum(not path.endswith(_PYTHON) for path in work.files):
         report.note(
-            f"{_count(others, 'file')} in other languages than Python: only TODO comments were looked for there."
+            f"{plural(others, 'file')} in other languages than Python: only TODO comments were looked for there."
         )
-    report.figures["issues"] = [_data(each) for each in issues[:_MOST]]
-    rows = tuple((each.severity, each.rule, f"{each.file}:{each.line}", each.message[:300]) for each in issues[:_MOST])
-    columns = (
-        Column(name="severity"),
-        Column(name="rule"),
-        Column(name="place", kind="source"),
-        Column(name="message"),
-    )
-    if rows:
-        report.tables.append(Table(title="Findings", columns=columns, rows=rows, total_rows=len(issues)))
+    report.figures["issues"] = [each.to_json() for each in issues[:_MOST]]
+    rows = [(each.severity, each.rule, f"{each.file}:{each.line}", each.message) for each in issues]
+    report.table("Findings", ("severity", "rule", "place", "message"), rows, limit=_MOST)
 
 
-async def _found(work: Work) -> list[Issue]:
-    read = await gather(work, LANGUAGES, check_files)
-    work.report.files |= read.keys()
-    return await work.in_thread(_weighed, work, [issue for found in read.values() for issue in found], list(read))
+def _issues(work: Work) -> list[ReviewIssue]:
+    """What there is to say of the files that are meant, the worst first."""
+    is_meant = work.is_meant(LANGUAGES)
+    paths = [each.path for each in list_files(work.workspace).files if is_meant(each.path)]
+    if not paths:
+        raise InvalidInput("No source file is there to review.", hint="Name a file or folder with source code.")
+    work.files |= set(paths)
+    issues = [issue for path in paths for issue in _left_over(work, path)]
+    if python := [path for path in paths if path.endswith(_PYTHON)]:
+        issues += _lint(work, python)
+    return sorted(_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
 
 
-def _weighed(work: Work, issues: list[Issue], paths: list[str]) -> list[Issue]:
-    """What ruff says of Python files, and of our own findings what it does not say too; the worst first."""
-    python = [path for path in paths if path.endswith(_PYTHON)]
-    said = _linted(work, python) if python else []
-    known = {(each.file, each.line, _SAME.get(each.rule, each.rule)) for each in said}
-    kept = [each for each in issues if (each.file, each.line, each.rule) not in known]
-    wanted = _in_symbol(work, [*said, *kept])
-    return sorted(wanted, key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
-
-
-def _linted(work: Work, paths: list[str]) -> list[Issue]:
-    program = find_ruff()
-    if program is None:
-        work.report.note("Ruff is not here, so only our own checks were made; install it for more.")
-        return []
+def _left_over(work: Work, path: str) -> Iterator[ReviewIssue]:
+    """Comments that say that work was left for later."""
+    work.watch.check()
     try:
-        return lint(program, work.workspace, paths)
+        text = work.workspace.read_text(path)
     except RetinueError as error:
+        work.report.note("{} was left out: {}", code(path), error.message)
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _LEFT_OVER.search(line):
+            message = f"{found[1]}: {found[2].strip() or 'it does not say what'}"
+            yield ReviewIssue(
+                rule="todo",
+                severity="low",
+                file=path,
+                line=number,
+                message=message,
+                fix="Do it, or open a ticket.",
+                found_by="comment",
+            )
+
+
+def _lint(work: Work, paths: Sequence[str]) -> list[ReviewIssue]:
+    """What ruff says of Python files; without it, that it is not here."""
+    beside = Path(sys.executable).parent / "ruff"
+    program = str(beside) if os.access(beside, os.X_OK) else find_program("ruff")
+    if program is None:
         work.report.warn(
-            "degraded_analysis", f"Ruff was not of use: {error.message}", impact="Only our own checks were made."
+            "degraded_analysis",
+            "Ruff is not installed, so that only comments were looked at.",
+            impact="Nothing else of the Python code was reviewed.",
+            recovery="Install ruff.",
         )
         return []
+    options = ("--output-format=json", f"--extend-select={_RULES}", "--no-cache", "--exit-zero", "--no-fix", "--quiet")
+    root, environment = str(work.workspace.root), clean_environment({})
+    try:
+        ran = run(
+            [program, "check", *options, "--", *paths],
+            cwd=root,
+            env=environment,
+            timeout_s=_TIMEOUT_S,
+            max_bytes=_MOST_BYTES,
+        )
+        rows = loads(ran.stdout or b"[]", max_bytes=_MOST_BYTES)
+    except RetinueError as error:
+        work.report.warn("degraded_analysis", f"Ruff failed: {error.message}", impact="Only comments were looked at.")
+        return []
+    issues = [_issue(work, cast("JsonMapping", row)) for row in cast("list[Any]", rows)]
+    return [issue for issue in issues if issue is not None]
 
 
-def _in_symbol(work: Work, issues: list[Issue]) -> list[Issue]:
+def _issue(work: Work, row: JsonMapping) -> ReviewIssue | None:
+    match row:
+        case {"message": str(message), "filename": str(file), "location": {"row": int(line)}}:
+            try:
+                path = work.workspace.relative(file)
+            except RetinueError:
+                return None
+            rule = str(row.get("code") or "syntax")
+            fix = row.get("fix")
+            return ReviewIssue(
+                rule=rule,
+                severity=severity_of(rule),
+                file=path,
+                line=line,
+                message=message[:1_000],
+                fix=str(cast("JsonMapping", fix).get("message") or "") if isinstance(fix, dict) else "",
+                found_by="ruff",
+            )
+        case _:
+            return None
+
+
+def severity_of(rule: str) -> _Severity:
+    """How serious it is that a rule of ruff is broken."""
+    if rule in ("syntax", "invalid-syntax") or rule.startswith(("E9", "F8")) or rule.rstrip("0123456789") == "S":
+        return "high"
+    return "medium" if rule.startswith(("B", "C9", "E7", "F", "PL")) else "low"
+
+
+def _in_symbol(work: Work, issues: list[ReviewIssue]) -> list[ReviewIssue]:
     """Those inside the symbol that was named, when one was."""
-    name, path = work.asked.symbol, work.asked.path
-    if not name or work.asked.scope in ("file", "module", "project") or not path.endswith(".py"):
+    target = work.target
+    if not target.name or target.scope != "symbol" or not target.file.endswith(".py"):
         return issues
-    items = outline_of(work.workspace, path).items
+    items = outline_of(work.workspace, target.file).items
     spans = [
-        (each.first_line, each.last_line) for each in items if name in (each.name, f"{each.container}.{each.name}")
+        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, whole_name(each))
     ]
-    if not spans:
-        return issues
-    return [each for each in issues if any(first <= each.line <= last for first, last in spans)]
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-def _clean(message: str) -> str:
-    return " ".join(message.replace("{", "(").replace("}", ")").split())[:300]
-
-
-def _data(issue: Issue) -> dict[str, object]:
-    facts: dict[str, object] = {
-        "rule": issue.rule,
-        "severity": issue.severity,
-        "file": issue.file,
-        "line": issue.line,
-        "message": issue.message[:1_000],
-        "found_by": issue.by,
-    }
-    return {**facts, "fix": issue.fix} if issue.fix else facts
+    return [each for each in issues if any(each.line in span for span in spans)] if spans else issues

@@ -1,33 +1,36 @@
-"""One request under way: the code it is about, the language server, the report, the time that is left."""
+"""One request under way: the code it is about, the language server, what was found and changed, the time left (G19)."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import Subject
-from retinue.agents.port import RunContext
+from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.about import path_subject
 from retinue.catalogue._leave import see_allowed
+from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot
-from retinue.tools.tree import glob
+from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot, Step
+from retinue.tools.refactor import Changes
 from retinue.tools.workspace import Workspace
 
-from .asked import Asked
-from .report import Report
+from .parameters import CodeTarget
 
 __all__ = ["Work", "some"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST_FILES: Final = 2_000
+_DIFF: Final = 20_000
+_STEPS: Final = 500
 _WRITES: Final = ToolSpec(
     name="edit", description="Changes files.", input_schema={"type": "object"}, effects=("read", "write")
 )
@@ -38,18 +41,34 @@ _RUNS: Final = ToolSpec(
 
 @dataclass(slots=True)
 class Work:
-    """What the operations share; what was read of files is kept between runs in `cache_dir`."""
+    """What the operations share, and what they leave behind.
+
+    Attributes:
+        cache_dir: Where what was read of files is kept between runs; None keeps nothing.
+        files: Files that were analysed.
+        changes: What would become of files; `written` are those it was made of.
+        failure: Why nothing came of it although it was tried: what that took is told all the same.
+    """
 
     task: Task
     run: RunContext
-    asked: Asked
-    workspace: Workspace
+    target: CodeTarget
     servers: Servers
     navigator: Navigator
-    report: Report
     watch: Watch
     cache_dir: Path | None = None
+    report: Report = field(default_factory=Report)
+    files: set[str] = field(default_factory=set[str])
+    changes: Changes = field(default_factory=lambda: Changes(()))
+    written: tuple[str, ...] = ()
+    usage: Usage | None = None
+    failure: Fault | None = None
     _allowed: set[str] = field(default_factory=set[str])
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where the code lies."""
+        return self.run.workspace
 
     async def spot(self) -> Spot:
         """The place that the request is about.
@@ -58,50 +77,33 @@ class Work:
             InvalidInput: It names none.
             UnknownName: What it names is not there.
         """
-        asked = self.asked
-        if asked.line and asked.path:
-            return await self._on_line(asked.path, asked.line, asked.column)
-        if not asked.symbol:
+        target = self.target
+        if target.position:
+            return Spot(self.workspace.relative(target.file), *target.position)
+        if not target.name:
             raise InvalidInput(
                 "No symbol is named.",
-                hint="Name it in backticks, or give `entry_point` a `symbol_name`, or a `line` and `character`.",
-                path="/entry_point",
+                hint="Give `symbol`, or `entry_point` with a symbol or a position.",
+                path="/symbol",
             )
-        path = asked.path if asked.path and self.is_source(asked.path) else ""
-        return await self.navigator.find(asked.symbol, path=path)
+        is_source = target.file.endswith(tuple(LANGUAGES)) and self.workspace.readable(target.file)
+        return await self.navigator.find(target.name, path=target.file if is_source else "")
 
-    def is_source(self, path: str) -> bool:
-        """Whether a path is a source file that a language server may read."""
-        return any(path.endswith(suffix) for suffix in LANGUAGES) and self.workspace.readable(path)
-
-    def sources(self, suffixes: Iterable[str]) -> list[str]:
-        """The source files that the request is about: one, those of a folder, or all. Call it in a thread.
+    def is_meant(self, suffixes: Iterable[str]) -> Callable[[str], bool]:
+        """Says of a path whether it is a source file that the request is about: its file, its folder, or all.
 
         Raises:
             MissingFile: What it names is not there.
         """
-        path, scope = self.asked.path, self.asked.scope
-        endings = tuple(suffixes)
-        if path and self.workspace.resolve(path).is_file():
-            if scope not in ("module", "project"):
-                return [self.workspace.relative(path)]
-            path = path.rpartition("/")[0]
-        if scope == "project":
-            path = ""
-        prefix = "" if path in ("", ".") else f"{self.workspace.relative(path)}/"
-        found = [
-            each
-            for each in glob(self.workspace, [f"*{ending}" for ending in endings], limit=200_000)
-            if each.startswith(prefix)
-        ]
-        if len(found) > _MOST_FILES:
-            self.report.warn(
-                "incomplete_context",
-                f"Only the first {_MOST_FILES:,} of {len(found):,} files were read.",
-                impact="Figures speak of these only.",
-                recovery="Name a folder.",
-            )
-        return found[:_MOST_FILES]
+        folder, scope, endings = self.target.file, self.target.scope, tuple(suffixes)
+        if scope == "project" or folder in ("", "."):
+            return lambda path: path.endswith(endings)
+        is_file = self.workspace.resolve(folder).is_file()
+        folder = self.workspace.relative(folder)
+        if is_file and scope != "module":
+            return lambda path: path == folder and path.endswith(endings)
+        prefix = f"{folder.rpartition('/')[0] if is_file else folder}/".lstrip("/")
+        return lambda path: path.startswith(prefix) and path.endswith(endings)
 
     async def in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that reads files or takes long, within the time that is left."""
@@ -128,24 +130,55 @@ class Work:
             self._allowed.add(line)
 
     async def _permitted(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
-        agent, key = "code_engineer_executor", self.asked.task
+        agent, key = "code_engineer_executor", self.target.to_json_text()
         await see_allowed(self.run, spec, about, what, agent=agent, skill=self.task.skill, key=key)
 
-    async def _on_line(self, path: str, line: int, column: int) -> Spot:
-        """A place by its line: without a column, the name it defines, else its first name."""
-        relative = self.workspace.relative(path)
-        if column:
-            return Spot(relative, line, column)
-        for symbol in await self.navigator.document_symbols(relative):
-            if symbol.place.line == line:
-                return Spot(relative, line, symbol.place.column)
-        text = await asyncio.to_thread(self.workspace.read_text, relative)
-        lines = text.split("\n")
-        content = lines[line - 1] if line <= len(lines) else ""
-        return Spot(relative, line, len(content) - len(content.lstrip()) + 1)
+    def reply(self) -> Reply:
+        """The reply that says all of it."""
+        report, steps = self.report, self.navigator.trace
+        self.files |= self.navigator.files
+        diff = self.changes.diff()
+        report.figures = {
+            "operation": self.task.skill or "",
+            "changes": [
+                {"file": each.path, "action": each.action, "content": each.after, "reasoning": each.reasoning}
+                for each in self.changes.files
+            ],
+            "navigation_trace": [_step(each) for each in steps[:_STEPS]],
+            "affected_symbols": report.subjects,
+            "metadata": {
+                "lsp_operations": len(steps),
+                "files_analyzed": len(self.files),
+                "files_modified": len(self.written),
+            },
+            **({"diff": diff} if diff else {}),
+            **report.figures,
+        }
+        report.appendix = _fenced(diff) if diff else ""
+        failure: dict[str, Any] = {"outcome": "error", "fault": self.failure} if self.failure else {}
+        return report.reply(
+            usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.written, **failure
+        )
 
 
 def some(places: Sequence[str]) -> str:
     """The first places of a list, and how many more there are."""
     more = f" and {len(places) - 10} more" if len(places) > 10 else ""
     return f"{', '.join(places[:10])}{more}"
+
+
+def _fenced(diff: str) -> str:
+    """A diff as Markdown, whatever stands in it; its end is cut off where it is too long to be read."""
+    shown = diff if len(diff) <= _DIFF else f"{diff[:_DIFF].rpartition(chr(10))[0]}\n…"
+    fence = "`" * (3 + shown.count("```") * 3)
+    return "\n".join((f"{fence}diff", shown.rstrip("\n"), fence))
+
+
+def _step(step: Step) -> JsonMapping:
+    return {
+        "operation": step.operation,
+        "from": step.asked,
+        "to": step.found,
+        "symbol": step.symbol,
+        "execution_time_ms": round(step.duration_ns / 1e6, 3),
+    }

@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING, Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._definitions import without_model
-from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
 from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.event import Progress
+from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Plan
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from retinue.llm.models import Models
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["SystemArchitect"]
 
+_DOCUMENTS: Final = "What do the documents say about the architecture?"
+"""The words of the request are left out: what documents call things is not what somebody asks in passing."""
 _NOTHING: Final[JsonMapping] = {
     name: []
     for name in ("components", "edges", "cycles", "hotspots", "violations", "findings", "tables", "subjects", "notes")
@@ -33,6 +36,22 @@ def _without_model(architect: Any) -> str:
     models: Models | None = architect.models
     has_model = models is not None and models.configured
     return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
+
+
+def _facts(workspace: "Workspace") -> Facts:
+    """The components that there are."""
+    from retinue.catalogue.system_architect.work import read_components  # noqa: PLC0415 - when it is needed
+
+    return read_components(workspace)
+
+
+_READS: Final[dict[str, Any]] = {
+    "output": Architecture,
+    "instruction_field": "question",
+    "effects": ("read",),
+    "timeout_s": 120,
+    "facts": _facts,
+}
 
 
 @retinue.agent(
@@ -59,10 +78,7 @@ class SystemArchitect:
         self._cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
+        **_READS,
         examples=(
             "draw the dependency graph of the components",
             "show component dependencies",
@@ -115,10 +131,7 @@ class SystemArchitect:
         return await self._work("dependencies", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
+        **_READS,
         examples=(
             "are there circular imports",
             "find circular dependencies",
@@ -127,27 +140,6 @@ class SystemArchitect:
             "list dependency cycles",
             "do any components depend on each other in a circle",
             "are there cyclic imports between the packages",
-        ),
-        samples=(
-            Sample(
-                title="Two files that import each other",
-                parameters={"question": "are there circular imports"},
-                answer={
-                    **_NOTHING,
-                    "cycles": [
-                        {
-                            "level": "file",
-                            "path": ["a.py", "b.py"],
-                            "deferred": False,
-                            "edges": [
-                                {"from": "a.py", "to": "b.py", "place": "a.py:1"},
-                                {"from": "b.py", "to": "a.py", "place": "b.py:1"},
-                            ],
-                        }
-                    ],
-                    "answer": "`a.py` → `b.py` → `a.py`. (a.py:1)",
-                },
-            ),
         ),
     )
     async def cycles(self, scope: Scope, run: RunContext) -> Reply:
@@ -159,10 +151,7 @@ class SystemArchitect:
         return await self._work("cycles", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
+        **_READS,
         examples=(
             "does the code keep its layer rules",
             "check the architecture layers",
@@ -177,20 +166,6 @@ class SystemArchitect:
             Sample(
                 title="Layers of its own",
                 parameters={"question": "do the imports keep these layers", "layers": ["cli", "web | jobs", "core"]},
-                answer={
-                    **_NOTHING,
-                    "violations": [
-                        {
-                            "rule": "layers",
-                            "origin": "the request",
-                            "from": "core/a.py",
-                            "to": "cli/b.py",
-                            "place": "core/a.py:3",
-                            "reason": "`cli` is above `core`",
-                        }
-                    ],
-                    "answer": "1 import breaks 1 of 1 rule (the request). (core/a.py:3)",
-                },
             ),
         ),
     )
@@ -200,13 +175,10 @@ class SystemArchitect:
         Use it to find imports that go up, sideways or where they are forbidden. Returns every violation with its rule
         and place.
         """
-        return await self._work("layers", scope, run, layers=scope.layers)
+        return await self._work("layers", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
+        **_READS,
         examples=(
             "where are the hotspots",
             "hotspots in the code",
@@ -217,40 +189,16 @@ class SystemArchitect:
             "which files are complex and change all the time",
             "which parts of the code should be refactored first",
         ),
-        samples=(
-            Sample(
-                title="The worst file",
-                parameters={"question": "where are the hotspots", "limit": 1},
-                answer={
-                    **_NOTHING,
-                    "hotspots": [
-                        {
-                            "file": "src/cart.py",
-                            "commits": 9,
-                            "lines_changed": 310,
-                            "complexity": 41,
-                            "score": 369,
-                            "hardest": {"name": "total_of", "line": 12, "complexity": 17},
-                        }
-                    ],
-                    "answer": "`src/cart.py` was changed in 9 commits and has a complexity of 41; its hardest function"
-                    " is `total_of` (17). (src/cart.py:12)",
-                },
-            ),
-        ),
     )
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
         """Finds the source files that are complex and changed often, by churn times complexity.
 
         Use it to see where refactoring pays. Returns files with their commits, complexity and hardest function.
         """
-        return await self._work("hotspots", scope, run, limit=scope.limit, since=scope.since)
+        return await self._work("hotspots", scope, run)
 
     @retinue.skill(
-        output=Architecture,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
+        **_READS,
         examples=(
             "give an overview of the architecture",
             "summarise the system architecture",
@@ -259,7 +207,6 @@ class SystemArchitect:
             "architecture report with cycles and hotspots",
             "what is this codebase made of",
         ),
-        samples=(Sample(title="A first look", parameters={"question": "give an overview of the architecture"}),),
     )
     async def overview(self, scope: Scope, run: RunContext) -> Reply:
         """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
@@ -276,6 +223,7 @@ class SystemArchitect:
         instruction_field="question",
         effects=("read",),
         timeout_s=120,
+        facts=_facts,
         unavailable=_without_model,
         thinks="must",
         thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
@@ -284,12 +232,6 @@ class SystemArchitect:
             "propose ways to break up the circles",
             "what are our options to untangle the modules",
             "suggest alternatives for the architecture of the project",
-        ),
-        samples=(
-            Sample(
-                title="How to get rid of a circle",
-                parameters={"question": "How should the circle between core and web be broken?", "target": "core"},
-            ),
         ),
     )
     async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
@@ -326,19 +268,32 @@ class SystemArchitect:
             "have the codebase assessed by all agents",
             "assess this project thoroughly from every side",
         ),
-        samples=(Sample(title="From all sides", parameters={"question": "is it fit for a second team"}),),
     )
     async def assess(self, question: QuestionText, task: Task) -> Plan:
         """Has the whole project assessed by several agents at once."""
-        from retinue.catalogue.system_architect.assess import assessment  # noqa: PLC0415 - when it is needed
+        whole = {"question": question or task.instruction}
+        documents = {"task": _DOCUMENTS, "depth": "quick_scan", "sources": ["docs"]}
+        nodes = (
+            Delegation(id="structure", agent="system_architect", skill="overview", parameters=whole),
+            # After the structure, so that the files are read once.
+            Delegation(
+                id="hotspots",
+                agent="system_architect",
+                skill="hotspots",
+                parameters=whole,
+                needs=("structure",),
+                context={"structure": "none"},
+                optional=True,
+            ),
+            Delegation(id="tests", agent="pattern_discovery", skill="full_survey", parameters=whole, optional=True),
+            Delegation(
+                id="documents", agent="researcher_analyst", skill="research", parameters=documents, optional=True
+            ),
+        )
+        return Plan(goal=whole["question"] or "Assess the project", nodes=nodes)
 
-        return assessment(question or task.instruction)
-
-    async def _work(self, skill: str, scope: Scope, run: RunContext, **more: Any) -> Reply:
+    async def _work(self, skill: str, scope: Scope, run: RunContext) -> Reply:
         from retinue.catalogue.system_architect.work import work  # noqa: PLC0415 - when it is needed
 
         run.emit(Progress("reading the project", skill))
-        watch = Watch(run)
-        return await in_watched_thread(
-            watch, work, skill, scope, run.workspace, watch, cache_dir=self._cache_dir, **more
-        )
+        return await work(skill, scope, run, self._cache_dir)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from retinue.catalogue._prose import Piece, code, one_line, quote
-from retinue.catalogue.pattern_discovery.report import Report, plural
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue.system_architect.churn import Churn
 from retinue.catalogue.system_architect.cycles import circles, tangles
-from retinue.catalogue.system_architect.gather import Churn
 from retinue.catalogue.system_architect.graph import Component, Dependency, Graph
 from retinue.catalogue.system_architect.layers import Broken, Rule
 from retinue.contract.model import JsonMapping
@@ -77,7 +77,6 @@ def _summary(facts: Facts, report: Report) -> None:
         "structure",
         f"{plural(len(facts.structures), 'source file')} in {plural(len(parts.components), 'component')}, with "
         f"{plural(len(parts.edges) - typing, 'dependency', 'dependencies')} between them.",
-        source="",
     )
     if typing:
         report.note(f"{plural(typing, 'dependency', 'dependencies')} for type checkers only are not counted.")
@@ -89,7 +88,7 @@ def _say_one(facts: Facts, edges: Sequence[Dependency], report: Report) -> None:
         found = [one for one in edges if (one.target if inward else one.source) == facts.target]
         verb = "is used by" if inward else "depends on"
         if not found:
-            report.say("dependencies", f"{{}} {verb} no other component.", target, source="")
+            report.say("dependencies", f"{{}} {verb} no other component.", target)
             continue
         named: list[Piece | str] = [code(one.source if inward else one.target) for one in found[:20]]
         more = f" and {len(found) - 20} more" if len(found) > 20 else ""
@@ -123,7 +122,7 @@ def say_cycles(facts: Facts, report: Report, *, brief: bool = False) -> None:
                 "cycles", f"There {verb} {what}; the largest has {len(groups[0])}.", source=_place_of(found, graph)
             )
         else:
-            report.say("cycles", f"No circle of {level}s.", source="")
+            report.say("cycles", f"No circle of {level}s.")
         for one in found[: 1 if brief else _TOLD]:
             _say_circle(one, graph, report)
     report.figures["cycles"] = rows[:_LISTED]
@@ -211,7 +210,7 @@ def say_hotspots(facts: Facts, churn: Churn | None, report: Report, *, limit: in
             source=f"{one['file']}:{one['hardest']['line']}",
         )
     if not found:
-        report.say("hotspot", "No source file was changed in the time asked about.", source="")
+        report.say("hotspot", "No source file was changed in the time asked about.")
     if churn.is_cut:
         report.note("Only the newest 3,000 commits are counted.")
     report.about([one["file"] for one in found])
@@ -264,7 +263,7 @@ def say_violations(found: Sequence[Broken], rules: Sequence[Rule], report: Repor
         return
     origins = ", ".join(dict.fromkeys(one_line(rule.origin) for rule in rules))
     if not found:
-        report.say("layers", f"All imports keep {plural(len(rules), 'rule')} ({origins}).", source="")
+        report.say("layers", f"All imports keep {plural(len(rules), 'rule')} ({origins}).")
     else:
         number = len({id(one.rule) for one in found})
         verb = "breaks" if len(found) == 1 else "break"

@@ -5,20 +5,19 @@ Read are import-linter's contracts (`layers`, `forbidden`, `independence`) in `.
 """
 
 import configparser
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from functools import lru_cache
+from typing import Any, Final, Literal, cast
 
 from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Asked", "Broken", "Rule", "broken", "layers_rule", "read_rules"]
+__all__ = ["Broken", "Rule", "RuleImport", "broken", "layers_rule", "read_rules"]
 
 _LARGEST: Final = 1024 * 1024
 _INI: Final = (".importlinter", "setup.cfg")
-_SIBLINGS: Final = re.compile(r"\s*[|:]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RuleImport:
     """One import, by all the names that its two ends go by: dotted names, paths and components."""
 
     importer: frozenset[str]
@@ -66,28 +65,20 @@ class Broken:
     reason: str
 
 
-_Fits: TypeAlias = Callable[[Iterable[str]], bool]
-
-
 class _Group:
-    """Names that stand for modules, asked often for the same files."""
+    """Names that stand for modules, looked up often for the same files."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._tests = [(name, _fits(name, exact=False)) for name in names]
-        either = "|".join(_source(name) for name, _ in self._tests)
-        # Most imports concern most rules not at all: one search says so.
-        self._any = re.compile(f"^(?:{either})(?:[./].*)?$", re.MULTILINE)
+        self._patterns = [(name, _parts(name)) for name in names]
         self._known: dict[frozenset[str], str] = {}
 
     def first(self, names: frozenset[str]) -> str:
         """The first of its names that one of `names` is, or lies below; empty when none is."""
-        found = self._known.get(names)
-        if found is None:
-            found = ""
-            if self._tests and self._any.search("\n".join(names)):
-                found = next((name for name, fits in self._tests if fits(names)), "")
-            self._known[names] = found
-        return found
+        if names not in self._known:
+            every = [_parts(name) for name in names]
+            fitting = (name for name, pattern in self._patterns if any(_fits(pattern, one) for one in every))
+            self._known[names] = next(fitting, "")
+        return self._known[names]
 
 
 class _Judge:
@@ -97,29 +88,29 @@ class _Judge:
         self.rule = rule
         self._layers = [_Group(layer) for layer in rule.layers]
         self._sources, self._targets = _Group(rule.sources), _Group(rule.targets)
-        self._ignored = [(_fits(left, exact=True), _fits(right, exact=True)) for left, right in rule.ignored]
+        self._ignored = [(_parts(left), _parts(right)) for left, right in rule.ignored]
 
-    def reason(self, asked: Asked) -> str:
+    def reason(self, one: RuleImport) -> str:
         """Why the import is not allowed; empty when it is, or the rule says nothing of it."""
-        if asked.typing and not self.rule.typing:
+        if one.typing and not self.rule.typing:
             return ""
-        if any(left(asked.importer) and right(asked.imported) for left, right in self._ignored):
+        if any(_is_any(left, one.importer) and _is_any(right, one.imported) for left, right in self._ignored):
             return ""
         match self.rule.kind:
             case "layers":
-                return self._against_layers(asked)
+                return self._against_layers(one)
             case "forbidden":
-                source = self._sources.first(asked.importer)
-                target = self._targets.first(asked.imported) if source else ""
+                source = self._sources.first(one.importer)
+                target = self._targets.first(one.imported) if source else ""
                 return f"`{source}` may not import `{target}`" if target else ""
             case "independence":
-                source = self._sources.first(asked.importer)
-                target = self._sources.first(asked.imported) if source else ""
+                source = self._sources.first(one.importer)
+                target = self._sources.first(one.imported) if source else ""
                 return f"`{source}` and `{target}` are independent" if target and source != target else ""
 
-    def _against_layers(self, asked: Asked) -> str:
-        above = self._layer(asked.importer)
-        below = self._layer(asked.imported) if above else None
+    def _against_layers(self, one: RuleImport) -> str:
+        above = self._layer(one.importer)
+        below = self._layer(one.imported) if above else None
         if above is None or below is None:
             return ""
         (high, source), (low, target) = above, below
@@ -136,21 +127,21 @@ class _Judge:
         return None
 
 
-def broken(rules: Sequence[Rule], every: Iterable[Asked]) -> list[Broken]:
+def broken(rules: Sequence[Rule], every: Iterable[RuleImport]) -> list[Broken]:
     """Every import that some rule does not allow, in the order of the places."""
     judges = [_Judge(rule) for rule in rules]
     return [
-        Broken(judge.rule, *asked.shown, asked.place, reason)
-        for asked in every
+        Broken(judge.rule, *one.shown, one.place, reason)
+        for one in every
         for judge in judges
-        if (reason := judge.reason(asked))
+        if (reason := judge.reason(one))
     ]
 
 
 def layers_rule(layers: Sequence[str], *, origin: str, name: str = "layers") -> Rule:
     """A rule out of names from the top to the bottom, `a | b` for neighbours."""
-    parted = tuple(tuple(one for one in _SIBLINGS.split(line.strip()) if one) for line in layers)
-    return Rule(name, "layers", origin, layers=tuple(layer for layer in parted if layer))
+    split = (tuple(_split_siblings(line)) for line in layers)
+    return Rule(name, "layers", origin, layers=tuple(layer for layer in split if layer))
 
 
 def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
@@ -209,11 +200,14 @@ def _contract(key: str, said: Mapping[str, Any], file: str, *, typing: bool) -> 
     if kind == "layers":
         # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
         lines = [line.replace("(", "").replace(")", "") for line in _list(said.get("layers"))]
-        parted = [[one for one in _SIBLINGS.split(line) if one] for line in lines]
         return [
             replace(
                 rule,
-                layers=tuple(tuple(f"{box}.{one}" if box else one for one in layer) for layer in parted if layer),
+                layers=tuple(
+                    tuple(f"{box}.{one}" if box else one for one in layer)
+                    for layer in map(_split_siblings, lines)
+                    if layer
+                ),
                 open_siblings=any(":" in line for line in lines),
             )
             for box in _list(said.get("containers")) or [""]
@@ -258,13 +252,24 @@ def _text(workspace: Workspace, file: str) -> str:
         return ""
 
 
-def _fits(pattern: str, *, exact: bool) -> _Fits:
-    """A test of names: the pattern itself or, unless `exact`, what lies below it; `*` is one part, `**` any."""
-    source = _source(pattern)
-    expression = re.compile(source if exact else f"{source}(?:[./].*)?", re.DOTALL)
-    return lambda names: any(expression.fullmatch(name) for name in names)
+@lru_cache(maxsize=50_000)
+def _parts(name: str) -> tuple[str, ...]:
+    """A dotted name or a path in its parts."""
+    return tuple(name.strip().removesuffix("/").replace("/", ".").split("."))
 
 
-def _source(pattern: str) -> str:
-    parts = [re.escape(one) for one in re.split(r"(\*\*?)", pattern.strip().removesuffix("/"))]
-    return "".join({r"\*\*": ".+", r"\*": "[^./]+"}.get(one, one) for one in parts)
+def _is_any(pattern: Sequence[str], names: Iterable[str]) -> bool:
+    return any(_fits(pattern, _parts(name), exact=True) for name in names)
+
+
+def _fits(pattern: Sequence[str], parts: Sequence[str], *, exact: bool = False) -> bool:
+    """Whether a name is what a pattern says or, unless `exact`, lies below it; `*` is one part, `**` are some."""
+    if not pattern or not parts:
+        return not pattern and not (exact and parts)
+    if pattern[0] == "**":
+        return any(_fits(pattern[1:], parts[taken:], exact=exact) for taken in range(1, len(parts) + 1))
+    return pattern[0] in ("*", parts[0]) and _fits(pattern[1:], parts[1:], exact=exact)
+
+
+def _split_siblings(line: str) -> list[str]:
+    return [one.strip() for one in line.replace(":", "|").split("|") if one.strip()]

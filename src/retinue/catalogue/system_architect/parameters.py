@@ -4,12 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from retinue.agents.python.annotations import Choices, FromFacts
 from retinue.contract.model import Many, Model
 
 __all__ = ["HotspotScope", "LayerScope", "QuestionText", "Scope"]
 
 QuestionText = Annotated[
-    str, Field(max_length=2000, json_schema_extra={"default": ""}, description="The question in plain words.")
+    str,
+    Field(
+        max_length=2000,
+        json_schema_extra={"default": ""},
+        description="The question in plain words; only `options` and `assess` read it.",
+    ),
 ]
 
 
@@ -19,6 +25,7 @@ class Scope(Model):
     question: QuestionText
     target: Annotated[
         str,
+        FromFacts("component"),
         Field(
             max_length=500,
             description="Only this component, named by itself or by a file or folder in it; empty for all.",
@@ -26,6 +33,7 @@ class Scope(Model):
     ] = ""
     detail: Annotated[
         Literal["folders", "files"],
+        Choices(folders="folders, packages, modules, components", files="single files, file by file"),
         Field(description="What counts as a component: folders of the project, or single files."),
     ] = "folders"
     depth: Annotated[int, Field(ge=1, le=6, description="How many folders deep a component lies.")] = 1

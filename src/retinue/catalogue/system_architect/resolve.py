@@ -1,7 +1,6 @@
 """Which files of the project an import leads to, by names alone. What leads out of the project leads nowhere here."""
 
 import posixpath
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -13,7 +12,6 @@ __all__ = ["Resolver"]
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
 _TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
-_GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 class Resolver:
@@ -135,8 +133,12 @@ def _is_seen(path: str, dotted: str, importer: str) -> bool:
 
 def _go_modules(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for path, text in manifests.items():
-        if path.endswith("go.mod") and (named := _GO_MODULE.search(text)):
-            yield named[1], posixpath.dirname(path)
+        for line in text.splitlines() if path.endswith("go.mod") else ():
+            match line.split():
+                case ["module", name, *_]:
+                    yield name.strip('"'), posixpath.dirname(path)
+                case _:
+                    pass
 
 
 def _crates(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:

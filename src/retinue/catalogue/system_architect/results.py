@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, JsonMapping, Model
-from retinue.contract.table import Table
 
 __all__ = [
     "Architecture",
@@ -20,7 +20,6 @@ __all__ = [
     "RestructuringOption",
     "RestructuringOptions",
     "SourcedText",
-    "Statement",
     "Violation",
 ]
 
@@ -97,16 +96,7 @@ class SourcedText(BaseModel):
     source: str = ""
 
 
-class Statement(BaseModel):
-    """One sentence of the answer, with its place."""
-
-    topic: str = ""
-    content: str
-    source: str
-    confidence: float | None = None
-
-
-class Architecture(Model):
+class Architecture(ReportData):
     """What was found out about a project; each skill fills its own part."""
 
     components: tuple[ComponentFigures, ...] = Field(
@@ -116,11 +106,6 @@ class Architecture(Model):
     cycles: tuple[Circle, ...] = Field(description="Circles, the shortest first.")
     hotspots: tuple[Hotspot, ...] = Field(description="Files by commits times complexity.")
     violations: tuple[Violation, ...] = Field(description="Imports that a layer rule does not allow.")
-    answer: str
-    findings: tuple[Statement, ...]
-    tables: tuple[Table, ...] = ()
-    subjects: Annotated[tuple[str, ...], Field(max_length=50)] = ()
-    notes: tuple[str, ...] = ()
 
 
 class RestructuringOption(Model):

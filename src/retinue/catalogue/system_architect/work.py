@@ -1,16 +1,21 @@
-"""One skill from its scope to a reply: the tree is read, its graph made, and what was asked for is told."""
+"""Does one skill: reads the project, connects its files, and has the facts told (G21)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from retinue.agents.port import Reply
+from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._aside import is_aside
 from retinue.catalogue._prose import quote
-from retinue.catalogue._watch import Watch
-from retinue.catalogue.pattern_discovery.gather import Gathered as Read
-from retinue.catalogue.pattern_discovery.report import Report
+from retinue.catalogue._python_names import python_names
+from retinue.catalogue._remembered import Rows
+from retinue.catalogue._report import Report
+from retinue.catalogue._tree import TreeReading, read_tree
+from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.system_architect.answers import (
     Facts,
     say_cycles,
@@ -18,91 +23,122 @@ from retinue.catalogue.system_architect.answers import (
     say_hotspots,
     say_violations,
 )
-from retinue.catalogue.system_architect.gather import Gathered, gather, read_date
+from retinue.catalogue.system_architect.churn import count_churn
 from retinue.catalogue.system_architect.graph import component_names, connect, grouped
-from retinue.catalogue.system_architect.imports import every_import
-from retinue.catalogue.system_architect.layers import Broken, Rule, broken, layers_rule, read_rules
-from retinue.catalogue.system_architect.parameters import Scope
+from retinue.catalogue.system_architect.layers import Broken, Rule, RuleImport, broken, layers_rule, read_rules
+from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, Scope
 from retinue.catalogue.system_architect.resolve import Resolver
-from retinue.errors import InvalidInput
+from retinue.contract.facts import Facts as ParameterFacts
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
+from retinue.tools.structure import Structure, is_source, structure_of
+from retinue.tools.tree import glob, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["work"]
+__all__ = ["read_components", "structures", "work"]
 
 _HOTSPOTS: Final = 10
+_MANIFESTS: Final = ("Cargo.toml", "go.mod")
+"""Files that say what the modules of a folder are called."""
+_LARGEST: Final = 2 * 1024 * 1024
+_COMPONENTS: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """What one request is about, and where its answer goes."""
-
-    layers: Sequence[str]
-    limit: int
-    workspace: Workspace
-    gathered: Gathered
-    facts: Facts
-    report: Report
-
-
-def work(
-    skill: str,
-    scope: Scope,
-    workspace: Workspace,
-    watch: Watch,
-    *,
-    cache_dir: Path | None,
-    layers: Sequence[str] = (),
-    limit: int = _HOTSPOTS,
-    since: str = "",
-) -> Reply:
+async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Reply:
     """Do one skill.
 
     Args:
         skill: Which.
         scope: What it is about.
-        workspace: Where.
-        watch: Says when to stop.
-        cache_dir: Where what was read is remembered between runs.
-        layers: From the top to the bottom; those that the project states otherwise.
-        limit: How many hotspots are named.
-        since: Changes before this day do not count.
+        run: Where, and until when.
+        cache_dir: Where what was read is kept between runs.
 
     Raises:
+        DeadlineExceeded: Time was up before anything was read.
         InvalidInput: A component is not there, or a date is none.
-        DeadlineExceeded: There was no time to put anything together.
     """
-    gathered = gather(
+    watch, workspace = Watch(run), run.workspace
+    since = _read_date(scope.since) if isinstance(scope, HotspotScope) else None
+    known = Rows(cache_dir, str(workspace.root), name="structure", version=2, read=Structure.from_row)
+    grammars = "grammars" if find_spec("tree_sitter") else ""
+    reading = await read_tree(
+        run,
         workspace,
-        watch,
-        cache_dir=cache_dir,
-        tests=scope.include_tests,
-        since=read_date(since),
-        churn=skill in ("hotspots", "overview", "options"),
+        structures,
+        is_wanted=lambda path: is_source(path) and (scope.include_tests or not is_aside(path)),
+        known=known,
+        watch=watch,
+        tag=lambda path: "" if path.endswith(".py") else grammars,
     )
-    report = Report(Read(skipped=gathered.skipped, left=gathered.left, notes=gathered.notes))
-    report.figures = {"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []}
-    if gathered.files:
-        _SKILLS[skill](_Case(layers, limit, workspace, gathered, _facts(scope, gathered), report))
-    else:
+    if reading.left and not reading.files:
+        raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time.")
+    return await in_watched_thread(
+        watch,
+        partial(_answer, skill, scope, reading, workspace=workspace, watch=watch, cache_dir=cache_dir, since=since),
+    )
+
+
+def structures(files: Sequence[tuple[str, bytes, str]]) -> list[Structure]:
+    """What files import and how they branch, each a path with its content."""
+    return [structure_of(path, data) for path, data, _ in files]
+
+
+def _answer(
+    skill: str,
+    scope: Scope,
+    reading: TreeReading[Structure],
+    *,
+    workspace: Workspace,
+    watch: Watch,
+    cache_dir: Path | None,
+    since: datetime | None,
+) -> Reply:
+    # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
+    report = Report(figures={"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []})
+    files = {path: structure for path, structure in reading.files.items() if not structure.error}
+    broken_files = [(path, one.error_line, one.error) for path, one in reading.files.items() if one.error]
+    report.tell_gaps([*reading.skipped, *broken_files], reading.left, near=scope.target)
+    for note in reading.notes:
+        report.note("{}", quote(note))
+    if not files:
         report.reject(
             "No source files were found that can be read.",
-            hint="Name a project with Python, JavaScript, TypeScript, Rust or Go; "
-            "`include_tests` counts its tests too.",
+            hint="Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too.",
         )
+        return report.reply()
+    resolver = Resolver(files, _manifests(workspace, files))
+    graph = connect(files, resolver)
+    names = component_names(files, scope.detail, scope.depth)
+    facts = Facts(files, graph, grouped(files, graph, names), names, _target(scope.target, names))
+    is_overview = skill in ("overview", "options")
+    if is_overview or skill == "dependencies":
+        say_dependencies(facts, report, brief=is_overview)
+    if is_overview or skill == "cycles":
+        say_cycles(facts, report, brief=is_overview)
+    if is_overview or skill == "layers":
+        say_violations(*_broken(scope, workspace, facts, resolver, report), report, brief=is_overview)
+    if is_overview or skill == "hotspots":
+        limit = scope.limit if isinstance(scope, HotspotScope) else _HOTSPOTS
+        churn = None if reading.left else count_churn(workspace, watch, cache_dir, since)
+        say_hotspots(facts, churn, report, limit=limit, brief=is_overview)
     return report.reply()
 
 
-def _facts(scope: Scope, gathered: Gathered) -> Facts:
-    # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
-    files = connect(gathered.files, Resolver(gathered.files, gathered.manifests))
-    names = component_names(gathered.files, scope.detail, scope.depth)
-    parts = grouped(gathered.files, files, names)
-    return Facts(gathered.files, files, parts, names, _target(scope.target, names))
+def _manifests(workspace: Workspace, files: Mapping[str, Structure]) -> dict[str, str]:
+    """The text of each manifest, by path, when there are files that are called after one."""
+    if not any(path.endswith((".go", ".rs")) for path in files):
+        return {}
+    found: dict[str, str] = {}
+    for path in glob(workspace, _MANIFESTS):
+        try:
+            found[path] = workspace.read_text(path, max_bytes=_LARGEST)
+        except RetinueError:
+            found[path] = ""
+    return found
 
 
-def _target(said: str, names: Mapping[str, str]) -> str:
-    """The component that somebody means: by its name, or by a file or folder in it."""
-    text = said.strip().strip("`").removeprefix("./").rstrip("/")
+def _target(name: str, names: Mapping[str, str]) -> str:
+    """The component that is meant: by its name, or by a file or folder in it."""
+    text = name.strip().strip("`").removeprefix("./").rstrip("/")
     if text in ("", "."):
         return ""
     known = set(names.values())
@@ -115,63 +151,67 @@ def _target(said: str, names: Mapping[str, str]) -> str:
         return found.pop()
     if inside:
         return ""  # it holds several components: it is the project itself
-    raise _no_such_component(said, known)
-
-
-def _no_such_component(said: str, known: set[str]) -> InvalidInput:
-    near = get_close_matches(said, sorted(known), n=5, cutoff=0.4) or sorted(known)[:8]
-    return InvalidInput(
-        f"There is no component {said[:200]!r}.",
+    near = get_close_matches(name, sorted(known), n=5, cutoff=0.4) or sorted(known)[:8]
+    raise InvalidInput(
+        f"There is no component {name[:200]!r}.",
         hint=f"Available: {', '.join(near)}.",
         path="/parameters/target",
         suggestions=tuple(near),
     )
 
 
-def _dependencies(case: _Case) -> None:
-    say_dependencies(case.facts, case.report)
-
-
-def _cycles(case: _Case) -> None:
-    say_cycles(case.facts, case.report)
-
-
-def _layers(case: _Case) -> None:
-    say_violations(*_broken(case), case.report)
-
-
-def _hotspots(case: _Case) -> None:
-    say_hotspots(case.facts, case.gathered.churn, case.report, limit=case.limit)
-
-
-def _overview(case: _Case) -> None:
-    say_dependencies(case.facts, case.report, brief=True)
-    say_cycles(case.facts, case.report, brief=True)
-    say_violations(*_broken(case), case.report, brief=True)
-    say_hotspots(case.facts, case.gathered.churn, case.report, limit=case.limit, brief=True)
-
-
-def _broken(case: _Case) -> tuple[list[Broken], list[Rule]]:
+def _broken(
+    scope: Scope, workspace: Workspace, facts: Facts, resolver: Resolver, report: Report
+) -> tuple[list[Broken], list[Rule]]:
     """What breaks the rules that the request states, or else those of the project."""
-    rules, notes = (
-        ([layers_rule(case.layers, origin="the request")], list[str]()) if case.layers else read_rules(case.workspace)
-    )
-    for note in notes:
-        case.report.note("{}", quote(note))
-    if not rules:
-        return [], []
-    facts, gathered = case.facts, case.gathered
-    found = broken(rules, every_import(gathered.files, gathered.manifests, facts.names))
+    if isinstance(scope, LayerScope) and scope.layers:
+        rules = [layers_rule(scope.layers, origin="the request")]
+    else:
+        rules, notes = read_rules(workspace)
+        for note in notes:
+            report.note("{}", quote(note))
+    found = broken(rules, _imports(facts, resolver)) if rules else []
     if facts.target:
         found = [one for one in found if facts.names[one.place.rpartition(":")[0]] == facts.target]
     return found, rules
 
 
-_SKILLS: Final[Mapping[str, Callable[[_Case], None]]] = {
-    "cycles": _cycles,
-    "dependencies": _dependencies,
-    "hotspots": _hotspots,
-    "layers": _layers,
-    "options": _overview,
-    "overview": _overview,
-}
+def _imports(facts: Facts, resolver: Resolver) -> Iterator[RuleImport]:
+    """Every import, within the project and out of it, with all the names that its two ends go by."""
+    files, names = facts.structures, facts.names
+    known = {
+        path: frozenset({path, names[path], *(python_names(path, files) if path.endswith(".py") else ())})
+        for path in files
+    }
+    for path, structure in files.items():
+        for one in structure.imports:
+            place, typing = f"{path}:{one.line}", one.when == "typing"
+            targets = resolver.files(one, path)
+            for target in targets:
+                yield RuleImport(known[path], known[target], place, (path, target), typing)
+            if not targets:
+                outside = resolver.absolute(one.target, path)
+                yield RuleImport(known[path], frozenset({outside}), place, (path, outside), typing)
+
+
+def _read_date(text: str) -> datetime | None:
+    """A day as a moment; None for none.
+
+    Raises:
+        InvalidInput: It is no date.
+    """
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(
+            f"{text!r} is not a valid date", hint="write it as 2024-03-31", path="/parameters/since"
+        ) from None
+
+
+def read_components(workspace: Workspace) -> ParameterFacts:
+    """The components that the source files here are in, by their names."""
+    paths = [each.path for each in list_files(workspace).files if is_source(each.path) and not is_aside(each.path)]
+    names = tuple(sorted(set(component_names(paths, "folders").values())))
+    return ParameterFacts(names={"component": names[:_COMPONENTS]}, is_complete=len(names) <= _COMPONENTS)

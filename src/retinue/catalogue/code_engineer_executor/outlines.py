@@ -1,0 +1,157 @@
+"""The outlines of source files, read in worker processes and kept between runs, and the names that they define."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue._prose import code, quote
+from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue._tree import read_tree
+from retinue.contract.facts import Facts
+from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, RetinueError
+from retinue.tools.encoding import decode, is_binary
+from retinue.tools.outline import Item, language_for, outline, outline_of
+from retinue.tools.tree import FileEntry, list_files
+from retinue.tools.workspace import Workspace
+
+from .work import Work
+
+__all__ = ["OUTLINED", "TYPED", "Outlined", "outlined", "read_outlines", "read_symbols", "whole_name"]
+
+TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
+OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
+_VERSION: Final = 2
+"""The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
+_FIELDS: Final = tuple(Item.__slots__)
+_SYMBOLS: Final = 5_000
+_SECONDS: Final = 2.0
+
+
+class Outlined(NamedTuple):
+    """The outline of one file, and how many lines it has."""
+
+    lines: int
+    items: tuple[Item, ...]
+    notes: tuple[str, ...]
+
+    def row(self) -> list[Any]:
+        """Its JSON form."""
+        return [self.lines, [[getattr(item, name) for name in _FIELDS] for item in self.items], list(self.notes)]
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> "Outlined":
+        """The outline whose JSON form is `row`.
+
+        Raises:
+            TypeError: It is none.
+            ValueError: It is none.
+        """
+        lines, items, notes = row
+        return cls(int(lines), tuple(Item(*item) for item in items), tuple(map(str, notes)))
+
+
+def outlined(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+    """The outlines of files, each a path with its content.
+
+    Raises:
+        NotInstalled: A grammar is not here.
+    """
+    outlines: list[Outlined] = []
+    for path, data, _ in files:
+        if is_binary(data):
+            outlines.append(Outlined(0, (), ("it is a binary file.",)))
+            continue
+        text = decode(data).text
+        read = outline(text, language_for(path))
+        outlines.append(Outlined(len(text.removesuffix("\n").split("\n")), tuple(read.items), tuple(read.notes)))
+    return outlines
+
+
+async def read_outlines(work: Work) -> dict[str, Outlined]:
+    """The outline of every file that is meant, by path; what is to be known of one is noted.
+
+    Raises:
+        DeadlineExceeded: Time was up before anything was read.
+        InvalidInput: There is no such file.
+        MissingFile: What the request names is not there.
+        NotInstalled: A grammar is not here.
+    """
+    root, folder = str(work.workspace.root), work.target.file
+    known = Rows(work.cache_dir, root, name="outlines", version=_VERSION, read=Outlined.from_row, write=Outlined.row)
+    is_wanted = work.is_meant(OUTLINED)
+    is_whole = work.target.scope == "project" or folder in ("", ".")
+    reading = await read_tree(
+        work.run, work.workspace, outlined, is_wanted=is_wanted, known=known, watch=work.watch, is_whole=is_whole
+    )
+    if reading.left and not reading.files:
+        raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time, or name a folder.")
+    work.report.tell_gaps(reading.skipped, reading.left)
+    for note in reading.notes:
+        work.report.note("{}", quote(note))
+    if not reading.files:
+        raise InvalidInput(
+            "No source file is there to look at.",
+            hint="Name a file or folder with Python, JavaScript, TypeScript, Rust or Go.",
+        )
+    for path, each in reading.files.items():
+        work.files.add(path)
+        for note in each.notes:
+            work.report.note("{}: {}", code(path), quote(note))
+    return reading.files
+
+
+def whole_name(item: Item) -> str:
+    """The name of an item, with that of what it stands in."""
+    return f"{item.container}.{item.name}".lstrip(".")
+
+
+def read_symbols(workspace: Workspace, cache_dir: Path | None) -> Facts:
+    """The names that the code here defines: those at the top of files first, then `Class.method`; the product's first.
+
+    Args:
+        workspace: Where the code lies.
+        cache_dir: Where it is kept what files define; None keeps nothing.
+    """
+    end = time.monotonic() + _SECONDS
+    root = str(workspace.root)
+    known = Rows[list[list[str]]](cache_dir, root, name="symbols", version=1, read=list)
+    new: dict[str, list[list[str]]] = {}
+    keys: list[str] = []
+    tops: dict[str, None] = {}
+    members: dict[str, None] = {}
+    entries = [each for each in list_files(workspace).files if each.path.endswith(OUTLINED)]
+    is_complete = True
+    for entry in sorted(entries, key=lambda each: is_aside(each.path)):
+        key = content_key("symbols", repr((entry.path, entry.size, entry.mtime_ns)).encode())
+        names = known.get(key)
+        if names is None:
+            if time.monotonic() > end:
+                is_complete = False
+                continue
+            try:
+                names = new[key] = _names(workspace, entry)
+            except NotInstalled:
+                return Facts(is_complete=False)
+        keys.append(key)
+        tops |= dict.fromkeys(names[0])
+        members |= dict.fromkeys(names[1])
+    known.save(new, keys)
+    symbols = tuple(dict.fromkeys([*tops, *members]))
+    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=is_complete and len(symbols) <= _SYMBOLS)
+
+
+def _names(workspace: Workspace, entry: FileEntry) -> list[list[str]]:
+    """What a file defines at its top, and one level below; nothing when it cannot be read.
+
+    Raises:
+        NotInstalled: Its grammar is not here.
+    """
+    try:
+        items = outline_of(workspace, entry.path).items
+    except NotInstalled:
+        raise
+    except RetinueError:
+        return [[], []]
+    return [[whole_name(each) for each in items if each.depth == depth] for depth in (0, 1)]

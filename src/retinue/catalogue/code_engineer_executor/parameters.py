@@ -1,0 +1,172 @@
+"""What the skills take, as types."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from retinue.agents.python.annotations import Choices, FromFacts
+from retinue.contract.model import Model
+
+__all__ = [
+    "ChangeRequest",
+    "CodeTarget",
+    "Constraints",
+    "EntryFile",
+    "EntryPosition",
+    "EntrySymbol",
+    "NavigationTarget",
+    "NoEntry",
+    "RefactoringKind",
+    "RefactoringRequest",
+    "Show",
+]
+
+Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
+RefactoringKind: TypeAlias = Literal["auto", "rename", "move", "extract"]
+
+_Path = Annotated[str, Field(min_length=1, max_length=4096, description="A file, relative to the workspace.")]
+_Apply = Annotated[bool, Field(description="Write the change; without it there is only the diff.")]
+
+
+class NoEntry(Model):
+    """Nothing: `symbol` and `path` say what is meant."""
+
+
+class EntryFile(Model):
+    """A file."""
+
+    file_path: _Path
+
+
+class EntrySymbol(EntryFile):
+    """A symbol in a file."""
+
+    symbol_name: Annotated[
+        str,
+        FromFacts("symbol"),
+        Field(min_length=1, max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
+    ]
+
+
+class EntryPosition(EntryFile):
+    """A character of a file."""
+
+    line: Annotated[int, Field(ge=1, description="Which line, counted from 1.")]
+    character: Annotated[int, Field(ge=1, description="Which character of the line, counted from 1.")]
+
+
+class Constraints(Model):
+    """What the work must keep to."""
+
+    preserve_behavior: Annotated[bool, Field(description="What the code does must stay the same.")] = True
+    max_files: Annotated[int, Field(ge=1, le=200, description="How many files may change.")] = 5
+    run_tests: Annotated[bool, Field(description="Run the project's own tests over the change, in a copy.")] = False
+
+
+class CodeTarget(Model):
+    """Which code is meant, and what the work must keep to."""
+
+    task: Annotated[
+        str,
+        Field(
+            max_length=20_000,
+            json_schema_extra={"default": ""},
+            description="What is wanted, in plain words, for the record; the other parameters say it all.",
+        ),
+    ]
+    symbol: Annotated[
+        str,
+        FromFacts("symbol"),
+        Field(max_length=300, description="The function, class, method or constant, as the code has it."),
+    ] = ""
+    path: Annotated[
+        str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
+    ] = ""
+    entry_point: Annotated[
+        EntrySymbol | EntryPosition | EntryFile | NoEntry,
+        Field(description="Where to begin, instead of `symbol` and `path`: a file with a symbol or a position."),
+    ] = NoEntry()
+    scope: Annotated[
+        Literal["symbol", "file", "module", "project"],
+        Choices(
+            symbol="what is named: a symbol, file or folder",
+            file="the whole file",
+            module="the module or package, the folder around a file",
+            project="the whole project, the whole codebase",
+        ),
+        Field(description="How much of the code is meant; a symbol when one is named, else its file, else all."),
+    ] = "symbol"
+    constraints: Annotated[Constraints, Field(description="What the work must keep to.")] = Constraints()
+
+    @property
+    def file(self) -> str:
+        """The file or folder; empty when none is named."""
+        return (self.entry_point.file_path if isinstance(self.entry_point, EntryFile) else self.path).rstrip("/")
+
+    @property
+    def name(self) -> str:
+        """The symbol; empty when none is named."""
+        return self.entry_point.symbol_name if isinstance(self.entry_point, EntrySymbol) else self.symbol
+
+    @property
+    def position(self) -> tuple[int, int] | None:
+        """Line and character, from 1; None when only names are given."""
+        entry = self.entry_point
+        return (entry.line, entry.character) if isinstance(entry, EntryPosition) else None
+
+
+class NavigationTarget(CodeTarget):
+    """A symbol or file, and what is to be told of it."""
+
+    show: Annotated[
+        Show,
+        Choices(
+            about="everything about a symbol; what a file defines",
+            definition="where it is defined, declared, located; jump to the definition",
+            references="where it is used, who uses it; usages, uses, references, mentions, occurrences",
+            callers="who calls it, what calls or invokes it, where is it called from; callers, incoming calls",
+            callees="which functions does it call, what it calls; callees, outgoing calls",
+            implementations="what implements, overrides, subclasses or inherits from it; implementations",
+        ),
+        Field(description="What is to be told of the symbol."),
+    ] = "about"
+
+
+class RefactoringRequest(CodeTarget):
+    """A refactoring."""
+
+    kind: Annotated[
+        RefactoringKind,
+        Choices(
+            auto="the one that the other parameters make",
+            rename="give a symbol another name: rename a to b, call it b",
+            move="put a symbol into another file: move a to y.py, relocate it",
+            extract="make a function of lines: extract lines 3 to 9 into b, pull them out",
+        ),
+        Field(description="Which refactoring; `auto` is the one that the other parameters make."),
+    ] = "auto"
+    new_name: Annotated[str, Field(max_length=200, description="What it is to be called: the new name.")] = ""
+    target_file: Annotated[
+        str, FromFacts("path"), Field(max_length=4096, description="The file that something moves to.")
+    ] = ""
+    first_line: Annotated[int, Field(ge=0, description="The first line to extract, from 1.")] = 0
+    last_line: Annotated[int, Field(ge=0, description="The last line to extract; 0 means the first one only.")] = 0
+    apply: _Apply = False
+
+    @property
+    def refactoring(self) -> RefactoringKind:
+        """The kind, also where only the other parameters say it; `auto` when nothing does."""
+        if self.kind != "auto":
+            return self.kind
+        if self.target_file:
+            return "move"
+        return "extract" if self.first_line else "rename" if self.new_name else "auto"
+
+
+class ChangeRequest(CodeTarget):
+    """A change that a model is to make."""
+
+    task: Annotated[
+        str, Field(min_length=10, max_length=20_000, description="What is wrong or wanted, in plain words.")
+    ]
+    apply: _Apply = False

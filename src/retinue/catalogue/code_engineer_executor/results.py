@@ -1,0 +1,164 @@
+"""What the skills give, as types."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from retinue.catalogue._report import ReportData
+from retinue.contract.model import Count, Model
+
+__all__ = [
+    "ChangedFile",
+    "CodeAnalysis",
+    "CodeChange",
+    "CodeDocumentation",
+    "CodeReview",
+    "CodeWork",
+    "DocumentationCoverage",
+    "DocumentedName",
+    "NavigationStep",
+    "OutlinedSymbol",
+    "ProjectTests",
+    "ProposedChange",
+    "ReviewIssue",
+    "UndocumentedName",
+    "WorkMetadata",
+]
+
+
+class ChangedFile(Model):
+    """What becomes of one file."""
+
+    file: str
+    action: Literal["edit", "create", "delete"]
+    content: str
+    reasoning: str
+
+
+class NavigationStep(Model):
+    """One question to a language server."""
+
+    operation: str
+    asked: str = Field(alias="from")
+    answer: str = Field(alias="to")
+    symbol: str
+    execution_time_ms: Annotated[float, Field(ge=0)]
+
+
+class WorkMetadata(Model):
+    """What the work took."""
+
+    lsp_operations: Count
+    files_analyzed: Count
+    files_modified: Count
+
+
+class CodeWork(ReportData):
+    """What was found out about code, and what becomes of it."""
+
+    operation: str
+    changes: tuple[ChangedFile, ...]
+    navigation_trace: tuple[NavigationStep, ...]
+    affected_symbols: tuple[str, ...]
+    metadata: WorkMetadata
+
+
+class OutlinedSymbol(Model):
+    """One thing that a file defines."""
+
+    file: str
+    name: str
+    kind: str
+    signature: str
+    first_line: Count
+    last_line: Count
+    complexity: Count | None = None
+
+
+class CodeAnalysis(CodeWork):
+    """Figures of code."""
+
+    metrics: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default={}, description="Figures: lines, complexity, counts."
+    )
+    outline: tuple[OutlinedSymbol, ...] = ()
+
+
+class ReviewIssue(Model):
+    """One thing to look at."""
+
+    rule: str
+    severity: Literal["high", "medium", "low"]
+    file: str
+    line: Count
+    message: str
+    fix: str = ""
+    found_by: str
+
+
+class CodeReview(CodeWork):
+    """What a review found."""
+
+    issues: tuple[ReviewIssue, ...] = ()
+
+
+class UndocumentedName(Model):
+    """A public name that says nothing of itself."""
+
+    file: str
+    line: Count
+    name: str
+    kind: str
+
+
+class DocumentedName(Model):
+    """A public name with its head, and what it says of itself."""
+
+    file: str
+    line: Count
+    name: str
+    signature: str
+    doc: str
+
+
+class DocumentationCoverage(Model):
+    """How much of the public names is documented."""
+
+    public: Count
+    documented: Count
+    missing: tuple[UndocumentedName, ...]
+    signatures: tuple[DocumentedName, ...]
+
+
+class CodeDocumentation(CodeWork):
+    """The documentation of code."""
+
+    documentation: DocumentationCoverage | None = None
+
+
+class ProjectTests(Model):
+    """How the project's own tests went."""
+
+    command: str
+    passed: bool
+    ending: Literal["passed", "failed", "hung", "not run"] = Field(
+        description="`hung`: they were ended when their time was up."
+    )
+    passed_before: bool | None = Field(
+        default=None, description="Whether they pass without the change; looked at when they fail with it."
+    )
+    output: str
+    execution_time_ms: Annotated[float, Field(ge=0)]
+
+
+class CodeChange(CodeWork):
+    """A change as a diff."""
+
+    diff: str = ""
+    tests: ProjectTests | None = None
+
+
+class ProposedChange(CodeChange):
+    """A change that a model proposed."""
+
+    reasoning: str = Field(default="", description="Why, in the model's words.")
