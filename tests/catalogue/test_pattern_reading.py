@@ -8,12 +8,12 @@ from hypothesis import given, strategies as st
 
 from retinue.catalogue.pattern_discovery.extract import extract, facts_of
 from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture
-from retinue.catalogue.pattern_discovery.read_step import fits, phrases_of, pieces_of
-from retinue.catalogue.pattern_discovery.read_text import is_ruled, rules_of
+from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past, rules_of
+from retinue.catalogue.pattern_discovery.steps import fits, phrases_of, pieces_of
 
 
 def read(text: str, *, path: str = "tests/test_it.py") -> FileFacts:
-    facts = facts_of(path, dedent(text).encode(), collected=path.startswith("tests/"))
+    facts = facts_of(path, dedent(text).encode(), is_test=path.startswith("tests/"))
     assert facts.error == ""
     return facts
 
@@ -423,7 +423,7 @@ def test_rules_stand_with_the_line_on_which_they_begin_and_code_is_left_out() ->
     ],
 )
 def test_the_past_and_the_law_are_no_rules(path: str, *, expected: bool) -> None:
-    assert is_ruled(path) is expected
+    assert is_of_the_past(path) is not expected
 
 
 @given(st.text(alphabet=st.sampled_from("ab.!? \n`*>-#:'"), max_size=200))
@@ -450,30 +450,30 @@ def test_rules_stand_on_lines_there_are(text: str) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_says_where_and_why(data: bytes, line: int, reason: str) -> None:
-    facts = facts_of("src/bad.py", data, collected=False)
+    facts = facts_of("src/bad.py", data, is_test=False)
     assert reason in facts.error
     assert facts.error_line in (line, 0, 1)
 
 
 def test_a_deep_but_legal_file_is_read_or_says_that_it_is_too_deep() -> None:
-    facts = facts_of("src/deep.py", b"x = " + b"+".join([b"1"] * 3_000) + b"\n", collected=False)
+    facts = facts_of("src/deep.py", b"x = " + b"+".join([b"1"] * 3_000) + b"\n", is_test=False)
     assert facts.error in ("", "it is nested too deeply to be read")
 
 
 def test_an_encoding_is_the_one_that_the_file_declares() -> None:
     data = "# -*- coding: latin-1 -*-\ndef gr\u00fc\u00dfe():\n    '''Gr\u00fc\u00dfe.'''\n".encode("latin-1")
-    (symbol,) = facts_of("src/it.py", data, collected=False).symbols
+    (symbol,) = facts_of("src/it.py", data, is_test=False).symbols
     assert (symbol.name, symbol.doc) == ("gr\u00fc\u00dfe", "Gr\u00fc\u00dfe.")
 
 
 def test_an_invalid_escape_is_its_authors_business() -> None:
-    assert facts_of("src/it.py", b"x = '\\d'\n", collected=False).error == ""
+    assert facts_of("src/it.py", b"x = '\\d'\n", is_test=False).error == ""
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data: bytes) -> None:
     for path in ("a.py", "a.feature", "a.md"):
-        assert isinstance(facts_of(path, data, collected=True), FileFacts)
+        assert isinstance(facts_of(path, data, is_test=True), FileFacts)
 
 
 @given(
@@ -489,6 +489,6 @@ def test_no_bytes_raise(data: bytes) -> None:
     )
 )  # fmt: skip
 def test_facts_survive_json_as_they_are(lines: list[str]) -> None:
-    (facts,) = extract([("tests/test_it.py", "\n".join(lines).encode(), True)])
+    (facts,) = extract([("tests/test_it.py", "\n".join(lines).encode(), "test")])
     said = json.dumps(facts)
     assert json.dumps(FileFacts.from_row(json.loads(said))) == said
