@@ -4,8 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.catalogue.pattern_discovery.extract import facts_of
 from retinue.catalogue.pattern_discovery.entries import rule_entry
+from retinue.catalogue.pattern_discovery.extract import facts_of
 from retinue.catalogue.pattern_discovery.facts import Rule
 from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, take_stock
 from retinue.catalogue.pattern_discovery.resolution import Modules

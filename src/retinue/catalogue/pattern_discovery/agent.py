@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import one_line
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
-from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.pattern_discovery.answers import say_survey
 from retinue.catalogue.pattern_discovery.facts import FileFacts
 from retinue.catalogue.pattern_discovery.inventory import Inventory, narrow, reuse_of, take_stock
@@ -21,6 +19,7 @@ from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
+from retinue.engine.blocking import in_thread
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,71 +28,63 @@ if TYPE_CHECKING:
 
 __all__ = ["PatternDiscovery"]
 
+_Work: TypeAlias = Callable[[Inventory, JsonMapping, Report], None]
+"""Says what a skill finds in an inventory, given how many files were read, and how."""
+
 _MOST: Final = 500
 """Rows of one list; `counts` says how many there are."""
 
 _APP: Final[JsonMapping] = {
-    "name": "app",
-    "path": "tests/conftest.py",
-    "line_start": 5,
-    "line_end": 9,
-    "doc": "The application under test.",
-    "scope": "function",
-    "autouse": False,
-    "params": [],
-    "yields": "Flask",
-    "tears_down": False,
-    "depends_on": [],
-    "used_in": ["tests/test_app.py"],
-    "uses": 2,
-}
-_SENTENCE: Final = "`app` gives `Flask`, is used by 2 tests and fixtures in 1 file: The application under test."
-_SAID: Final[JsonMapping] = {
-    "answer": f"{_SENTENCE} (tests/conftest.py:5)",
-    "findings": [{"topic": "fixture", "content": _SENTENCE, "source": "tests/conftest.py:5"}],
-    "tables": [],
-    "subjects": ["app"],
-    "notes": [],
-    "reuse_score": 10,
-    "reuse_band": "all existing",
-    "reuse_basis": "10 times the share of what is asked for that something shared serves.",
-}
+    "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
+    "scope": "function", "autouse": False, "params": [], "yields": "Flask", "tears_down": False, "depends_on": [],
+    "used_in": ["tests/test_app.py"], "uses": 2,
+}  # fmt: skip
+_ANSWER: Final[JsonMapping] = {"answer": "…", "findings": [], "tables": [], "subjects": ["app"], "notes": []}
 _LISTS: Final[JsonMapping] = {
-    **_SAID,
-    "fixtures": [_APP],
-    **{name: [] for name in ("test_patterns", "steps", "helpers", "anti_patterns")},
-    "counts": {
-        "files": 3,
-        "files_parsed": 3,
-        "files_remembered": 0,
-        "tests": 2,
-        "fixtures": 1,
-        "test_patterns": 0,
-        "steps": 0,
-        "undefined_steps": 0,
-        "helpers": 0,
-        "anti_patterns": 0,
-    },
-}
+    **_ANSWER, "fixtures": [_APP], "test_patterns": [], "steps": [], "helpers": [], "anti_patterns": [],
+    "counts": {"files": 3, "tests": 2, "fixtures": 1}, "reuse_score": 10, "reuse_band": "all existing",
+    "reuse_basis": "10 times the share of what tests ask for that something shared serves.",
+}  # fmt: skip
 _TEST_FILE: Final[JsonMapping] = {
-    "path": "tests/test_app.py",
-    "lines": ["4-9"],
-    "tests": ["test_application"],
-    "fixtures": ["app"],
-    "mocks": [],
-    "asserts": 2,
-    "patterns": ["aaa"],
-    "score": 0.64,
-}
+    "path": "tests/test_app.py", "lines": ["4-9"], "tests": ["test_application"], "fixtures": ["app"], "mocks": [],
+    "asserts": 2, "patterns": ["aaa"], "score": 0.64,
+}  # fmt: skip
+_SURVEYS: Final = (
+    "list all fixtures of this project", "which fixtures are there", "are there unused fixtures",
+    "what is tested with mocks", "where do we use monkeypatch", "which tests are parametrized",
+    "which tests follow arrange act assert", "take stock of the test patterns", "survey the reusable patterns",
+    "which BDD steps exist", "which steps are undefined", "list the helper functions that are used most",
+    "what do the docs forbid", "what must not be done in this project", "list the anti-patterns",
+    "which fixtures are session scoped", "show autouse fixtures", "which test classes use unittest",
+    "how many fixtures are defined in conftest", "how many tests are there", "how many tests does this project have",
+)  # fmt: skip
+_DOMAINS: Final = (
+    "which unit testing patterns exist for sessions", "what can I reuse for end-to-end tests of the login",
+    "show e2e testing patterns for uploads", "patterns in the source code for parsing configuration",
+    "which documentation rules apply to security", "reusable unit-testing patterns for the command line",
+    "which reusable patterns are there already for testing templates", "source-code helpers relevant to file handling",
+    "documentation prohibitions about deployment", "rank the unit testing patterns that help with the cache",
+)  # fmt: skip
+_LOOKUPS: Final = (
+    "which fixture gives me a test client", "is there a fixture for a temporary database",
+    "find a fixture that provides an authenticated user", "which existing fixture sets up the application",
+    "do I need a new fixture for a request context", "I need a fixture with a command line runner",
+    "what fixture should I use for uploads", "how do I combine fixtures to get a signed in client",
+    "my test needs a session, what should I use", "I am writing a test and need an open connection",
+    "which fixtures depend on app", "what does the client fixture depend on", "which tests use the client fixture",
+    "who uses the runner fixture",
+)  # fmt: skip
+_SEARCHES: Final = (
+    "how is the parser tested", "how are sessions tested", "how do we test uploads",
+    "how do the existing tests check the cache", "find tests similar to what I need for the parser",
+    "which tests could I follow for a new command", "find similar tests for src/app.py",
+    "which existing tests exercise the config loader", "give me test examples for the http client",
+    "what do the tests of the template engine look like", "how well is the login tested",
+    "are timeouts tested anywhere", "is there a test for the upload", "which tests cover the retry logic",
+)  # fmt: skip
 
 
-class _HasCache(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    cache_dir: Path | None
-
-
-def _facts(discovery: _HasCache, workspace: "Workspace") -> Facts:
+def _facts(discovery: Any, workspace: "Workspace") -> Facts:
     """The names of fixtures and symbols here."""
     return read_names(workspace, discovery.cache_dir)
 
@@ -124,36 +115,8 @@ class PatternDiscovery:
         target_field="target",
         effects=("read",),
         timeout_s=300,
-        examples=(
-            "list all fixtures of this project",
-            "which fixtures are there",
-            "are there unused fixtures",
-            "what is tested with mocks",
-            "where do we use monkeypatch",
-            "which tests are parametrized",
-            "which tests follow arrange act assert",
-            "take stock of the test patterns",
-            "survey the reusable patterns",
-            "which BDD steps exist",
-            "which steps are undefined",
-            "list the helper functions that are used most",
-            "what do the docs forbid",
-            "what must not be done in this project",
-            "list the anti-patterns",
-            "which fixtures are session scoped",
-            "show autouse fixtures",
-            "which test classes use unittest",
-            "how many fixtures are defined in conftest",
-            "how many tests are there",
-            "how many tests does this project have",
-        ),
-        samples=(
-            Sample(
-                title="All fixtures",
-                parameters={"question": "Which fixtures are there?", "show": "fixtures"},
-                answer=_LISTS,
-            ),
-        ),
+        examples=_SURVEYS,
+        samples=(Sample(title="All fixtures", parameters={"show": "fixtures"}, answer=_LISTS),),
     )
     async def full_survey(self, survey: Survey, run: RunContext) -> Reply:
         """Takes stock of a project's reusable patterns, and counts them.
@@ -168,14 +131,12 @@ class PatternDiscovery:
             found = narrow(whole, None, folder)
             report.figures = _lists(found, counts, report) | reuse_of(found)
             if found.is_empty():
-                message = (
-                    "Nothing to build on was found: no tests, fixtures, steps, helpers or documented prohibitions."
+                hint = "Name a folder with Python code, feature files or documents."
+                report.reject(
+                    "Nothing to build on was found: no test, fixture, step, helper or prohibition.", hint=hint
                 )
-                report.reject(message, hint="Name a folder with Python code, feature files or documents.")
-                return
-            say_survey(found, survey, report)
-            if "reuse_score" in report.figures and survey.show == "overview":
-                report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
+            else:
+                say_survey(found, survey, report)
 
         return await self._work(work, run, folder=folder)
 
@@ -185,22 +146,11 @@ class PatternDiscovery:
         target_field="target",
         effects=("read",),
         timeout_s=300,
-        examples=(
-            "which unit testing patterns exist for sessions",
-            "what can I reuse for end-to-end tests of the login",
-            "show e2e testing patterns for uploads",
-            "patterns in the source code for parsing configuration",
-            "which documentation rules apply to security",
-            "reusable unit-testing patterns for the command line",
-            "which reusable patterns are there already for testing templates",
-            "source-code helpers relevant to file handling",
-            "documentation prohibitions about deployment",
-            "rank the unit testing patterns that help with the cache",
-        ),
+        examples=_DOMAINS,
         samples=(
             Sample(
-                title="Unit tests of one thing",
-                parameters={"context": "application", "domain": "unit-testing"},
+                title="For one thing",
+                parameters={"context": "application"},
                 answer={"domain": "unit-testing", **_LISTS},
             ),
         ),
@@ -216,19 +166,17 @@ class PatternDiscovery:
 
         def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
             found = narrow(whole, search.domain, folder)
-            basis = {"domain": search.domain, "reuse_basis": "no context was stated"}
-            report.figures = _lists(found, counts, report) | basis
-            words = query_words(search.context, purpose=_purpose("focused_domain"))
+            report.figures = _lists(found, counts, report)
+            report.figures |= {"domain": search.domain, "reuse_basis": "no context was stated"}
+            words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
             if found.is_empty():
-                where = f" in `{one_line(folder)}`" if folder else ""
-                hint = "Ask for another domain, or for a full survey."
-                report.reject(f"Nothing of {search.domain} was found{where}.", hint=hint)
+                hint = "Ask for another domain, another folder, or a full survey."
+                report.reject(f"Nothing of {search.domain} was found.", hint=hint)
             elif not words:
                 say_survey(found, Survey(show="overview"), report)
             elif not rank_by_context(found, words, report, most=_MOST):
-                report.reject(
-                    f"Nothing of {search.domain} has the words asked for.", hint="Use the project's own words."
-                )
+                hint = "Use the project's own words."
+                report.reject(f"Nothing of {search.domain} has the words asked for.", hint=hint)
 
         return await self._work(work, run, folder=folder)
 
@@ -238,38 +186,16 @@ class PatternDiscovery:
         effects=("read",),
         timeout_s=300,
         facts=_facts,
-        examples=(
-            "which fixture gives me a test client",
-            "is there a fixture for a temporary database",
-            "find a fixture that provides an authenticated user",
-            "which existing fixture sets up the application",
-            "do I need a new fixture for a request context",
-            "I need a fixture with a command line runner",
-            "what fixture should I use for uploads",
-            "how do I combine fixtures to get a signed in client",
-            "my test needs a session, what should I use",
-            "I am writing a test and need an open connection",
-            "which fixtures depend on app",
-            "what does the client fixture depend on",
-            "which tests use the client fixture",
-            "who uses the runner fixture",
-        ),
+        examples=_LOOKUPS,
         samples=(
             Sample(
                 title="An application",
                 parameters={"query": "the application"},
                 answer={
-                    **_SAID,
-                    "matches": [{"fixture": "app", "score": 0.7, "reason": "its docstring has `application`", **_APP}],
-                    "composition": [
-                        {
-                            "fixture": "app",
-                            "path": "tests/conftest.py",
-                            "line": 5,
-                            "scope": "function",
-                            "depends_on": [],
-                        }
-                    ],
+                    **_ANSWER,
+                    "matches": [{**_APP, "score": 0.7, "reason": "it has `application`"}],
+                    "composition": [_APP],
+                    "reuse_basis": "10 times the share of the request's words that the matches have together.",
                 },
             ),
         ),
@@ -281,7 +207,7 @@ class PatternDiscovery:
         which tests and fixtures build on one. Returns the matches with scores and reasons, the composition in order,
         and a reuse score.
         """
-        words = query_words(search.query, purpose=_purpose("fixture_lookup"))
+        words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
         return await self._work(lambda found, _, report: look_up(found, search, words, report), run)
 
     @retinue.skill(
@@ -291,30 +217,15 @@ class PatternDiscovery:
         effects=("read",),
         timeout_s=300,
         facts=_facts,
-        examples=(
-            "how is the parser tested",
-            "how are sessions tested",
-            "how do we test uploads",
-            "how do the existing tests check the cache",
-            "find tests similar to what I need for the parser",
-            "which tests could I follow for a new command",
-            "find similar tests for src/app.py",
-            "which existing tests exercise the config loader",
-            "give me test examples for the http client",
-            "what do the tests of the template engine look like",
-            "how well is the login tested",
-            "are timeouts tested anywhere",
-            "is there a test for the upload",
-            "which tests cover the retry logic",
-        ),
+        examples=_SEARCHES,
         samples=(
             Sample(
                 title="How something is tested",
                 parameters={"query": "the application"},
                 answer={
-                    **{name: value for name, value in _SAID.items() if not name.startswith("reuse")},
+                    **_ANSWER,
                     "matches": [_TEST_FILE],
-                    "basis": "The score is its BM25 over the best that the words could reach.",
+                    "basis": "Its BM25 over the best that the words could reach.",
                 },
             ),
         ),
@@ -325,30 +236,25 @@ class PatternDiscovery:
         Use it when somebody asks how something is tested, which tests cover it, or wants existing tests to follow.
         Returns the matching files with the lines of their best tests, mocks and assertions.
         """
-        words = query_words(search.query, purpose=_purpose("test_pattern_search"))
+        words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
         return await self._work(lambda found, _, report: say_similar(found, search, words, report), run)
 
-    async def _work(
-        self, work: Callable[[Inventory, JsonMapping, Report], None], run: RunContext, *, folder: str = ""
-    ) -> Reply:
+    async def _work(self, work: _Work, run: RunContext, *, folder: str = "") -> Reply:
         """Read the project, put it together, and have `work` say what it finds."""
         run.emit(Progress("listing files"))
         reading = await read_project(run, run.workspace, self.cache_dir)
         run.emit(Progress("connecting what was read", "", len(reading.files), len(reading.files)))
-        watch = Watch(run)
-        return await in_watched_thread(watch, _reply, work, reading, watch, folder)
+        # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
+        return await in_thread(_reply, work, reading, folder)
 
 
-def _reply(
-    work: Callable[[Inventory, JsonMapping, Report], None], reading: TreeReading[FileFacts], watch: Watch, folder: str
-) -> Reply:
+def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
     report = Report()
-    counts = {"files_parsed": reading.parsed, "files_remembered": reading.remembered}
-    if reading.left:  # what was read is handed over, however late it is; and what is missing may be in the rest
-        work(take_stock(reading.files), counts, report)
+    work(take_stock(reading.files), {"files_parsed": reading.parsed, "files_remembered": reading.remembered}, report)
+    if reading.left:  # what is missing may be in what was not read
         report.unanswered = None
-    else:
-        work(take_stock(reading.files, check=watch.check), counts, report)
+    if "reuse_score" in report.figures and report.unanswered is None:
+        report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
     note_unread(reading, report, folder=folder)
     return report.reply()
 
@@ -372,10 +278,3 @@ def _folder(target: str, run: RunContext) -> str:
     """
     folder = run.workspace.relative(run.workspace.resolve(target or "."))
     return "" if folder == "." else folder
-
-
-def _purpose(skill: str) -> str:
-    """What a skill says of itself."""
-    definition: Any = PatternDiscovery.definition  # pyright: ignore[reportAttributeAccessIssue] - the decorator's
-    found = definition.skill(skill)
-    return f"{found.name} {found.description}".replace("_", " ")

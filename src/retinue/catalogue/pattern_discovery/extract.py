@@ -6,13 +6,13 @@ One syntax tree is in memory at a time. A file that cannot be read is a fact too
 import ast
 import gc
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture, Import, Step, Symbol
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
-from retinue.catalogue.pattern_discovery.pytest_functions import Surroundings, case_of, fixture_of, fixtures_by_call
+from retinue.catalogue.pattern_discovery.pytest_functions import Surroundings, case_of, fixture_of
 from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
 from retinue.catalogue.pattern_discovery.syntax import (
     Function,
@@ -78,11 +78,6 @@ class _Module:
         imports = [one for node in self._nodes for one in _imports(node)]
         self._imports = [one._replace(used=one.bound in loaded) for one in imports]
         self._names = Names(self._imports)
-        self._bases = {
-            node.name: [base.id for base in node.bases if isinstance(base, ast.Name)]
-            for node in self._nodes
-            if isinstance(node, ast.ClassDef)
-        }
         self._fixtures: list[Fixture] = []
         self._cases: list[Case] = []
         self._steps: list[Step] = []
@@ -90,15 +85,12 @@ class _Module:
     def facts(self) -> FileFacts:
         """Everything in it."""
         body = list(statements(self._tree.body))
-        functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         marks = [mark for node in body for mark in _marks(node)]
         for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(node, "", is_unittest=False, above=marks)
             elif isinstance(node, ast.ClassDef):
                 self._class(node, "", marks)
-            else:
-                self._fixtures += fixtures_by_call(node, functions, self._names)
         symbols = [symbol for node in body if (symbol := _symbol(node, self._names)) is not None]
         by_name = {one.name: one for one in symbols}  # of overloads the last is the one that runs
         mine = {one.line for one in (*self._fixtures, *self._cases, *self._steps)}
@@ -108,7 +100,13 @@ class _Module:
             steps=self._steps,
             symbols=[one for one in by_name.values() if one.line not in mine],
             imports=self._imports,
-            dotted=_dotted(self._nodes, self._imports),
+            dotted=list(
+                dict.fromkeys(
+                    dotted
+                    for node in self._nodes
+                    if isinstance(node, ast.Attribute) and (dotted := self._names.imported(node))
+                )
+            ),
             plugins=[name for node in body for name in _plugins(node)],
         )
 
@@ -123,30 +121,15 @@ class _Module:
             self._cases.append(case_of(node, Surroundings(owner, is_unittest, above, self._lines), self._names))
 
     def _class(self, node: ast.ClassDef, owner: str, above: Sequence[ast.expr]) -> None:
-        """The tests and fixtures of a class, and of the classes in it."""
+        """The tests and fixtures of a class, and of the classes in it. One without the name of a test is a base."""
         is_unittest = any(self._names.resolve(base).endswith("TestCase") for base in node.bases)
-        is_collected = is_unittest or self._is_run(node.name)
         name = f"{owner}::{node.name}" if owner else node.name
         marks = [*above, *node.decorator_list, *(mark for one in node.body for mark in _marks(one))]
         for one in statements(node.body):
             if isinstance(one, ast.ClassDef):
                 self._class(one, name, marks)
             elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                if is_collected:
-                    self._function(one, name, is_unittest=is_unittest, above=marks)
-                elif (fixture := fixture_of(one, name, self._names)) is not None:
-                    self._fixtures.append(fixture)
-
-    def _is_run(self, name: str) -> bool:
-        """Whether pytest runs a class: by its name, or since a test class in the same file builds on it."""
-        waiting, seen = [one for one in self._bases if one.startswith("Test")], set[str]()
-        while waiting:
-            one = waiting.pop()
-            if one == name:
-                return True
-            waiting += [] if one in seen else self._bases.get(one, [])
-            seen.add(one)
-        return False
+                self._function(one, name, is_unittest=is_unittest, above=marks)
 
 
 def _imports(node: ast.AST) -> Iterator[Import]:
@@ -163,25 +146,6 @@ def _imports(node: ast.AST) -> Iterator[Import]:
                 yield Import("*" if one.name == "*" else one.asname or one.name, f"{stem}{joint}{one.name}")
         case _:
             pass
-
-
-def _dotted(nodes: Iterable[ast.AST], imports: Iterable[Import]) -> list[str]:
-    """What is used through imported names, as far as the dots go: `flask.json.dumps`."""
-    bound = {one.bound: one.target for one in imports}
-    names: dict[str, None] = {}
-    inner: set[int] = set()
-    for node in nodes:
-        if not isinstance(node, ast.Attribute) or id(node) in inner:
-            continue
-        parts: list[str] = []
-        value: ast.expr = node
-        while isinstance(value, ast.Attribute):
-            parts.append(value.attr)
-            value = value.value
-            inner.add(id(value))
-        if isinstance(value, ast.Name) and value.id in bound:
-            names[".".join([bound[value.id], *reversed(parts[-3:])])] = None
-    return list(names)
 
 
 def _marks(node: ast.stmt) -> list[ast.expr]:

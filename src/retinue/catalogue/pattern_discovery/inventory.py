@@ -3,7 +3,7 @@
 It can be narrowed to a domain or a folder, and scored by how much of it is shared.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
@@ -85,17 +85,12 @@ class Inventory:
         return not (self.fixtures or self.tests or self.steps or self.helpers or self.rules)
 
 
-def take_stock(files: Mapping[str, FileFacts], *, check: Callable[[], None] = lambda: None) -> Inventory:
-    """Put the facts of all files together.
-
-    Args:
-        files: By path.
-        check: Called now and then; may raise to end the work.
-    """
+def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
+    """Put the facts of all files together, given by path."""
     modules = Modules(files)
     scopes = Scopes(files, modules)
-    connect(files, scopes, check=check)
-    steps, undefined = _steps(files, check)
+    connect(files, scopes)
+    steps, undefined = _steps(files)
     patterns = [
         pattern_entry(kind, path, cases)
         for kind in PATTERNS
@@ -117,7 +112,7 @@ def take_stock(files: Mapping[str, FileFacts], *, check: Callable[[], None] = la
     )
 
 
-def _steps(files: Mapping[str, FileFacts], check: Callable[[], None]) -> tuple[list[Entry], list[tuple[str, Phrase]]]:
+def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str, Phrase]]]:
     """Every step with the lines it fits, and the lines that none does."""
     steps = [(step, path, list[str]()) for path, file in files.items() for step in file.steps]
     by_start: dict[str, list[tuple[tuple[str, ...], Step, list[str]]]] = {}
@@ -130,7 +125,6 @@ def _steps(files: Mapping[str, FileFacts], check: Callable[[], None]) -> tuple[l
         for phrase in file.phrases:
             key = (phrase.kind, phrase.text)
             if key not in fitting:
-                check()
                 near = [*by_start.get(phrase.text[:4], ()), *by_start.get("", ())]
                 fitting[key] = [
                     used_in

@@ -1,7 +1,7 @@
 """Reads pytest fixtures and tests: what each asks for, what a fixture gives, how a test is written."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from retinue.catalogue.pattern_discovery.syntax import (
     start_of,
 )
 
-__all__ = ["Surroundings", "case_of", "fixture_of", "fixtures_by_call"]
+__all__ = ["Surroundings", "case_of", "fixture_of"]
 
 _FIXTURES: Final = frozenset(
     {"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture", "pytest.fixtures.fixture"}
@@ -49,29 +49,15 @@ class Surroundings:
 def fixture_of(node: Function, owner: str, names: Names) -> Fixture | None:
     """The fixture that a decorated function is, or None."""
     decorator = next((one for one in node.decorator_list if names.resolve(one) in _FIXTURES), None)
-    return None if decorator is None else _fixture(node, decorator, owner, node.name)
-
-
-def fixtures_by_call(node: ast.stmt, functions: dict[str, Function], names: Names) -> Iterator[Fixture]:
-    """Fixtures without a decorator: `client = pytest.fixture(make)` or `pytest.fixture(scope=…)(make)`."""
-    match node:
-        case ast.Assign(targets=targets, value=ast.Call(func=function, args=[ast.Name(id=source), *_]) as call):
-            settings = function if isinstance(function, ast.Call) else call
-            if names.resolve(call) in _FIXTURES and source in functions:
-                bound = [target.id for target in targets if isinstance(target, ast.Name)]
-                yield from (_fixture(functions[source], settings, "", name) for name in bound)
-        case _:
-            pass
-
-
-def _fixture(node: Function, decorator: ast.expr, owner: str, name: str) -> Fixture:
+    if decorator is None:
+        return None
     options = {one.arg: one.value for one in decorator.keywords} if isinstance(decorator, ast.Call) else {}
     constants = {key: value.value for key, value in options.items() if isinstance(value, ast.Constant)}
     own_name, scope = constants.get("name"), constants.get("scope", "function" if "scope" not in options else None)
     inside = list(descend(node.body, into_functions=False))
     yields = any(isinstance(one, ast.Yield) for one in inside)
     return Fixture(
-        name=own_name if isinstance(own_name, str) else name,
+        name=own_name if isinstance(own_name, str) else node.name,
         owner=owner,
         line=start_of(node),
         end=node.end_lineno or node.lineno,
@@ -118,41 +104,8 @@ def _parameters(node: Function, owner: str) -> list[str]:
     return [one.arg for one in (*required, *named) if one.arg != "request"]
 
 
-def _filled_otherwise(node: Function, marks: Sequence[ast.expr], names: Names) -> set[str]:
-    """Parameters that no fixture fills: they are parametrized, patched in, or drawn by Hypothesis."""
-    every = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    own = [one for one in every if one not in ("self", "cls")]
-    filled = {name for one in marks for name in _parametrized(one)}
-    filled.update(own[: sum(_injects(one, names) for one in node.decorator_list)])
-    for one in node.decorator_list:
-        if isinstance(one, ast.Call) and names.resolve(one) == _GIVEN:
-            filled.update(keyword.arg for keyword in one.keywords if keyword.arg)
-            filled.update(own[len(own) - len(one.args) :] if one.args else [])
-    return filled
-
-
-def _parametrized(node: ast.expr) -> list[str]:
-    """The names that `parametrize` fills; those that are fixtures all the same (`indirect`) are none."""
-    if not isinstance(node, ast.Call) or not _is_parametrize(node):
-        return []
-    options = {one.arg: one.value for one in node.keywords}
-    indirect = options.get("indirect")
-    if isinstance(indirect, ast.Constant) and indirect.value is True:
-        return []
-    filled = literal_strings(node.args[0] if node.args else options.get("argnames"))
-    return [name for name in filled if name not in literal_strings(indirect)]
-
-
 def _is_parametrize(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parametrize"
-
-
-def _injects(node: ast.expr, names: Names) -> bool:
-    """Whether a decorator of `unittest.mock` hands its mock to the test: it does unless told what to put in place."""
-    module, _, name = names.resolve(node).partition(".patch")
-    if not isinstance(node, ast.Call) or module not in _MOCKING or name not in ("", ".object"):
-        return False
-    return len(node.args) <= (2 if name else 1) and all(one.arg != "new" for one in node.keywords)
 
 
 # --- what a fixture gives -------------------------------------------------------------------------------------------
@@ -173,40 +126,25 @@ def _annotation(node: ast.expr | None) -> str:
 
 def _value_given(inside: Sequence[ast.AST]) -> str:
     """What it yields or returns, as a reader would name it: a local variable by what it was made of."""
-    values = [one for one in inside if isinstance(one, ast.Yield)] or [
-        one for one in inside if isinstance(one, ast.Return) and one.value is not None
-    ]
-    value = values[0].value if values else None
-    seen: set[str] = set()
-    while isinstance(value, ast.Name) and value.id not in seen:
-        seen.add(value.id)
-        source = next((source for one in inside if (source := _bound_to(value.id, one)) is not None), None)
-        if isinstance(source, str):
-            return source
-        value = source or value
+    yielded = [one.value for one in inside if isinstance(one, ast.Yield)]
+    returned = [one.value for one in inside if isinstance(one, ast.Return) and one.value is not None]
+    bound: dict[str, ast.expr] = {}
+    for one in inside:
+        match one:
+            case ast.Assign(targets=targets, value=value):
+                bound = {target.id: value for target in targets if isinstance(target, ast.Name)} | bound
+            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
+                bound.setdefault(name, value)
+            case _:
+                pass
+    value = next(iter(yielded or returned), None)
+    value = bound.get(value.id, value) if isinstance(value, ast.Name) else value
     value = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Call):
         function = source_of(value.func, longest=80)
         return function if function.rpartition(".")[2][:1].isupper() else f"{function}()"
     text = source_of(value, longest=80)
     return "" if text == "None" else text
-
-
-def _bound_to(name: str, node: ast.AST) -> ast.expr | str | None:
-    """What a statement binds `name` to: an expression, or the head of a nested function or class."""
-    match node:
-        case ast.Assign(targets=targets, value=value) if any(is_name(one, name) for one in targets):
-            return value
-        case ast.AnnAssign(target=target, annotation=annotation) if is_name(target, name):
-            return source_of(annotation, longest=80)
-        case ast.withitem(context_expr=value, optional_vars=ast.Name(id=bound)) if bound == name:
-            return value
-        case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) if bound == name:
-            return f"a function {name}({source_of(node.args, longest=60)})"
-        case ast.ClassDef(name=bound) if bound == name:
-            return f"a class {name}"
-        case _:
-            return None
 
 
 # --- how a test is written ------------------------------------------------------------------------------------------
@@ -219,10 +157,6 @@ def case_of(node: Function, around: Surroundings, names: Names) -> Case:
     asserting = [sum(_is_assertion(one, names) for one in part) for part in parts]
     mocks = _mocks(node, [*around.decorators, *inside], names)
     marks = [*around.decorators, *node.decorator_list]
-    filled = _filled_otherwise(node, marks, names)
-    requests = _requests(node, around.owner, marks)
-    if around.is_unittest:
-        filled.update(_parameters(node, around.owner))
     kinds = {
         "parametrize": any(map(_is_parametrize, marks)),
         "mock": bool(mocks),
@@ -241,7 +175,7 @@ def case_of(node: Function, around: Surroundings, names: Names) -> Case:
         line=start_of(node),
         end=node.end_lineno or node.lineno,
         doc=first_line(node),
-        requests=[name for name in requests if name not in filled],
+        requests=[] if around.is_unittest else _requests(node, around.owner, marks),
         patterns=[kind for kind, is_so in kinds.items() if is_so],
         mocks=mocks,
         asserts=sum(asserting),

@@ -5,7 +5,7 @@ module, module before the `conftest.py` of its folder, that before those above i
 its own name gets the next one further out. What pytest's settings may change is not known here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -176,14 +176,13 @@ class Scopes:
         return self._seen.setdefault(scope, {})
 
 
-def connect(files: Mapping[str, FileFacts], scopes: Scopes, *, check: Callable[[], None] = lambda: None) -> None:
+def connect(files: Mapping[str, FileFacts], scopes: Scopes) -> None:
     """Note on every fixture who asks for it.
 
     A test module may put its own fixture in place of the one that a `conftest.py` would give to another: it is asked
     for by that one, too.
     """
     for path, file in files.items():
-        check()
         for case in file.tests:
             for one in [seen[0] for name in case.requests if (seen := scopes.resolve(name, path, case.owner))]:
                 one.asked_by[path, f"{case.owner}::{case.name}" if case.owner else case.name] = case.line

@@ -40,19 +40,8 @@ class FixtureFacts(Model):
 class FixtureMatch(FixtureFacts):
     """A fixture that fits, and why."""
 
-    fixture: str
     score: Annotated[Confidence, Field(description="Its BM25 over the most that the words could reach.")]
     reason: str
-
-
-class FixtureLink(Model):
-    """One fixture of a composition."""
-
-    fixture: str
-    path: str
-    line: Count
-    scope: str
-    depends_on: tuple[str, ...]
 
 
 class PatternFacts(Model):
@@ -66,38 +55,34 @@ class PatternFacts(Model):
     relevance: _Relevance = None
 
 
-class StepFacts(Model):
+class Prohibition(Model):
+    """A sentence of a document that says what must not be done."""
+
+    path: str
+    line: Count
+    text: str
+    relevance: _Relevance = None
+
+
+class StepFacts(Prohibition):
     """A step of behaviour-driven tests."""
 
     kind: Literal["given", "when", "then", "step"]
-    text: str
-    path: str
-    line: Count
     used_in: _Files
     uses: Count
-    relevance: _Relevance = None
 
 
 class HelperFacts(Model):
     """A public symbol that other files use."""
 
+    path: str
+    line: Count
     symbol: str
     kind: Literal["source", "test", "platform"]
     signature: str
     doc: str
-    path: str
-    line: Count
     used_in: _Files
     uses: Count
-    relevance: _Relevance = None
-
-
-class Prohibition(Model):
-    """A sentence of a document that says what must not be done."""
-
-    text: str
-    path: str
-    line: Count
     relevance: _Relevance = None
 
 
@@ -117,21 +102,6 @@ class PatternFinding(Model):
     content: str
     source: str
     confidence: Confidence | None = None
-
-
-class PatternCounts(Model):
-    """How many there are of everything."""
-
-    files: Count
-    files_parsed: Count
-    files_remembered: Count
-    tests: Count
-    fixtures: Count
-    test_patterns: Count
-    steps: Count
-    undefined_steps: Count
-    helpers: Count
-    anti_patterns: Count
 
 
 class _Answer(Model):
@@ -163,7 +133,7 @@ class Inventories(_Answer, _Reuse):
     steps: tuple[StepFacts, ...]
     helpers: tuple[HelperFacts, ...]
     anti_patterns: tuple[Prohibition, ...]
-    counts: PatternCounts
+    counts: Annotated[dict[str, Count], Field(description="How many there are of everything, and of files read.")]
 
 
 class DomainPatterns(Inventories):
@@ -177,7 +147,7 @@ class FixtureMatches(_Answer, _Reuse):
 
     matches: tuple[FixtureMatch, ...]
     composition: Annotated[
-        tuple[FixtureLink, ...],
+        tuple[FixtureFacts, ...],
         Field(description="What the matches are made of, in the order in which pytest makes it."),
     ]
     why_not_new: str | None = None

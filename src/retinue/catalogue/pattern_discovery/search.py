@@ -4,11 +4,8 @@ BM25 over small texts made of names. The weight of a word is its inverse documen
 themselves, so a word that none of them has weighs most: it is what would be new.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, takewhile
-from typing import Final
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import Piece, code, one_line
 from retinue.catalogue._report import Report, plural
@@ -22,7 +19,7 @@ from retinue.catalogue.pattern_discovery.entries import (
 )
 from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of_words
 from retinue.catalogue.pattern_discovery.parameters import FixtureSearch, TestSearch
-from retinue.catalogue.pattern_discovery.resolution import FixtureUse
+from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.tools.search import Bm25, terms
@@ -48,8 +45,7 @@ _BASIS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """One thing and how well it fits.
 
     Attributes:
@@ -58,8 +54,8 @@ class Match:
     """
 
     number: int
-    score: float
-    words: tuple[str, ...]
+    score: float = 0.0
+    words: tuple[str, ...] = ()
 
 
 class Ranking:
@@ -73,7 +69,10 @@ class Ranking:
         texts = [one.terms() for one in entries]
         self._bm25 = Bm25(texts)
         self._terms = [frozenset(text) for text in texts]
-        self._vocabulary = sorted(frozenset[str]().union(*self._terms))
+        self._vocabulary = frozenset[str]().union(*self._terms)
+        self._by_start: dict[str, list[str]] = {}
+        for term in self._vocabulary:
+            self._by_start.setdefault(term[:_SHORTEST], []).append(term)
 
     def best(self, words: Mapping[str, str]) -> list[Match]:
         """The things that have any of the words, best first."""
@@ -90,27 +89,17 @@ class Ranking:
         together = frozenset[str]().union(*(self._terms[number] for number in numbers))
         forms = self._forms(words)
         weights = {word: max(map(self._bm25.idf, own)) for word, own in forms.items()}
-        whole = sum(weights.values())
         missing = tuple(word for word, own in forms.items() if together.isdisjoint(own))
-        return (1 - sum(weights[word] for word in missing) / whole if whole else 0.0), missing
+        return (1 - sum(weights[word] for word in missing) / sum(weights.values()) if weights else 0.0), missing
 
     def _forms(self, words: Mapping[str, str]) -> dict[str, list[str]]:
         """Each word with the terms it may stand as: itself, and what begins it (`auth`, `authenticated`)."""
         forms: dict[str, list[str]] = {}
         for term, word in words.items():
-            own = forms.setdefault(word, [])
-            own.append(term)
-            if not self._has(term) and len(term) >= _SHORTEST:
-                place = bisect_left(self._vocabulary, term)
-                own += takewhile(
-                    lambda one, term=term: one.startswith(term), islice(self._vocabulary, place, place + 8)
-                )
-                own += [term[:end] for end in range(len(term) - 1, _SHORTEST - 1, -1) if self._has(term[:end])]
+            near = () if term in self._vocabulary else self._by_start.get(term[:_SHORTEST], ())
+            alike = [one for one in near if len(one) >= _SHORTEST and (one.startswith(term) or term.startswith(one))]
+            forms.setdefault(word, []).extend([term, *alike])
         return forms
-
-    def _has(self, term: str) -> bool:
-        place = bisect_left(self._vocabulary, term)
-        return place < len(self._vocabulary) and self._vocabulary[place] == term
 
 
 def query_words(query: str, *, purpose: str) -> dict[str, str]:
@@ -120,14 +109,10 @@ def query_words(query: str, *, purpose: str) -> dict[str, str]:
         query: What is looked for.
         purpose: What the skill says of itself: words in it ask for the skill, and need not stand in what is found.
     """
-    asking = STOP_WORDS | {word.casefold() for word in WORD.findall(purpose)} | {*terms(purpose)}
-    found: dict[str, str] = {}
-    for word in WORD.findall(query[:2000]):
-        if word.casefold() not in asking and len(word) > 1:
-            for term in terms(word):
-                if term not in asking:
-                    found.setdefault(term, word)
-    return dict(list(found.items())[:_WORDS])
+    asking = {*terms(purpose)}
+    telling = [word for word in WORD.findall(query[:2000]) if word.casefold() not in STOP_WORDS and len(word) > 1]
+    every = [(term, word) for word in telling[:_WORDS] for term in terms(word) if term not in asking]
+    return dict(every)
 
 
 # --- one domain -----------------------------------------------------------------------------------------------------
@@ -202,11 +187,11 @@ def _say_matches(
     reuse = reuse_of_words(share, missing, "fixture")
     matches: list[JsonMapping] = []
     for number in numbers:
-        entry, match = entries[number], ranked.get(number, Match(number, 0.0, ()))
+        entry, match = entries[number], ranked.get(number, Match(number))
         reason = f"it has {', '.join(f'`{word}`' for word in match.words)}" if match.words else "it is called so"
         entry.say(report, confidence=round(match.score, 3))
-        matches.append({**entry.row, "fixture": entry.row["name"], "score": round(match.score, 3), "reason": reason})
-    report.figures = {"matches": matches, "composition": _links(chain), **reuse}
+        matches.append({**entry.row, "score": round(match.score, 3), "reason": reason})
+    report.figures = {"matches": matches, "composition": [fixture_entry(one).row for one in chain], **reuse}
     if reuse["reuse_score"] >= _ENOUGH:
         best, row = found.fixtures[numbers[0]], matches[0]
         gives = f" gives `{row['yields']}` and" if row["yields"] else ""
@@ -217,7 +202,6 @@ def _say_matches(
         report.say(
             "composition", f"It is made of, in this order: {_slots(chain)}.", *_names(chain), source=_place(chain[-1])
         )
-    report.note(f"Reuse score {reuse['reuse_score']} of 10 ({reuse['reuse_band']}).")
     say_table([entries[number] for number in numbers], "Fixtures that fit", report)
 
 
@@ -253,7 +237,7 @@ def _say_relation(found: Inventory, same: Sequence[FixtureUse], search: FixtureS
         users = [(user, f"{path}:{line}") for one in same for (path, user), line in one.asked_by.items()]
         report.table(f"Users of {search.name}", ("user", "place"), users)
     if search.relation == "dependencies":
-        report.figures["composition"] = _links(_chain(same, found))
+        report.figures["composition"] = [fixture_entry(one).row for one in _chain(same, found)]
 
 
 def _slots(things: Sequence[object]) -> str:
@@ -294,18 +278,6 @@ def _chain(starts: Iterable[FixtureUse], found: Inventory) -> list[FixtureUse]:
     return list(chain.values())
 
 
-def _links(chain: Iterable[FixtureUse]) -> list[JsonMapping]:
-    rows = [fixture_entry(one).row for one in chain]
-    return [
-        {
-            "fixture": row["name"],
-            "line": row["line_start"],
-            **{key: row[key] for key in ("path", "scope", "depends_on")},
-        }
-        for row in rows
-    ]
-
-
 # --- similar tests --------------------------------------------------------------------------------------------------
 
 
@@ -324,7 +296,7 @@ def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], 
     elif names:
         words = {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
     tests = [one for one in found.tests if one.path not in sources and search.pattern in ("any", *one.case.patterns)]
-    by_words = _scored(found, tests, words, names, sources)
+    by_words = _scored(tests, words, names, of_file=bool(sources))
     scored = by_words if words or search.pattern == "any" else [(1.0, one) for one in tests]
     if not scored:
         message = f"No test uses what `{one_line(target)}` defines." if target else "No test has the words asked for."
@@ -334,7 +306,8 @@ def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], 
             suggestions=list(dict.fromkeys(one.path for one in found.tests)),
         )
         return
-    matches = [_say_file(path, score, each, report) for path, score, each in _by_file(scored)[: search.limit]]
+    fixtures = BUILT_IN | {one.fixture.name for one in found.fixtures}
+    matches = [_say_file(*each, fixtures, report) for each in _by_file(scored)[: search.limit]]
     report.figures["matches"] = matches
     report.subjects = [str(one["path"]) for one in matches]
     if target:
@@ -364,37 +337,24 @@ def _words_of(found: Inventory, sources: Iterable[str]) -> tuple[dict[str, str],
 
 
 def _scored(
-    found: Inventory, tests: Sequence[TestPlace], words: Mapping[str, str], names: set[str], sources: set[str]
+    tests: Sequence[TestPlace], words: Mapping[str, str], names: set[str], *, of_file: bool
 ) -> list[tuple[float, TestPlace]]:
     """The tests that fit, best first."""
     ranking = Ranking(map(test_entry, tests))
     matches = ranking.best(words)
-    if not sources and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
+    if not of_file and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
         return []
     # A file has so many words that no test comes near having all: there the best test sets the measure.
-    most = matches[0].score if matches and sources else 1.0
+    most = matches[0].score if matches and of_file else 1.0
     scores = {one.number: one.score / most for one in matches}
-    importing = _importers(found, sources)
     scored: list[tuple[float, TestPlace]] = []
     for number, one in enumerate(tests):
         score = scores.get(number, 0.0)
         if names:
-            used = names.intersection(one.case.words) if score or not sources or one.path in importing else ()
-            score = (score + min(len(used) / min(len(names), 3), 1.0)) / 2
+            score = (score + min(len(names.intersection(one.case.words)) / min(len(names), 3), 1.0)) / 2
         if score > 0:
             scored.append((score, one))
     return sorted(scored, key=lambda each: (-each[0], each[1].path, each[1].case.line))
-
-
-def _importers(found: Inventory, sources: set[str]) -> set[str]:
-    """The files that import something of `sources`."""
-    modules = found.modules
-    return {
-        path
-        for path, file in (found.files.items() if sources else ())
-        for dotted in (*(one.target for one in file.imports), *file.dotted)
-        if modules.module(dotted, path) in sources or (modules.symbol(dotted, path) or ("",))[0] in sources
-    }
 
 
 def _by_file(scored: Sequence[tuple[float, TestPlace]]) -> list[tuple[str, float, list[TestPlace]]]:
@@ -407,14 +367,16 @@ def _by_file(scored: Sequence[tuple[float, TestPlace]]) -> list[tuple[str, float
     return [(path, tests[0][0], [one for _, one in tests[:_TESTS]]) for path, tests in ordered]
 
 
-def _say_file(path: str, score: float, tests: Sequence[TestPlace], report: Report) -> JsonMapping:
+def _say_file(
+    path: str, score: float, tests: Sequence[TestPlace], fixtures: Container[str], report: Report
+) -> JsonMapping:
     """Say which tests of a file fit; gives them as a row."""
     cases = [one.case for one in tests]
     row: JsonMapping = {
         "path": path,
         "lines": [f"{case.line}-{case.end}" for case in cases],
         "tests": [one.name for one in tests],
-        "fixtures": list(dict.fromkeys(name for case in cases for name in case.requests)),
+        "fixtures": list(dict.fromkeys(name for case in cases for name in case.requests if name in fixtures)),
         "mocks": list(dict.fromkeys(name for case in cases for name in case.mocks)),
         "asserts": sum(case.asserts for case in cases),
         "patterns": list(dict.fromkeys(kind for case in cases for kind in case.patterns)),

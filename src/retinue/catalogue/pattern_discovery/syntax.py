@@ -40,16 +40,20 @@ class Names:
         A call is asked for its function, so `fixture(scope="module")` is `pytest.fixture` too.
         """
         parts: list[str] = []
-        while not isinstance(node, ast.Name):
+        while isinstance(node, ast.Attribute | ast.Call):
             if isinstance(node, ast.Attribute):
                 parts.append(node.attr)
-                node = node.value
-            elif isinstance(node, ast.Call):
-                node = node.func
-            else:
-                return ""
-        parts.append(self._targets.get(node.id, node.id))
-        return ".".join(reversed(parts))
+            node = node.value if isinstance(node, ast.Attribute) else node.func
+        if not isinstance(node, ast.Name):
+            return ""
+        return ".".join([self._targets.get(node.id, node.id), *reversed(parts)])
+
+    def imported(self, node: ast.Attribute) -> str:
+        """The same for what is used through an import, as in `flask.json.dumps`; empty for anything else."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return self.resolve(node) if isinstance(root, ast.Name) and root.id in self._targets else ""
 
     def starred(self, module: str) -> bool:
         """Whether everything was imported from `module`."""
