@@ -149,8 +149,8 @@ async def _called(root: str, kept: str) -> dict[str, float]:
     from retinue.contract.task import Task  # noqa: PLC0415
     from retinue.tools.workspace import Workspace  # noqa: PLC0415
 
-    boundary = Boundary(Registry([PatternDiscovery(cache_dir=kept)]))
-    task = Task(id="bench", agent="pattern_discovery", skill="full_survey", instruction="Which fixtures are there?")
+    boundary = Boundary(Registry([PatternDiscovery.bind(cache_dir=kept)]))
+    task = Task(id="bench", agent="pattern_discovery", skill="full_survey", parameters={"show": "fixtures"})
     async with LocalContext(workspace=Workspace(root)) as run:
         begun = time.perf_counter()
         result = await boundary.call(task, run)

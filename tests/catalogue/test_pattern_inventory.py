@@ -4,30 +4,26 @@ from textwrap import dedent
 
 import pytest
 
+from retinue.catalogue.pattern_discovery.entries import rule_entry
 from retinue.catalogue.pattern_discovery.extract import facts_of
-from retinue.catalogue.pattern_discovery.inventory import Inventory, take, tests_of as said_tests
-from retinue.catalogue.pattern_discovery.modules import Modules
-from retinue.catalogue.pattern_discovery.relevance import Ranking, asked_words, weighted
-from retinue.catalogue.pattern_discovery.reuse import of_survey, of_words
-from retinue.catalogue.pattern_discovery.settings import Collected
+from retinue.catalogue.pattern_discovery.facts import Rule
+from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, take_stock
+from retinue.catalogue.pattern_discovery.resolution import Modules
+from retinue.catalogue.pattern_discovery.search import Ranking, query_words
+from retinue.tools.search.kinds import is_test
 
 FIXTURE = "import pytest\n@pytest.fixture\ndef {}({}): ...\n"
 
 
 def of(files: dict[str, str]) -> Inventory:
-    collected = Collected()
-    return take(
-        {
-            path: facts_of(path, dedent(text).encode(), collected=path in collected)
-            for path, text in sorted(files.items())
-        }
-    )
+    facts = {path: facts_of(path, dedent(text).encode(), is_test=is_test(path)) for path, text in files.items()}
+    return take_stock(dict(sorted(facts.items())))
 
 
 def users(found: Inventory) -> dict[str, list[str]]:
     return {
-        one.place: sorted(f"{path}:{name}" for path, name in one.asked_by)
-        for one in sorted(found.fixtures, key=lambda one: one.place)
+        f"{one.path}:{one.fixture.line}": sorted(f"{path}:{name}" for path, name in one.asked_by)
+        for one in sorted(found.fixtures, key=lambda one: (one.path, one.fixture.line))
     }
 
 
@@ -115,11 +111,6 @@ def test_a_plugin_that_nobody_names_is_found_last() -> None:
     assert users(found) == {"src/plugin.py:2": ["tests/test_it.py:test_it"]}
 
 
-def test_names_that_nothing_defines_are_told_apart_from_pytests_own() -> None:
-    found = of({"test_it.py": "def test_it(tmp_path, mocker): ..."})
-    assert {name: [case.name for _, case in asked] for name, asked in found.unknown.items()} == {"mocker": ["test_it"]}
-
-
 def test_what_autouse_fixtures_ask_for_is_used() -> None:
     found = of(
         {
@@ -175,7 +166,7 @@ def test_an_import_leads_to_its_file(dotted: str, importer: str, expected: tuple
         "round.py": "from square import it",
         "square.py": "from round import it",
     }
-    facts = {path: facts_of(path, text.encode(), collected=False) for path, text in files.items()}
+    facts = {path: facts_of(path, text.encode(), is_test=False) for path, text in files.items()}
     assert Modules(facts).symbol(dotted, importer) == expected
 
 
@@ -193,7 +184,7 @@ def test_helpers_are_what_two_other_files_use() -> None:
             "tests/test_b.py": "import helpers as h\nh.check()",
         }
     )
-    assert [(one.symbol.name, one.kind, one.used_in) for one in found.helpers] == [
+    assert [(one.name, one.row["kind"], one.row["used_in"]) for one in found.helpers] == [
         ("run", "source", ["src/pkg/a.py", "src/pkg/b.py", "tests/test_a.py"]),
         ("check", "test", ["tests/test_a.py", "tests/test_b.py"]),
         ("once", "source", ["src/pkg/a.py", "src/pkg/sub/__init__.py"]),
@@ -215,7 +206,7 @@ def test_steps_are_counted_by_the_lines_they_fit_and_lines_without_one_are_liste
             ),
         }
     )
-    assert {one.step.text: one.used_in for one in found.steps} == {
+    assert {one.name: one.row["used_in"] for one in found.steps} == {
         "an engine": ["features/it.feature:2", "features/it.feature:3"],
         "it runs {n} times": ["features/it.feature:4"],
         "it {does}": ["features/it.feature:4", "features/it.feature:5"],
@@ -232,22 +223,19 @@ def test_steps_are_counted_by_the_lines_they_fit_and_lines_without_one_are_liste
 def test_the_reuse_score_is_the_share_of_what_is_asked_for_that_is_shared() -> None:
     conftest = "import pytest\n@pytest.fixture\ndef app(): ...\n@pytest.fixture\ndef alone(): ...\n"
     both = of({"conftest.py": conftest, "test_a.py": "def test_a(app): ...\ndef test_b(app, tmp_path, mocker): ..."})
-    assert (of_survey(both).score, of_survey(both).band) == (10, "all existing")
-    less = of({"conftest.py": conftest, "test_a.py": "def test_a(app): ...\ndef test_b(app, alone): ..."})
-    reuse = of_survey(less)
-    assert (reuse.score, reuse.band) == (7, "mostly existing")
-    assert "new_patterns" not in reuse.data()
+    assert (reuse_of(both)["reuse_score"], reuse_of(both)["reuse_band"]) == (10, "all existing")
+    less = reuse_of(of({"conftest.py": conftest, "test_a.py": "def test_a(app): ...\ndef test_b(app, alone): ..."}))
+    assert (less["reuse_score"], less["reuse_band"]) == (7, "mostly existing")
+    assert "new_patterns" not in less
     mixed = of({"conftest.py": conftest, "test_a.py": "def test_a(alone): ...", "a.feature": "Given nothing"})
-    assert of_survey(mixed).data()["new_patterns"] == [
+    assert reuse_of(mixed)["new_patterns"] == [
         {"kind": "step", "need": "nothing", "source": "a.feature:1", "reason": "no step fits this line"},
         {"kind": "fixture", "need": "alone", "source": "conftest.py:4", "reason": "only one test uses it"},
     ]
 
 
 def test_where_nothing_is_asked_for_there_is_no_score() -> None:
-    reuse = of_survey(of({"a.py": "x = 1"}))
-    assert (reuse.score, reuse.band) == (None, "not measured")
-    assert "reuse_score" not in reuse.data()
+    assert reuse_of(of({"a.py": "x = 1"})).keys() == {"reuse_basis"}
 
 
 @pytest.mark.row("G7")
@@ -264,24 +252,19 @@ def test_where_nothing_is_asked_for_there_is_no_score() -> None:
     ],
 )
 def test_the_score_has_the_four_bands(share: float, score: int, band: str) -> None:
-    reuse = of_words(share, ("rare",), "fixture")
-    assert (reuse.score, reuse.band, "new_patterns" in reuse.data()) == (score, band, score < 7)
+    reuse = reuse_of_words(share, ("rare",), "fixture")
+    assert (reuse["reuse_score"], reuse["reuse_band"], "new_patterns" in reuse) == (score, band, score < 7)
 
 
 def test_words_find_what_has_them_and_what_begins_them() -> None:
-    ranking = Ranking([weighted(("auth", 3)), weighted(("database", 1), ("pool", 1)), weighted(("clock", 1))])
-    asked = asked_words("Which fixture gives me an authenticated database user?")
-    assert list(asked.values()) == ["authenticated", "database", "user"]
-    ranked = ranking.best(asked, limit=5)
-    assert {one.number: one.words for one in ranked} == {0: ("authenticated",), 1: ("database",)}
-    share, missing = ranking.coverage(asked, [0, 1])
+    ranking = Ranking([rule_entry(Rule(text, 1), "") for text in ("auth auth", "database pool", "clock")])
+    words = query_words(
+        "Which fixture gives me an authenticated database user?", purpose="Finds a fixture that gives it."
+    )
+    assert list(words.values()) == ["authenticated", "database", "user"]
+    assert {one.number: one.words for one in ranking.best(words)} == {0: ("authenticated",), 1: ("database",)}
+    share, missing = ranking.coverage(words, [0, 1])
     assert missing == ("user",)
     assert 0.3 < share < 0.8
-    assert ranking.best({}, limit=5) == []
+    assert ranking.best({}) == []
     assert ranking.coverage({}, [0]) == (0.0, ())
-
-
-def test_one_test_is_no_plural() -> None:
-    assert said_tests("parametrize", 1) == "1 parametrized test"
-    assert said_tests("mock", 1) == "1 test that replaces something by a mock"
-    assert said_tests("mock", 2) == "2 tests that replace something by a mock"

@@ -18,7 +18,7 @@ from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 
 analyst = DataAnalyst
 historian = GitStateAnalyzer
-discoverer = PatternDiscovery()
+discoverer = PatternDiscovery
 researcher = ResearcherAnalyst()
 """
 FILES = {

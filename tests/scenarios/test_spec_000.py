@@ -392,14 +392,15 @@ def test_the_goal_runs_in_a_repository_with_history(team: Retinue, folder: Path)
 
 
 @pytest.mark.row("G6")
-@pytest.mark.parametrize("question", ["which fixtures depend on app", "what does app depend on", "who uses app"])
-def test_a_fixture_that_is_not_there_is_said_to_be_missing(retinue: Retinue, write: Write, question: str) -> None:
+@pytest.mark.parametrize("relation", ["dependents", "dependencies", "users"])
+def test_a_fixture_that_is_not_there_is_said_to_be_missing(retinue: Retinue, write: Write, relation: str) -> None:
     fixture = "@pytest.fixture\ndef {name}:\n    return 1\n\n"
     text = "import pytest\n\n" + fixture.format(name="db()") + fixture.format(name="client(db)")
     write("conftest.py", text)
-    ended = retinue("ask", "pattern_discovery", question, "--json")
+    words = ("ask", "pattern_discovery", "fixture_lookup", "what is with it", "--json", "--params")
+    ended = retinue(*words, json.dumps({"name": "app", "relation": relation}))
     assert ended.code == 5
     assert ended.data["outcome"] == "rejected"
     assert "no fixture called `app`" in ended.data["fault"]["message"]
-    there = retinue("ask", "pattern_discovery", question.replace("app", "db"), "--json")
+    there = retinue(*words, json.dumps({"name": "db", "relation": relation}))
     assert there.data["outcome"] == "success"

@@ -16,7 +16,7 @@ from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
 from retinue.agents.load.operations import with_operations
 from retinue.catalogue.git_state_analyzer import question as git_question
-from retinue.catalogue.pattern_discovery.read_text import rules_of
+from retinue.catalogue.pattern_discovery.prohibitions import rules_of
 from retinue.contract import json, names, sanitize
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import ColumnFacts, TableFacts

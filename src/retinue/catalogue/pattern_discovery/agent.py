@@ -1,171 +1,280 @@
-"""The agent itself: reads a task, has the tree read, gives a reply. What it finds out stands in the modules beside."""
+"""The agent itself: typed skills over the tests, helpers and documents of a project. What they find stands beside."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition, no_such_skill
-from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.contract.definition import Definition
+from retinue.catalogue._report import Report
+from retinue.catalogue._tree import TreeReading
+from retinue.catalogue.pattern_discovery.answers import say_survey
+from retinue.catalogue.pattern_discovery.facts import FileFacts
+from retinue.catalogue.pattern_discovery.inventory import Inventory, narrow, reuse_of, take_stock
+from retinue.catalogue.pattern_discovery.parameters import DomainSearch, FixtureSearch, Survey, TestSearch
+from retinue.catalogue.pattern_discovery.project import note_unread, read_names, read_project
+from retinue.catalogue.pattern_discovery.results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
+from retinue.catalogue.pattern_discovery.search import look_up, query_words, rank_by_context, say_similar
+from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
-from retinue.contract.task import Task
+from retinue.contract.facts import Facts
+from retinue.contract.model import JsonMapping
+from retinue.engine.blocking import in_thread
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.catalogue.pattern_discovery.focus import Domain
-    from retinue.catalogue.pattern_discovery.gather import Gathered
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["PatternDiscovery"]
 
-_SIMILAR: Final = 3
-_MATCHES: Final = 5
+_Work: TypeAlias = Callable[[Inventory, JsonMapping, Report], None]
+"""Says what a skill finds in an inventory, given how many files were read, and how."""
+
+_MOST: Final = 500
+"""Rows of one list; `counts` says how many there are."""
+
+_APP: Final[JsonMapping] = {
+    "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
+    "scope": "function", "autouse": False, "params": [], "yields": "Flask", "tears_down": False, "depends_on": [],
+    "used_in": ["tests/test_app.py"], "uses": 2,
+}  # fmt: skip
+_ANSWER: Final[JsonMapping] = {"answer": "…", "findings": [], "tables": [], "subjects": ["app"], "notes": []}
+_LISTS: Final[JsonMapping] = {
+    **_ANSWER, "fixtures": [_APP], "test_patterns": [], "steps": [], "helpers": [], "anti_patterns": [],
+    "counts": {"files": 3, "tests": 2, "fixtures": 1}, "reuse_score": 10, "reuse_band": "all existing",
+    "reuse_basis": "10 times the share of what tests ask for that something shared serves.",
+}  # fmt: skip
+_TEST_FILE: Final[JsonMapping] = {
+    "path": "tests/test_app.py", "lines": ["4-9"], "tests": ["test_application"], "fixtures": ["app"], "mocks": [],
+    "asserts": 2, "patterns": ["aaa"], "score": 0.64,
+}  # fmt: skip
+_SURVEYS: Final = (
+    "list all fixtures of this project", "which fixtures are there", "are there unused fixtures",
+    "what is tested with mocks", "where do we use monkeypatch", "which tests are parametrized",
+    "which tests follow arrange act assert", "take stock of the test patterns", "survey the reusable patterns",
+    "which BDD steps exist", "which steps are undefined", "list the helper functions that are used most",
+    "what do the docs forbid", "what must not be done in this project", "list the anti-patterns",
+    "which fixtures are session scoped", "show autouse fixtures", "which test classes use unittest",
+    "how many fixtures are defined in conftest", "how many tests are there", "how many tests does this project have",
+)  # fmt: skip
+_DOMAINS: Final = (
+    "which unit testing patterns exist for sessions", "what can I reuse for end-to-end tests of the login",
+    "show e2e testing patterns for uploads", "patterns in the source code for parsing configuration",
+    "which documentation rules apply to security", "reusable unit-testing patterns for the command line",
+    "which reusable patterns are there already for testing templates", "source-code helpers relevant to file handling",
+    "documentation prohibitions about deployment", "rank the unit testing patterns that help with the cache",
+)  # fmt: skip
+_LOOKUPS: Final = (
+    "which fixture gives me a test client", "is there a fixture for a temporary database",
+    "find a fixture that provides an authenticated user", "which existing fixture sets up the application",
+    "do I need a new fixture for a request context", "I need a fixture with a command line runner",
+    "what fixture should I use for uploads", "how do I combine fixtures to get a signed in client",
+    "my test needs a session, what should I use", "I am writing a test and need an open connection",
+    "which fixtures depend on app", "what does the client fixture depend on", "which tests use the client fixture",
+    "who uses the runner fixture",
+)  # fmt: skip
+_SEARCHES: Final = (
+    "how is the parser tested", "how are sessions tested", "how do we test uploads",
+    "how do the existing tests check the cache", "find tests similar to what I need for the parser",
+    "which tests could I follow for a new command", "find similar tests for src/app.py",
+    "which existing tests exercise the config loader", "give me test examples for the http client",
+    "what do the tests of the template engine look like", "how well is the login tested",
+    "are timeouts tested anywhere", "is there a test for the upload", "which tests cover the retry logic",
+)  # fmt: skip
 
 
+def _facts(discovery: Any, workspace: "Workspace") -> Facts:
+    """The names of fixtures and symbols here."""
+    return read_names(workspace, discovery.cache_dir)
+
+
+@retinue.agent(
+    name="pattern_discovery",
+    version="1.0",
+    category="analysis",
+    tags=("patterns", "fixtures", "tests", "reuse", "helpers"),
+    wire_names={"markdown_json": "pattern-discovery"},
+    tier="small",
+    tools=("read",),
+)
 class PatternDiscovery:
-    """Takes stock of what a project has that new tests and code can build on, each with its file and line.
+    """Discovers what a Python project already has that new tests and code can build on.
 
-    Args:
-        cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
+    These are fixtures, test patterns, steps, helpers and documented prohibitions. Use it when somebody asks which
+    fixtures, mocks or helpers exist, who uses them, or how something is tested; not for what code does or who wrote it.
+    Returns an inventory with places, and a reuse score.
     """
 
     def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
-        self._cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself."""
-        return load_definition(__package__ or "")
-
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Do one of its skills.
-
-        Raises:
-            AccessDenied: There is no workspace, or a target lies outside of it.
-            InvalidInput: A target can be no path.
-            MissingFile: A target is not there.
-            UnknownName: The skill is none of its own.
-        """
-        from retinue.catalogue.pattern_discovery.gather import gather  # noqa: PLC0415 - when it is needed
-
-        work = _WORK.get(task.skill or "")
-        if work is None:
-            raise no_such_skill(self.definition, task.skill, _WORK)
-        if task.skill in _LIMITED and (folder := _folder(task)):
-            place = run.workspace.relative(run.workspace.resolve(folder))
-            task = task.model_copy(update={"parameters": {**task.parameters, "target": place}})
-        run.emit(Progress("listing files"))
-        gathered = await gather(run, workspace=run.workspace, cache_dir=self._cache_dir)
-        run.emit(Progress("connecting what was read", "", len(gathered.facts), len(gathered.facts)))
-        watch = Watch(run)
-        return await in_watched_thread(watch, work, task, gathered, watch)
-
-
-def _full_survey(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
-    from retinue.catalogue.pattern_discovery.answers import answer  # noqa: PLC0415 - when it is needed
-    from retinue.catalogue.pattern_discovery.focus import narrow  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.inventory import take  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.question import read_question  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.reuse import of_survey  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.rows import counts_of, lists_of, note_cuts  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.similar import find_similar, source_asked_for  # noqa: PLC0415
-
-    whole, asked = take(gathered.facts, check=watch.check), read_question(_question(task))
-    folder = _folder(task) or (source_asked_for(whole, asked, "") if asked.wish == "fixtures" else "")
-    report, found = Report(gathered, folder=folder), narrow(whole, None, folder)
-    reuse = of_survey(found)
-    report.figures = {**lists_of(found), **reuse.data(), "counts": counts_of(found, gathered)}
-    if not (found.fixtures or found.tests or found.steps or found.helpers or found.rules):
-        if not gathered.left:
-            report.reject(
-                "Nothing to build on was found: no tests, fixtures, steps, helpers or documented prohibitions.",
-                hint="Name a folder with Python code, feature files or documents.",
-            )
-        return report.reply()
-    if asked.wish == "tested":
-        find_similar(found, asked, "", report, limit=_SIMILAR)
-    if asked.wish != "tested" or report.unanswered:
-        report.unanswered = None
-        answer(found, asked, report)
-    if reuse.score is not None and asked.wish == "overview":
-        report.note(f"Reuse score {reuse.score} of 10 ({reuse.band}).")
-    note_cuts(found, report)
-    return report.reply()
-
-
-def _focused_domain(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
-    from retinue.catalogue._prose import one_line  # noqa: PLC0415 - as above
-    from retinue.catalogue.pattern_discovery.answers import answer  # noqa: PLC0415 - as above
-    from retinue.catalogue.pattern_discovery.focus import narrow, say_relevant  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.inventory import take  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.question import read_question  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.rows import counts_of, note_cuts  # noqa: PLC0415
-
-    folder = _folder(task)
-    report, question = Report(gathered, folder=folder), _question(task)
-    domain = cast("Domain", task.parameters.get("domain", "unit-testing"))
-    context = str(task.parameters.get("context") or "") or question
-    found = narrow(take(gathered.facts, check=watch.check), domain, folder)
-    report.figures = {"domain": domain, "counts": counts_of(found, gathered), "reuse_basis": "no context was stated"}
-    fits = say_relevant(found, context, report)
-    if not (found.fixtures or found.tests or found.steps or found.helpers or found.rules):
-        if not gathered.left:
-            where = f" in `{one_line(folder)}`" if folder else ""
-            report.reject(
-                f"Nothing of {domain} was found{where}.", hint="Ask for another domain, or for a full survey."
-            )
-    elif not fits:
-        answer(found, read_question(question), report)
-    note_cuts(found, report)
-    return report.reply()
-
-
-def _fixture_lookup(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
-    from retinue.catalogue.pattern_discovery.inventory import take  # noqa: PLC0415 - as above
-    from retinue.catalogue.pattern_discovery.lookup import look_up  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.question import read_question  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
-
-    report = Report(gathered)
-    limit = int(task.parameters.get("limit", _MATCHES))
-    look_up(take(gathered.facts, check=watch.check), read_question(_question(task)), report, limit=limit)
-    return report.reply()
-
-
-def _test_pattern_search(task: Task, gathered: "Gathered", watch: Watch) -> Reply:
-    from retinue.catalogue.pattern_discovery.inventory import take  # noqa: PLC0415 - as above
-    from retinue.catalogue.pattern_discovery.question import read_question  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.report import Report  # noqa: PLC0415
-    from retinue.catalogue.pattern_discovery.similar import find_similar  # noqa: PLC0415
-
-    report = Report(gathered)
-    target = str(task.parameters.get("target") or "")
-    limit = int(task.parameters.get("limit", _SIMILAR))
-    report.figures = find_similar(
-        take(gathered.facts, check=watch.check), read_question(_question(task)), target, report, limit=limit
+    @retinue.skill(
+        output=Inventories,
+        instruction_field="question",
+        target_field="target",
+        effects=("read",),
+        timeout_s=300,
+        examples=_SURVEYS,
+        samples=(Sample(title="All fixtures", parameters={"show": "fixtures"}, answer=_LISTS),),
     )
+    async def full_survey(self, survey: Survey, run: RunContext) -> Reply:
+        """Takes stock of a project's reusable patterns, and counts them.
+
+        These are pytest fixtures with who uses them, tests and the ways they are written, BDD steps, helpers and
+        documented prohibitions. Use it when somebody asks what fixtures, tests, mocks, steps or helpers there are, how
+        many, or which are unused. Returns the whole inventory with places and a reuse score.
+        """
+        folder = _folder(survey.target, run)
+
+        def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
+            found = narrow(whole, None, folder)
+            report.figures = _lists(found, counts, report) | reuse_of(found)
+            if found.is_empty():
+                hint = "Name a folder with Python code, feature files or documents."
+                report.reject(
+                    "Nothing to build on was found: no test, fixture, step, helper or prohibition.", hint=hint
+                )
+            else:
+                say_survey(found, survey, report)
+
+        return await self._work(work, run, folder=folder)
+
+    @retinue.skill(
+        output=DomainPatterns,
+        instruction_field="context",
+        target_field="target",
+        effects=("read",),
+        timeout_s=300,
+        examples=_DOMAINS,
+        samples=(
+            Sample(
+                title="For one thing",
+                parameters={"context": "application"},
+                answer={"domain": "unit-testing", **_LISTS},
+            ),
+        ),
+    )
+    async def focused_domain(self, search: DomainSearch, run: RunContext) -> Reply:
+        """Takes stock of reusable patterns of one domain, and ranks them by what they are wanted for.
+
+        A domain is end-to-end tests, unit tests, source code or documentation. Use it when somebody plans work of one
+        kind and asks what is already there for it. Returns the patterns of that domain with their relevance and a reuse
+        score.
+        """
+        folder = _folder(search.target, run)
+
+        def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
+            found = narrow(whole, search.domain, folder)
+            report.figures = _lists(found, counts, report)
+            report.figures |= {"domain": search.domain, "reuse_basis": "no context was stated"}
+            words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
+            if found.is_empty():
+                hint = "Ask for another domain, another folder, or a full survey."
+                report.reject(f"Nothing of {search.domain} was found.", hint=hint)
+            elif not words:
+                say_survey(found, Survey(show="overview"), report)
+            elif not rank_by_context(found, words, report, most=_MOST):
+                hint = "Use the project's own words."
+                report.reject(f"Nothing of {search.domain} has the words asked for.", hint=hint)
+
+        return await self._work(work, run, folder=folder)
+
+    @retinue.skill(
+        output=FixtureMatches,
+        instruction_field="query",
+        effects=("read",),
+        timeout_s=300,
+        facts=_facts,
+        examples=_LOOKUPS,
+        samples=(
+            Sample(
+                title="An application",
+                parameters={"query": "the application"},
+                answer={
+                    **_ANSWER,
+                    "matches": [{**_APP, "score": 0.7, "reason": "it has `application`"}],
+                    "composition": [_APP],
+                    "reuse_basis": "10 times the share of the request's words that the matches have together.",
+                },
+            ),
+        ),
+    )
+    async def fixture_lookup(self, search: FixtureSearch, run: RunContext) -> Reply:
+        """Finds the existing fixture that gives what a test needs, or says who uses a fixture and what it depends on.
+
+        Use it when somebody writes a test and asks which fixture gives them something, whether a new one is needed, or
+        which tests and fixtures build on one. Returns the matches with scores and reasons, the composition in order,
+        and a reuse score.
+        """
+        words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
+        return await self._work(lambda found, _, report: look_up(found, search, words, report), run)
+
+    @retinue.skill(
+        output=SimilarTests,
+        instruction_field="query",
+        target_field="target",
+        effects=("read",),
+        timeout_s=300,
+        facts=_facts,
+        examples=_SEARCHES,
+        samples=(
+            Sample(
+                title="How something is tested",
+                parameters={"query": "the application"},
+                answer={
+                    **_ANSWER,
+                    "matches": [_TEST_FILE],
+                    "basis": "Its BM25 over the best that the words could reach.",
+                },
+            ),
+        ),
+    )
+    async def test_pattern_search(self, search: TestSearch, run: RunContext) -> Reply:
+        """Finds the two or three test files most similar to a description, a symbol or a source file.
+
+        Use it when somebody asks how something is tested, which tests cover it, or wants existing tests to follow.
+        Returns the matching files with the lines of their best tests, mocks and assertions.
+        """
+        words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
+        return await self._work(lambda found, _, report: say_similar(found, search, words, report), run)
+
+    async def _work(self, work: _Work, run: RunContext, *, folder: str = "") -> Reply:
+        """Read the project, put it together, and have `work` say what it finds."""
+        run.emit(Progress("listing files"))
+        reading = await read_project(run, run.workspace, self.cache_dir)
+        run.emit(Progress("connecting what was read", "", len(reading.files), len(reading.files)))
+        # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
+        return await in_thread(_reply, work, reading, folder)
+
+
+def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
+    report = Report()
+    work(take_stock(reading.files), {"files_parsed": reading.parsed, "files_remembered": reading.remembered}, report)
+    if reading.left:  # what is missing may be in what was not read
+        report.unanswered = None
+    if "reuse_score" in report.figures and report.unanswered is None:
+        report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
+    note_unread(reading, report, folder=folder)
     return report.reply()
 
 
-def _folder(task: Task) -> str:
-    """The folder or file that a task is limited to; empty for the whole tree."""
-    folder = str(task.parameters.get("target") or "").removeprefix("./").rstrip("/")
+def _lists(found: Inventory, counts: JsonMapping, report: Report) -> JsonMapping:
+    """The lists of a result, each up to a bound that is said, and how many there are."""
+    lists = found.lists()
+    for name, entries in lists.items():
+        if len(entries) > _MOST:
+            report.note(f"`{name}` lists the first {_MOST} of {len(entries):,}.")
+    rows: JsonMapping = {name: [one.row for one in entries[:_MOST]] for name, entries in lists.items()}
+    return {**rows, "counts": {**found.counts(), **counts}}
+
+
+def _folder(target: str, run: RunContext) -> str:
+    """The folder or file to stay in; empty for the whole project.
+
+    Raises:
+        AccessDenied: It lies outside of the workspace.
+        MissingFile: It is not there.
+    """
+    folder = run.workspace.relative(run.workspace.resolve(target or "."))
     return "" if folder == "." else folder
-
-
-def _question(task: Task) -> str:
-    return str(task.parameters.get("question") or task.instruction)
-
-
-_LIMITED: Final = frozenset({"full_survey", "focused_domain"})
-"""The skills whose target is a place to stay in."""
-
-_WORK: Final[Mapping[str, Callable[[Task, "Gathered", Watch], Reply]]] = {
-    "full_survey": _full_survey,
-    "focused_domain": _focused_domain,
-    "fixture_lookup": _fixture_lookup,
-    "test_pattern_search": _test_pattern_search,
-}

@@ -1,242 +1,167 @@
-"""Says what a survey found, led by what the question wants: one function for each wish."""
+"""Says what a survey found, led by what is to be shown."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from retinue.catalogue._prose import code, quote
-from retinue.catalogue.pattern_discovery.answers_fixtures import (
-    list_fixtures,
-    say_dependencies,
-    say_dependents,
-    say_fixture_users,
-    say_fixtures,
-    say_missing,
-    table_fixtures,
-)
-from retinue.catalogue.pattern_discovery.inventory import PATTERNS, Helper, Inventory, StepUse, tests_of
-from retinue.catalogue.pattern_discovery.question import Asked, Wish
-from retinue.catalogue.pattern_discovery.report import Report, plural
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue.pattern_discovery.entries import PATTERNS, Entry, fixture_entry, say_table, test_entry
+from retinue.catalogue.pattern_discovery.inventory import Inventory
+from retinue.catalogue.pattern_discovery.parameters import Survey
 
-__all__ = ["answer"]
+__all__ = ["say_survey"]
 
 _LISTED: Final = 4
 """Sentences about single things; the table has more of them."""
 
 
-def answer(found: Inventory, asked: Asked, report: Report) -> None:
-    """Say what the question wants."""
-    _ANSWERS[asked.wish](found, asked, report)
+def say_survey(found: Inventory, survey: Survey, report: Report) -> None:
+    """Say what is to be shown; what there is none of is rejected."""
+    match _shown(survey):
+        case "tests":
+            _say_tests(found, survey, report)
+        case "fixtures":
+            _say_fixtures(found, survey, report)
+        case "steps" if survey.undefined:
+            _say_undefined(found, report)
+        case "steps":
+            what = "step of behaviour-driven tests"
+            _say_used(found.steps, "step", report, survey=survey, missing=f"No {what} was found")
+        case "helpers":
+            missing = "No public function or class is used by two other files"
+            _say_used(found.helpers, "helper", report, survey=survey, missing=missing)
+        case "platform":
+            helpers = [one for one in found.helpers if one.row["kind"] == "platform"]
+            missing = "No public function or class asks for the operating system"
+            _say_used(helpers, "platform helper", report, survey=survey, missing=missing)
+        case "rules":
+            missing = "No document was found that forbids anything in so many words"
+            _say_used(found.rules, "documented prohibition", report, survey=survey, missing=missing)
+        case _:
+            _say_overview(found, report)
 
 
-# --- how tests are written ------------------------------------------------------------------------------------------
+def _shown(survey: Survey) -> str:
+    """What is to be shown; where that is not said, what the filters are about."""
+    if survey.show != "overview":
+        return survey.show
+    if survey.pattern != "any":
+        return "tests"
+    if survey.undefined:
+        return "steps"
+    return "fixtures" if survey.unused or survey.autouse or survey.scope else "overview"
 
 
-def _say_pattern(found: Inventory, asked: Asked, report: Report) -> None:
-    kind = str(asked.wish)
-    chosen = [one for one in found.patterns if one.kind == kind]
+def _say_fixtures(found: Inventory, survey: Survey, report: Report) -> None:
+    chosen, words = found.fixtures, ""
+    if survey.scope:
+        chosen, words = [one for one in chosen if one.fixture.scope == survey.scope], f" of scope {survey.scope}"
+    if survey.autouse:
+        chosen, words = [one for one in chosen if one.fixture.autouse], f"{words} with autouse"
+    if survey.unused:  # nobody has to ask for those with autouse
+        chosen = [one for one in chosen if not one.fixture.autouse]
+        report.note("Uses by another project, or by a name that is put together while it runs, cannot be seen.")
+    missing = "" if found.fixtures else "No fixture was found"
+    _say_used([*map(fixture_entry, chosen)], "fixture", report, survey=survey, words=words, missing=missing)
+
+
+def _say_used(
+    entries: Sequence[Entry], noun: str, report: Report, *, survey: Survey, missing: str, words: str = ""
+) -> None:
+    """Say how many there are, or how many nobody uses; without any of the kind at all that is no answer."""
+    if not entries and missing:
+        report.reject(f"{missing}.", hint="Ask for an overview, or name another folder.")
+        return
+    if survey.unused:
+        entries, words = [one for one in entries if not one.uses], f"{words} that nobody uses"
+    if not entries:
+        report.say(f"{noun}s", f"There is no {noun}{words}.")
+        return
+    files = len({one.path for one in entries})
+    first = entries[0]
+    verb = "is" if len(entries) == 1 else "are"
+    lead = f"There {verb} {plural(len(entries), noun)}{words} in {plural(files, 'file')}"
+    most = f"; most used is {{}} ({first.uses:,})" if first.uses else ""
+    report.say(f"{noun}s", f"{lead}{most}.", code(first.name), source=first.place)
+    _list(entries, f"{noun}s{words}", report)
+
+
+def _list(entries: Sequence[Entry], title: str, report: Report) -> None:
+    for one in entries[:_LISTED]:
+        one.say(report)
+    say_table(entries, title.capitalize(), report)
+
+
+def _say_undefined(found: Inventory, report: Report) -> None:
+    if not found.undefined:
+        report.say("undefined steps", "Every line of the feature files fits a step.")
+        return
+    lines = plural(len(found.undefined), "line")
+    verb = "fits" if len(found.undefined) == 1 else "fit"
+    path, first = found.undefined[0]
+    text = quote(f"{first.kind} {first.text}")
+    report.say(
+        "undefined steps",
+        f"{lines} of feature files {verb} no step; the first is {{}}.",
+        text,
+        source=f"{path}:{first.line}",
+    )
+    rows = [(f"{one.kind} {one.text}", f"{where}:{one.line}") for where, one in found.undefined]
+    report.table("Lines without a step", ("line", "place"), rows)
+
+
+def _say_tests(found: Inventory, survey: Survey, report: Report) -> None:
+    """The tests, or those that are written in one way."""
+    kind = survey.pattern
+    chosen = [one for one in found.tests if kind in ("any", *one.case.patterns)]
+    if not found.tests:
+        report.reject("No test was found.", hint="Name another folder: tests are what pytest collects.")
+        return
+    nouns = PATTERNS.get(kind, ("test", "tests"))
     if not chosen:
-        report.say("test pattern", f"There are no {PATTERNS[kind]}.", source="")
+        report.say("tests", f"There are no {nouns[1]}, of {plural(len(found.tests), 'test')} in all.")
         return
-    tests = sum(len(one.tests) for one in chosen)
-    first = chosen[0]
-    report.say(
-        "test pattern",
-        f"There {'is' if tests == 1 else 'are'} {tests_of(kind, tests)} in {plural(len(chosen), 'file')}, of "
-        f"{plural(len(found.tests), 'test')} in all; most, {len(first.tests):,}, in {{}}.",
-        code(first.path),
-        source=f"{first.path}:{first.tests[0].line}",
+    by_file: dict[str, int] = {}
+    for one in chosen:
+        by_file[one.path] = by_file.get(one.path, 0) + 1
+    path = max(by_file, key=lambda each: by_file[each])
+    lead = (
+        f"There {'is' if len(chosen) == 1 else 'are'} {plural(len(chosen), *nouns)} in {plural(len(by_file), 'file')}"
     )
-    if kind == "mock":
-        by = found.mocks.most_common()
-        listed = ", ".join(f"{{}} ({count:,})" for _, count in by)
-        report.say("mocks", f"By: {listed}.", *(code(name) for name, _ in by), source=first.path)
-    for one in chosen[1:_LISTED]:
-        names = [case.name for case in one.tests[:3]]
-        report.say(
-            "test pattern",
-            f"{{}} has {len(one.tests):,}: {', '.join(['{}'] * len(names))}{', …' if len(one.tests) > 3 else ''}.",
-            code(one.path), *map(code, names),
-            source=f"{one.path}:{one.tests[0].line}",
-        )  # fmt: skip
-    rows = [
-        (
-            f"{case.owner}::{case.name}" if case.owner else case.name,
-            ", ".join(case.mocks),
-            case.asserts,
-            f"{one.path}:{case.line}",
-        )
-        for one in chosen
-        for case in one.tests
-    ]
-    report.table(PATTERNS[kind].capitalize(), ("test", "mocks", "asserts", "place"), rows)
-    report.about([one.path for one in chosen])
+    whole = "" if kind == "any" else f", of {plural(len(found.tests), 'test')} in all"
+    first = next(one for one in chosen if one.path == path)
+    place = f"{path}:{first.case.line}"
+    report.say("tests", f"{lead}{whole}; most, {by_file[path]:,}, in {{}}.", code(path), source=place)
+    if kind == "any":
+        _say_ways(found, report)
+    elif kind == "mock":
+        mocks = dict.fromkeys(name for one in chosen for name in one.case.mocks)
+        report.say("mocks", f"By: {', '.join(['{}'] * len(mocks))}.", *map(code, mocks), source=place)
+    in_order = sorted(chosen, key=lambda one: (-by_file[one.path], one.path))
+    _list([*map(test_entry, in_order)], nouns[1], report)
+    report.subjects = list(dict.fromkeys([path, *(one.path for one in in_order)]))[: len(report.subjects)]
 
 
-# --- steps, helpers, rules ------------------------------------------------------------------------------------------
+def _say_ways(found: Inventory, report: Report) -> None:
+    """How many tests are written in each way."""
+    for kind, nouns in PATTERNS.items():
+        chosen = [one for one in found.patterns if one.row["kind"] == kind]
+        if chosen:
+            tests = plural(sum(one.row["count"] for one in chosen), *nouns)
+            report.say("test pattern", f"{tests}, most in {{}}.", code(chosen[0].path), source=chosen[0].place)
 
 
-def _say_steps(found: Inventory, asked: Asked, report: Report) -> None:
-    if asked.undefined and found.undefined:
-        path, phrase = found.undefined[0]
-        report.say(
-            "undefined steps",
-            f"{plural(len(found.undefined), 'line')} of feature files fit no step; the first is {{}}.",
-            quote(f"{phrase.kind} {phrase.text}"),
-            source=f"{path}:{phrase.line}",
-        )
-        report.table(
-            "Lines without a step",
-            ("line", "place"),
-            [(f"{one.kind} {one.text}", f"{where}:{one.line}") for where, one in found.undefined],
-        )
-        return
-    chosen = [one for one in found.steps if not one.used_in] if asked.unused else found.steps
-    if not chosen:
-        said = (
-            "Every step is used by a feature file." if found.steps else "No step of behaviour-driven tests was found."
-        )
-        report.say("steps", said, source="")
-        return
-    missing = f"; {plural(len(found.undefined), 'line')} of feature files fit none" if found.undefined else ""
-    verb = "is" if len(chosen) == 1 else "are"
-    unused = " that no feature file uses" if asked.unused else ""
-    report.say(
-        "steps",
-        f"There {verb} {plural(len(chosen), 'step')}{unused}{missing}.",
-        source=f"{chosen[0].path}:{chosen[0].step.line}",
-    )
-    for one in chosen[:_LISTED]:
-        _say_step(one, report)
-    report.table(
-        "Steps",
-        ("kind", "text", "uses", "place"),
-        [(one.step.kind, one.step.text, len(one.used_in), f"{one.path}:{one.step.line}") for one in chosen],
-    )
-    report.about([one.step.text for one in chosen])
-
-
-def _say_step(one: StepUse, report: Report) -> None:
-    report.say(
-        "step",
-        f"{one.step.kind.capitalize()} {{}}: {plural(len(one.used_in), 'use')}.",
-        code(one.step.text),
-        source=f"{one.path}:{one.step.line}",
-    )
-
-
-def _say_users(found: Inventory, asked: Asked, report: Report) -> None:
-    fixture = asked.named({one.fixture.name for one in found.fixtures})
-    helper = asked.named({one.symbol.name for one in found.helpers})
-    if fixture:
-        say_fixture_users(found, fixture, report)
-    elif helper:
-        chosen = [one for one in found.helpers if one.symbol.name == helper]
-        _list_helpers(chosen, report)
-        report.table(f"Users of {helper}", ("file",), [(path,) for path in chosen[0].used_in])
-        report.about(chosen[0].used_in)
-    else:
-        say_missing(found, asked, report)
-
-
-def _say_helpers(found: Inventory, asked: Asked, report: Report) -> None:
-    chosen = [one for one in found.helpers if one.kind == "platform"] if asked.wish == "platform" else found.helpers
-    what = "platform helper" if asked.wish == "platform" else "helper"
-    if not chosen:
-        wanted = "asks for the operating system" if asked.wish == "platform" else "is used by two other files"
-        report.say("helpers", f"No public function or class {wanted}.", source="")
-        return
-    first = chosen[0]
-    report.say(
-        "helpers",
-        f"There {'is' if len(chosen) == 1 else 'are'} {plural(len(chosen), what)}; most used is {{}}, in "
-        f"{plural(len(first.used_in), 'other file')}.",
-        code(first.symbol.name),
-        source=f"{first.path}:{first.symbol.line}",
-    )
-    _list_helpers(chosen, report)
-    report.table(
-        f"{what.capitalize()}s",
-        ("symbol", "signature", "users", "place"),
-        [(one.symbol.name, one.symbol.signature, len(one.used_in), f"{one.path}:{one.symbol.line}") for one in chosen],
-    )
-
-
-def _list_helpers(chosen: Sequence[Helper], report: Report) -> None:
-    for one in chosen[:_LISTED]:
-        template = f"{{}}, used in {plural(len(one.used_in), 'other file')}"
-        doc = [quote(one.symbol.doc.rstrip("."), longest=120)] if one.symbol.doc else []
-        report.say(
-            "helper",
-            f"{template}: {{}}." if doc else f"{template}.",
-            code(one.symbol.signature), *doc,
-            source=f"{one.path}:{one.symbol.line}",
-        )  # fmt: skip
-    report.about([one.symbol.name for one in chosen])
-
-
-def _say_rules(found: Inventory, _: Asked, report: Report) -> None:
-    if not found.rules:
-        report.say("prohibitions", "No document was found that forbids anything in so many words.", source="")
-        return
-    files = len({path for path, _ in found.rules})
-    path, rule = found.rules[0]
-    report.say(
-        "prohibitions",
-        f"{plural(len(found.rules), 'sentence')} in {plural(files, 'document')} say what must not be done.",
-        source=f"{path}:{rule.line}",
-    )
-    for path, rule in found.rules[:_LISTED]:
-        report.say("prohibition", "{}", quote(rule.text), source=f"{path}:{rule.line}")
-    report.table(
-        "Documented prohibitions", ("text", "place"), [(rule.text, f"{path}:{rule.line}") for path, rule in found.rules]
-    )
-    report.about([path for path, _ in found.rules])
-
-
-# --- everything -----------------------------------------------------------------------------------------------------
-
-
-def _say_overview(found: Inventory, _: Asked, report: Report) -> None:
-    test_files = len({one.path for one in found.tests})
-    source = found.tests[0].place if found.tests else next(iter(found.facts), "")
+def _say_overview(found: Inventory, report: Report) -> None:
+    files = len({one.path for one in found.tests})
     report.say(
         "overview",
-        f"{plural(len(found.tests), 'test')} in {plural(test_files, 'file')}, "
-        f"{plural(len(found.fixtures), 'fixture')}, {plural(len(found.steps), 'step')}, "
-        f"{plural(len(found.helpers), 'helper')} and {plural(len(found.rules), 'documented prohibition')}.",
-        source=source,
+        f"{plural(len(found.tests), 'test')} in {plural(files, 'file')}, {plural(len(found.fixtures), 'fixture')}, "
+        f"{plural(len(found.steps), 'step')}, {plural(len(found.helpers), 'helper')} and "
+        f"{plural(len(found.rules), 'documented prohibition')}.",
+        source=test_entry(found.tests[0]).place if found.tests else next(iter(found.files)),
     )
-    list_fixtures(found.fixtures[:3], report)
-    for kind in dict.fromkeys(one.kind for one in found.patterns):
-        chosen = [one for one in found.patterns if one.kind == kind]
-        report.say(
-            "test pattern",
-            f"{tests_of(kind, sum(len(one.tests) for one in chosen))}, most in {{}}.",
-            code(chosen[0].path),
-            source=f"{chosen[0].path}:{chosen[0].tests[0].line}",
-        )
-    _list_helpers(found.helpers[:2], report)
-    for path, rule in found.rules[:2]:
-        report.say("prohibition", "{}", quote(rule.text), source=f"{path}:{rule.line}")
-    table_fixtures("Fixtures", found.fixtures, report)
-
-
-_ANSWERS: Final[Mapping[Wish, Callable[[Inventory, Asked, Report], None]]] = {
-    "dependents": say_dependents,
-    "dependencies": say_dependencies,
-    "users": _say_users,
-    "tested": _say_overview,
-    "rules": _say_rules,
-    "steps": _say_steps,
-    "platform": _say_helpers,
-    "helpers": _say_helpers,
-    "mock": _say_pattern,
-    "parametrize": _say_pattern,
-    "aaa": _say_pattern,
-    "unittest": _say_pattern,
-    "property": _say_pattern,
-    "raises": _say_pattern,
-    "class": _say_pattern,
-    "fixtures": say_fixtures,
-    "overview": _say_overview,
-}
+    if found.fixtures:
+        _list([*map(fixture_entry, found.fixtures)], "fixtures", report)
+    _say_ways(found, report)
+    for one in (*found.helpers[:2], *found.rules[:2]):
+        one.say(report)

@@ -6,45 +6,51 @@ One syntax tree is in memory at a time. A file that cannot be read is a fact too
 import ast
 import gc
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture, Import, Step, Symbol
-from retinue.catalogue.pattern_discovery.read_case import Surrounding, case_of
-from retinue.catalogue.pattern_discovery.read_fixture import fixture_of, fixtures_by_call
-from retinue.catalogue.pattern_discovery.read_step import phrases_of, steps_of
-from retinue.catalogue.pattern_discovery.read_symbol import symbol_of
-from retinue.catalogue.pattern_discovery.read_text import rules_of
-from retinue.catalogue.pattern_discovery.tree import (
+from retinue.catalogue.pattern_discovery.prohibitions import rules_of
+from retinue.catalogue.pattern_discovery.pytest_functions import Surroundings, case_of, fixture_of
+from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
+from retinue.catalogue.pattern_discovery.syntax import (
     Function,
     Names,
     descend,
+    first_line,
+    is_name,
     literal_strings,
+    source_of,
+    start_of,
     statements,
 )
 from retinue.tools.encoding import decode
 
-__all__ = ["extract", "facts_of"]
+__all__ = ["TEST", "extract", "facts_of"]
+
+TEST: Final = "test"
+"""The tag of files from which tests are collected."""
 
 _PARSING: Final = Lock()
+_PLATFORM: Final = ("os.name", "os.uname", "platform.machine", "platform.system", "platform.uname", "sys.platform")
 
 
-def extract(batch: Sequence[tuple[str, bytes, bool]]) -> list[FileFacts]:
-    """The facts of some files, in their order; each with whether tests are collected from it."""
+def extract(batch: Sequence[tuple[str, bytes, str]]) -> list[FileFacts]:
+    """The facts of some files, in their order."""
     # A syntax tree has a million small parts and no circles: looking for some costs a tenth of the time.
     gc.disable()
     try:
-        return [facts_of(path, data, collected=collected) for path, data, collected in batch]
+        return [facts_of(path, data, is_test=tag == TEST) for path, data, tag in batch]
     finally:
         gc.enable()
 
 
-def facts_of(path: str, data: bytes, *, collected: bool) -> FileFacts:
-    """The facts of one file. Never raises for what is in it."""
+def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
+    """The facts of one file, from which tests are collected or not. Never raises for what is in it."""
     try:
         if path.endswith(".py"):
-            return _Module(data, collected=collected).facts()
+            return _Module(data, is_test=is_test).facts()
         text = decode(data).text
         if path.endswith(".feature"):
             return FileFacts(phrases=list(phrases_of(text)))
@@ -57,26 +63,21 @@ def facts_of(path: str, data: bytes, *, collected: bool) -> FileFacts:
         return FileFacts(error=f"it is not Python: {error}")
 
 
-def _parsed(data: bytes) -> ast.Module:
-    # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape is its author's business
-        return ast.parse(data)
-
-
 class _Module:
     """One Python file while it is read."""
 
-    def __init__(self, data: bytes, *, collected: bool) -> None:
-        self._tree = _parsed(data)
-        self._tests = collected
-        self._lines = decode(data).text.splitlines() if self._tests else []
-        nodes = list(descend([self._tree]))
-        loaded = {node.id for node in nodes if isinstance(node, ast.Name)}
-        self._imports = [found._replace(used=found.bound in loaded) for node in nodes for found in _imported(node)]
+    def __init__(self, data: bytes, *, is_test: bool) -> None:
+        # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
+        with _PARSING, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is its author's business
+            self._tree = ast.parse(data)
+        self._is_test = is_test
+        self._lines = decode(data).text.splitlines() if is_test else []
+        self._nodes = list(descend([self._tree]))
+        loaded = {node.id for node in self._nodes if isinstance(node, ast.Name)}
+        imports = [one for node in self._nodes for one in _imports(node)]
+        self._imports = [one._replace(used=one.bound in loaded) for one in imports]
         self._names = Names(self._imports)
-        self._dotted = _dotted(nodes, self._imports)
-        self._inherited = _inherited([node for node in nodes if isinstance(node, ast.ClassDef)])
         self._fixtures: list[Fixture] = []
         self._cases: list[Case] = []
         self._steps: list[Step] = []
@@ -84,19 +85,13 @@ class _Module:
     def facts(self) -> FileFacts:
         """Everything in it."""
         body = list(statements(self._tree.body))
-        functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         marks = [mark for node in body for mark in _marks(node)]
-        symbols: list[Symbol] = []
         for node in body:
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    self._function(node, "", is_unittest=False, above=marks)
-                case ast.ClassDef():
-                    self._class(node, "", marks)
-                case _:
-                    self._fixtures += fixtures_by_call(node, functions, self._names)
-            if (symbol := symbol_of(node, self._names)) is not None:
-                symbols.append(symbol)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._function(node, "", is_unittest=False, above=marks)
+            elif isinstance(node, ast.ClassDef):
+                self._class(node, "", marks)
+        symbols = [symbol for node in body if (symbol := _symbol(node, self._names)) is not None]
         by_name = {one.name: one for one in symbols}  # of overloads the last is the one that runs
         mine = {one.line for one in (*self._fixtures, *self._cases, *self._steps)}
         return FileFacts(
@@ -105,7 +100,13 @@ class _Module:
             steps=self._steps,
             symbols=[one for one in by_name.values() if one.line not in mine],
             imports=self._imports,
-            dotted=self._dotted,
+            dotted=list(
+                dict.fromkeys(
+                    dotted
+                    for node in self._nodes
+                    if isinstance(node, ast.Attribute) and (dotted := self._names.imported(node))
+                )
+            ),
             plugins=[name for node in body for name in _plugins(node)],
         )
 
@@ -116,38 +117,22 @@ class _Module:
             return
         steps = list(steps_of(node, self._names))
         self._steps += steps
-        if not steps and self._tests and node.name.startswith("test"):
-            self._cases.append(case_of(node, Surrounding(owner, is_unittest, above, self._lines), self._names))
+        if not steps and self._is_test and node.name.startswith("test"):
+            self._cases.append(case_of(node, Surroundings(owner, is_unittest, above, self._lines), self._names))
 
     def _class(self, node: ast.ClassDef, owner: str, above: Sequence[ast.expr]) -> None:
-        """The tests and fixtures of a class, and of the classes in it."""
+        """The tests and fixtures of a class, and of the classes in it. One without the name of a test is a base."""
         is_unittest = any(self._names.resolve(base).endswith("TestCase") for base in node.bases)
-        collected = is_unittest or node.name.startswith("Test") or node.name in self._inherited
         name = f"{owner}::{node.name}" if owner else node.name
         marks = [*above, *node.decorator_list, *(mark for one in node.body for mark in _marks(one))]
         for one in statements(node.body):
             if isinstance(one, ast.ClassDef):
                 self._class(one, name, marks)
             elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                if collected:
-                    self._function(one, name, is_unittest=is_unittest, above=marks)
-                elif (fixture := fixture_of(one, name, self._names)) is not None:
-                    self._fixtures.append(fixture)
+                self._function(one, name, is_unittest=is_unittest, above=marks)
 
 
-def _inherited(classes: Sequence[ast.ClassDef]) -> set[str]:
-    """The classes whose tests run as those of a test class in the same file that builds on them."""
-    bases = {one.name: [base.id for base in one.bases if isinstance(base, ast.Name)] for one in classes}
-    waiting = [name for name in bases if name.startswith("Test")]
-    found: set[str] = set()
-    while waiting:
-        below = [base for base in bases.get(waiting.pop(), ()) if base in bases and base not in found]
-        found.update(below)
-        waiting += below
-    return found
-
-
-def _imported(node: ast.AST) -> Iterator[Import]:
+def _imports(node: ast.AST) -> Iterator[Import]:
     match node:
         case ast.Import(names=aliases):
             for one in aliases:
@@ -163,37 +148,61 @@ def _imported(node: ast.AST) -> Iterator[Import]:
             pass
 
 
-def _dotted(nodes: Iterable[ast.AST], imports: Iterable[Import]) -> list[str]:
-    """What is used through imported names, as far as the dots go: `flask.json.dumps`."""
-    bound = {one.bound: one.target for one in imports}
-    found: dict[str, None] = {}
-    inner: set[int] = set()
-    for node in nodes:
-        if not isinstance(node, ast.Attribute) or id(node) in inner:
-            continue
-        parts: list[str] = []
-        value: ast.expr = node
-        while isinstance(value, ast.Attribute):
-            parts.append(value.attr)
-            value = value.value
-            inner.add(id(value))
-        if isinstance(value, ast.Name) and value.id in bound:
-            found[".".join([bound[value.id], *reversed(parts[-3:])])] = None
-    return list(found)
-
-
 def _marks(node: ast.stmt) -> list[ast.expr]:
     """The marks that `pytestmark = …` puts on everything beside it."""
-    if not isinstance(node, ast.Assign) or not any(_is_name(one, "pytestmark") for one in node.targets):
+    if not isinstance(node, ast.Assign) or not any(is_name(one, "pytestmark") for one in node.targets):
         return []
     return list(node.value.elts) if isinstance(node.value, ast.List | ast.Tuple) else [node.value]
 
 
 def _plugins(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.Assign) and any(_is_name(one, "pytest_plugins") for one in node.targets):
+    if isinstance(node, ast.Assign) and any(is_name(one, "pytest_plugins") for one in node.targets):
         return literal_strings(node.value)
     return []
 
 
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+# --- what it offers to others ---------------------------------------------------------------------------------------
+
+
+def _symbol(node: ast.stmt, names: Names) -> Symbol | None:
+    """The public symbol that a statement of a module defines, or None. Constants only where they ask for the system."""
+    doc, line = "", node.lineno
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        doc, line = first_line(node), start_of(node)
+    match node:
+        case (
+            ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+            | ast.ClassDef(name=name)
+            | ast.Assign(targets=[ast.Name(id=name)])
+        ) if name.startswith("_"):
+            return None
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            kind, is_of_system = "function", _asks_for_system(node, names)
+            keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
+            signature = f"{keyword} {name}({source_of(node.args, longest=140)}){returns}"
+        case ast.ClassDef(name=name):
+            kind, is_of_system = "class", False
+            bases = ", ".join(source_of(base, longest=60) for base in node.bases)
+            signature = f"class {name}({bases})" if bases else f"class {name}"
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _asks_for_system(value, names):
+            kind, is_of_system, signature = "constant", True, f"{name} = {source_of(value, longest=120)}"
+        case _:
+            return None
+    return Symbol(name, kind, signature, doc, line, node.end_lineno or node.lineno, platform=is_of_system)
+
+
+def _asks_for_system(node: ast.AST, names: Names) -> bool:
+    """Whether it decides by the operating system; to mention it, as in a message, is not to decide by it."""
+    for one in descend([node]):
+        match one:
+            case ast.Compare(left=left, comparators=others):
+                compared = [left, *others]
+            case ast.Call(func=ast.Attribute(value=value, attr="startswith")):
+                compared = [value]
+            case _:
+                continue
+        if any(names.resolve(expression).startswith(_PLATFORM) for expression in compared):
+            return True
+    return False

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = ["VERSION", "Case", "FileFacts", "Fixture", "Import", "Phrase", "Rule", "Step", "Symbol"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the extraction: raised whenever the same file would give other facts, so that no old ones are believed."""
 
 
@@ -138,17 +138,8 @@ class FileFacts(NamedTuple):
             TypeError: It is no such row.
             ValueError: The same.
         """
-        error, error_line, fixtures, tests, steps, phrases, symbols, imports, dotted, plugins, rules = row
-        return cls(
-            str(error),
-            int(error_line),
-            [Fixture(*one) for one in fixtures],
-            [Case(*one) for one in tests],
-            [Step(*one) for one in steps],
-            [Phrase(*one) for one in phrases],
-            [Symbol(*one) for one in symbols],
-            [Import(*one) for one in imports],
-            dotted,
-            plugins,
-            [Rule(*one) for one in rules],
-        )
+        kinds = (None, None, Fixture, Case, Step, Phrase, Symbol, Import, None, None, Rule)
+        values: list[Any] = [
+            value if kind is None else [kind(*one) for one in value] for kind, value in zip(kinds, row, strict=True)
+        ]
+        return cls(*values)

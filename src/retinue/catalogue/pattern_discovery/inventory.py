@@ -1,78 +1,47 @@
-"""What a project has, taken together from the facts of its files: fixtures with their users, steps, helpers, rules."""
+"""What a project has, taken together from the facts of its files: fixtures, tests, steps, helpers, rules.
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+It can be narrowed to a domain or a folder, and scored by how much of it is shared.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Phrase, Rule, Step, Symbol
-from retinue.catalogue.pattern_discovery.modules import Modules
-from retinue.catalogue.pattern_discovery.read_step import fits, pieces_of
-from retinue.catalogue.pattern_discovery.scoping import Known, Scopes, connect
+from retinue.catalogue.pattern_discovery.entries import (
+    PATTERNS,
+    Entry,
+    TestPlace,
+    fixture_entry,
+    helper_entry,
+    pattern_entry,
+    rule_entry,
+    step_entry,
+)
+from retinue.catalogue.pattern_discovery.facts import FileFacts, Phrase, Step
+from retinue.catalogue.pattern_discovery.parameters import Domain
+from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse, Modules, Scopes, connect
+from retinue.catalogue.pattern_discovery.steps import fits, pieces_of
+from retinue.contract.model import JsonMapping
 from retinue.tools.search.kinds import is_test
 
-__all__ = ["PATTERNS", "Helper", "Inventory", "Pattern", "StepUse", "TestPlace", "take", "tests_of"]
-
-PATTERNS: Final[Mapping[str, str]] = {
-    "parametrize": "parametrized tests",
-    "mock": "tests that replace something by a mock",
-    "aaa": "tests in three parts (arrange, act, assert)",
-    "class": "tests in classes",
-    "unittest": "tests of `unittest` classes",
-    "raises": "tests that expect an exception or warning",
-    "property": "property tests (Hypothesis)",
-}
-"""The ways of writing a test that are told apart, and what such tests are called."""
+__all__ = ["Inventory", "narrow", "reuse_of", "reuse_of_words", "take_stock"]
 
 _USERS: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class TestPlace:
-    """A test and its file."""
-
-    __test__ = False
-
-    path: str
-    case: Case
-
-    @property
-    def name(self) -> str:
-        """Its name, with its class's before it."""
-        return f"{self.case.owner}::{self.case.name}" if self.case.owner else self.case.name
-
-    @property
-    def place(self) -> str:
-        """Its path and line."""
-        return f"{self.path}:{self.case.line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """The tests of one file that are written in one way."""
-
-    kind: str
-    path: str
-    tests: Sequence[Case]
-
-
-@dataclass(slots=True)
-class StepUse:
-    """A step and the lines of feature files that it fits."""
-
-    step: Step
-    path: str
-    used_in: list[str] = field(default_factory=list[str])
-
-
-@dataclass(slots=True)
-class Helper:
-    """A public symbol of a module and the other files that use it. `kind` is `source`, `test` or `platform`."""
-
-    symbol: Symbol
-    path: str
-    kind: str
-    used_in: list[str]
+"""What so many others use is shared."""
+_END_TO_END: Final = frozenset(
+    {"e2e", "integration", "acceptance", "functional", "feature", "features", "bdd", "system", "ui"}
+)
+_MOST_NEW: Final = 20
+_SURVEY_BASIS: Final = (
+    "10 times the share of what tests ask for (fixtures by name, lines of feature files) that something shared serves: "
+    "a fixture of pytest's own, or a fixture or step of the project with at least two users. Names that no file "
+    "defines are left out, since a plugin may."
+)
+_WORDS_BASIS: Final = (
+    "10 times the share of the request's words, each weighted by its rarity among the patterns (BM25's idf), "
+    "that the matches have together."
+)
 
 
 @dataclass(slots=True)
@@ -80,130 +49,198 @@ class Inventory:
     """Everything that was found.
 
     Attributes:
-        unknown: Fixture names that nothing in the project defines (a plugin may), with the tests that ask.
-        undefined: Lines of feature files that no step fits, as path and phrase.
-        modules: Which file an import leads to.
-        docs: What the public symbols of the project say of themselves, by name.
-        facts: Of the files, by path.
+        files: Their facts, by path.
+        undefined: Lines of feature files that no step fits, with their path.
     """
 
-    facts: Mapping[str, FileFacts]
+    files: Mapping[str, FileFacts]
     modules: Modules
     scopes: Scopes
-    fixtures: list[Known]
+    fixtures: list[FixtureUse]
     tests: list[TestPlace]
-    patterns: list[Pattern]
-    steps: list[StepUse]
+    patterns: list[Entry]
+    steps: list[Entry]
     undefined: list[tuple[str, Phrase]]
-    helpers: list[Helper]
-    rules: list[tuple[str, Rule]]
-    unknown: Mapping[str, list[tuple[str, Case]]]
-    docs: Mapping[str, str]
+    helpers: list[Entry]
+    rules: list[Entry]
 
-    @property
-    def mocks(self) -> Counter[str]:
-        """By what things are replaced, and in how many tests."""
-        return Counter(name for one in self.tests for name in one.case.mocks)
+    def lists(self) -> dict[str, list[Entry]]:
+        """The lists of a result."""
+        return {
+            "fixtures": [fixture_entry(one) for one in self.fixtures],
+            "test_patterns": self.patterns,
+            "steps": self.steps,
+            "helpers": self.helpers,
+            "anti_patterns": self.rules,
+        }
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of everything."""
+        lists = {name: len(entries) for name, entries in self.lists().items()}
+        more = {"files": len(self.files), "tests": len(self.tests), "undefined_steps": len(self.undefined)}
+        return {**lists, **more}
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing to build on."""
+        return not (self.fixtures or self.tests or self.steps or self.helpers or self.rules)
 
 
-def tests_of(kind: str, count: int) -> str:
-    """A number of tests written in one way: `1 parametrized test`."""
-    words = PATTERNS[kind]
-    if count == 1:
-        words = (
-            words.replace("tests", "test", 1)
-            .replace("that replace", "that replaces")
-            .replace("that expect", "that expects")
-        )
-    return f"{count:,} {words}"
-
-
-def take(facts: Mapping[str, FileFacts], *, check: Callable[[], None] = lambda: None) -> Inventory:
-    """Put the facts of all files together.
-
-    Args:
-        facts: By path.
-        check: Called now and then; may raise to end the work.
-    """
-    modules = Modules(facts)
-    scopes = Scopes(facts, modules)
-    unknown = connect(facts, scopes, check=check)
-    steps, undefined = _steps(facts, check)
-    tests = [TestPlace(path, case) for path, file in facts.items() for case in file.tests]
+def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
+    """Put the facts of all files together, given by path."""
+    modules = Modules(files)
+    scopes = Scopes(files, modules)
+    connect(files, scopes)
+    steps, undefined = _steps(files)
+    patterns = [
+        pattern_entry(kind, path, cases)
+        for kind in PATTERNS
+        for path, file in files.items()
+        if (cases := [case for case in file.tests if kind in case.patterns])
+    ]
+    kinds = list(PATTERNS)
     return Inventory(
-        facts=facts,
+        files=files,
         modules=modules,
         scopes=scopes,
         fixtures=sorted(scopes.fixtures, key=lambda one: (-len(one.asked_by), one.fixture.name, one.path)),
-        tests=tests,
-        patterns=_patterns(facts),
+        tests=[TestPlace(path, case) for path, file in files.items() for case in file.tests],
+        patterns=sorted(patterns, key=lambda one: (kinds.index(one.row["kind"]), -one.row["count"], one.path)),
         steps=steps,
         undefined=undefined,
-        helpers=_helpers(facts, modules),
-        rules=[(path, rule) for path, file in facts.items() for rule in file.rules],
-        unknown=unknown,
-        docs={
-            one.name: one.doc for path, file in facts.items() if not is_test(path) for one in file.symbols if one.doc
-        },
+        helpers=_helpers(files, modules),
+        rules=[rule_entry(rule, path) for path, file in files.items() for rule in file.rules],
     )
 
 
-def _patterns(facts: Mapping[str, FileFacts]) -> list[Pattern]:
-    found = [
-        Pattern(kind, path, tests)
-        for kind in PATTERNS
-        for path, file in facts.items()
-        if (tests := [case for case in file.tests if kind in case.patterns])
-    ]
-    order = {kind: place for place, kind in enumerate(PATTERNS)}
-    return sorted(found, key=lambda one: (order[one.kind], -len(one.tests), one.path))
-
-
-def _steps(facts: Mapping[str, FileFacts], check: Callable[[], None]) -> tuple[list[StepUse], list[tuple[str, Phrase]]]:
+def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str, Phrase]]]:
     """Every step with the lines it fits, and the lines that none does."""
-    steps = [StepUse(step, path) for path, file in facts.items() for step in file.steps]
-    pieces = [pieces_of(one.step.text, one.step.form) for one in steps]
-    by_start: dict[str, list[int]] = {}
-    for number, one in enumerate(pieces):
-        by_start.setdefault(one[0][:4] if len(one[0]) >= 4 else "", []).append(number)
+    steps = [(step, path, list[str]()) for path, file in files.items() for step in file.steps]
+    by_start: dict[str, list[tuple[tuple[str, ...], Step, list[str]]]] = {}
+    for step, _, used_in in steps:
+        pieces = pieces_of(step.text, step.form)
+        by_start.setdefault(pieces[0][:4] if len(pieces[0]) >= 4 else "", []).append((pieces, step, used_in))
     undefined: list[tuple[str, Phrase]] = []
-    known: dict[tuple[str, str], list[int]] = {}
-    for path, file in facts.items():
+    fitting: dict[tuple[str, str], list[list[str]]] = {}
+    for path, file in files.items():
         for phrase in file.phrases:
             key = (phrase.kind, phrase.text)
-            if key not in known:
-                check()
+            if key not in fitting:
                 near = [*by_start.get(phrase.text[:4], ()), *by_start.get("", ())]
-                known[key] = [
-                    number
-                    for number in near
-                    if steps[number].step.kind in (phrase.kind, "step") and fits(pieces[number], phrase.text)
+                fitting[key] = [
+                    used_in
+                    for pieces, step, used_in in near
+                    if step.kind in (phrase.kind, "step") and fits(pieces, phrase.text)
                 ]
-            fitting = known[key]
-            for number in fitting:
-                steps[number].used_in.append(f"{path}:{phrase.line}")
-            if not fitting:
-                undefined.append((path, phrase))
-    return sorted(steps, key=lambda one: (-len(one.used_in), one.path, one.step.line)), undefined
+            for used_in in fitting[key]:
+                used_in.append(f"{path}:{phrase.line}")
+            undefined += [] if fitting[key] else [(path, phrase)]
+    steps.sort(key=lambda one: (-len(one[2]), one[1], one[0].line))
+    return [step_entry(*one) for one in steps], undefined
 
 
-def _helpers(facts: Mapping[str, FileFacts], modules: Modules) -> list[Helper]:
+def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
     """Public symbols that at least two other files use; those that ask for the system with any number of users."""
     users: dict[tuple[str, str], set[str]] = {}
-    for path, file in facts.items():
+    for path, file in files.items():
         # A package's `__init__` hands names on; that alone is no use of them.
         is_package = path.endswith("__init__.py")
-        taken = [one.target for one in file.imports if one.bound != "*" and (one.used or not is_package)]
-        for dotted in (*taken, *file.dotted):
+        imports = [one.target for one in file.imports if one.bound != "*" and (one.used or not is_package)]
+        for dotted in (*imports, *file.dotted):
             place = modules.symbol(dotted, path)
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
-    found: list[Helper] = []
-    for path, file in facts.items():
+    helpers: list[Entry] = []
+    for path, file in files.items():
         for symbol in file.symbols:
             used_in = sorted(users.get((path, symbol.name), ()))
-            if symbol.platform and not is_test(path):
-                found.append(Helper(symbol, path, "platform", used_in))
-            elif len(used_in) >= _USERS:
-                found.append(Helper(symbol, path, "test" if is_test(path) else "source", used_in))
-    return sorted(found, key=lambda one: (-len(one.used_in), one.symbol.name, one.path))
+            is_platform = symbol.platform and not is_test(path)
+            if is_platform or len(used_in) >= _USERS:
+                kind = "platform" if is_platform else "test" if is_test(path) else "source"
+                helpers.append(helper_entry(symbol, path, kind, used_in))
+    return sorted(helpers, key=lambda one: (-one.uses, one.name, one.path))
+
+
+# --- a part of it ---------------------------------------------------------------------------------------------------
+
+
+def narrow(whole: Inventory, domain: Domain | None, folder: str) -> Inventory:
+    """What belongs to a domain when one is named, and lies in a folder (or is the file) when one is."""
+    tests_count = domain in (None, "e2e-testing", "unit-testing")
+    steps_count, rules_count = domain in (None, "e2e-testing"), domain in (None, "documentation")
+
+    def is_inside(path: str) -> bool:
+        return not folder or path == folder or path.startswith(f"{folder}/")
+
+    def is_of_domain(path: str) -> bool:
+        return tests_count and (domain is None or _is_end_to_end(path) == (domain == "e2e-testing"))
+
+    def is_helping(one: Entry) -> bool:
+        if domain == "source-code":
+            return not is_test(one.path)
+        return domain is None or (is_test(one.path) and is_of_domain(one.path))
+
+    users = {one.path for one in whole.tests if is_of_domain(one.path)}
+    fixtures = [one for one in whole.fixtures if is_of_domain(one.path) or not users.isdisjoint(one.files)]
+    return replace(
+        whole,
+        fixtures=[one for one in fixtures if is_inside(one.path)],
+        tests=[one for one in whole.tests if is_of_domain(one.path) and is_inside(one.path)],
+        patterns=[one for one in whole.patterns if is_of_domain(one.path) and is_inside(one.path)],
+        steps=[one for one in whole.steps if steps_count and is_inside(one.path)],
+        undefined=[one for one in whole.undefined if steps_count and is_inside(one[0])],
+        helpers=[one for one in whole.helpers if is_helping(one) and is_inside(one.path)],
+        rules=[one for one in whole.rules if rules_count and is_inside(one.path)],
+    )
+
+
+def _is_end_to_end(path: str) -> bool:
+    """Whether a folder, or a part of the file's name, says that its tests go through everything."""
+    folded = path.lower().replace("end_to_end", "e2e").replace("end-to-end", "e2e").replace("-", "_").replace(".", "_")
+    return any(not _END_TO_END.isdisjoint(part.split("_")) for part in PurePosixPath(folded).parts)
+
+
+# --- how far it goes ------------------------------------------------------------------------------------------------
+
+
+def reuse_of(found: Inventory) -> JsonMapping:
+    """How much of what the project's tests ask for is shared: score, band, basis, and what is not."""
+    requests = served = 0
+    alone: list[JsonMapping] = []
+    for test in found.tests:
+        for name in test.case.requests:
+            fixtures = found.scopes.resolve(name, test.path, test.case.owner)[:1]
+            is_shared = name in BUILT_IN if not fixtures else len(fixtures[0].asked_by) >= _USERS
+            requests += bool(fixtures) or is_shared
+            served += is_shared
+            if fixtures and not is_shared:
+                place = f"{fixtures[0].path}:{fixtures[0].fixture.line}"
+                alone.append(_need("fixture", name, "only one test uses it", place))
+    for one in found.steps:
+        requests += one.uses
+        served += one.uses if one.uses >= _USERS else 0
+        if one.uses == 1:
+            alone.append(_need("step", one.name, "only one line uses it", one.place))
+    requests += len(found.undefined)
+    new = [_need("step", one.text, "no step fits this line", f"{path}:{one.line}") for path, one in found.undefined]
+    return _reuse(served / requests if requests else None, _SURVEY_BASIS, [*new, *alone])
+
+
+def reuse_of_words(share: float, missing: Iterable[str], kind: str) -> JsonMapping:
+    """The same for a request in words, by the share of them that matches have and the words that none has."""
+    reason = "nothing that was found has this word"
+    return _reuse(share, _WORDS_BASIS, [_need(kind, word, reason) for word in missing])
+
+
+def _reuse(share: float | None, basis: str, new: Sequence[JsonMapping]) -> JsonMapping:
+    if share is None:
+        return {"reuse_basis": basis}
+    # Only when really all of it exists is it ten.
+    score = 10 if share >= 1 else min(9, round(10 * share))
+    bands = {10: "all existing", 7: "mostly existing", 4: "mixed", 0: "novel"}
+    band = next(band for least, band in bands.items() if score >= least)
+    more = {"new_patterns": list(new[:_MOST_NEW])} if score < 7 else {}
+    return {"reuse_basis": basis, "reuse_score": score, "reuse_band": band, **more}
+
+
+def _need(kind: str, need: str, reason: str, source: str = "") -> JsonMapping:
+    return {"kind": kind, "need": need, "reason": reason, **({"source": source} if source else {})}

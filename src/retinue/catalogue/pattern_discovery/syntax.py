@@ -6,11 +6,21 @@ from typing import Final, TypeAlias, cast
 
 from retinue.catalogue.pattern_discovery.facts import Import
 
-__all__ = ["Function", "Names", "descend", "first_line", "literal_strings", "source_of", "statements"]
+__all__ = [
+    "Function", "Names", "descend", "first_line", "is_name", "literal_strings", "source_of", "start_of", "statements",
+]  # fmt: skip
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _LONGEST: Final = 200
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_PLAIN: Final = frozenset(
+    {"arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "name", "op", "ops", "simple", "type_comment"}
+)
+"""Fields that hold text, numbers or operators."""
+
+_below: dict[type[ast.AST], tuple[str, ...]] = {}
+"""The fields of each kind of node that may hold others, the last first."""
 
 
 class Names:
@@ -20,10 +30,9 @@ class Names:
         imports: All of the module's imports.
     """
 
-    def __init__(self, imports: Iterable[Import]) -> None:
-        found = list(imports)
-        self._targets = {one.bound: one.target for one in found if one.bound != "*"}
-        self._stars = tuple(one.target.removesuffix(".*") for one in found if one.bound == "*")
+    def __init__(self, imports: Sequence[Import]) -> None:
+        self._targets = {one.bound: one.target for one in imports if one.bound != "*"}
+        self._stars = tuple(one.target.removesuffix(".*") for one in imports if one.bound == "*")
 
     def resolve(self, node: ast.expr) -> str:
         """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); empty when it is none.
@@ -31,16 +40,20 @@ class Names:
         A call is asked for its function, so `fixture(scope="module")` is `pytest.fixture` too.
         """
         parts: list[str] = []
-        while not isinstance(node, ast.Name):
+        while isinstance(node, ast.Attribute | ast.Call):
             if isinstance(node, ast.Attribute):
                 parts.append(node.attr)
-                node = node.value
-            elif isinstance(node, ast.Call):
-                node = node.func
-            else:
-                return ""
-        parts.append(self._targets.get(node.id, node.id))
-        return ".".join(reversed(parts))
+            node = node.value if isinstance(node, ast.Attribute) else node.func
+        if not isinstance(node, ast.Name):
+            return ""
+        return ".".join([self._targets.get(node.id, node.id), *reversed(parts)])
+
+    def imported(self, node: ast.Attribute) -> str:
+        """The same for what is used through an import, as in `flask.json.dumps`; empty for anything else."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return self.resolve(node) if isinstance(root, ast.Name) and root.id in self._targets else ""
 
     def starred(self, module: str) -> bool:
         """Whether everything was imported from `module`."""
@@ -49,18 +62,16 @@ class Names:
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements that run when a body does: also those under `if`, `try` and `with`, but in no function."""
-    waiting = list(body)[::-1]
-    while waiting:
-        node = waiting.pop()
+    for node in body:
         yield node
         match node:
             case ast.If():
-                waiting += [*node.body, *node.orelse][::-1]
+                yield from statements([*node.body, *node.orelse])
             case ast.Try() | ast.TryStar():
                 handled = [one for handler in node.handlers for one in handler.body]
-                waiting += [*node.body, *handled, *node.orelse, *node.finalbody][::-1]
+                yield from statements([*node.body, *handled, *node.orelse, *node.finalbody])
             case ast.With() | ast.AsyncWith():
-                waiting += node.body[::-1]
+                yield from statements(node.body)
             case _:
                 pass
 
@@ -89,33 +100,27 @@ def descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterato
                 waiting.append(value)
 
 
-_PLAIN: Final = frozenset(
-    {"arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "name", "op", "ops", "simple", "type_comment"}
-)
-"""Fields that hold text, numbers or operators."""
-
-_below: dict[type[ast.AST], tuple[str, ...]] = {}
-"""The fields of each kind of node that may hold others, the last first."""
-
-_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+def start_of(node: Function | ast.ClassDef) -> int:
+    """The line on which it begins, its decorators included."""
+    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
 
 
 def source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
     """`node` as code on one line, cut with an ellipsis; empty for nothing."""
-    if node is None:
-        return ""
     try:
-        line = " ".join(ast.unparse(node).split())
+        return _cut(ast.unparse(node), longest) if node else ""
     except RecursionError:
         return "…"
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def first_line(node: Function | ast.ClassDef) -> str:
     """The first paragraph of its docstring, on one line."""
-    text = (ast.get_docstring(node) or "").partition("\n\n")[0]
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return _cut((ast.get_docstring(node) or "").partition("\n\n")[0], _LONGEST)
+
+
+def is_name(node: ast.expr, name: str) -> bool:
+    """Whether it is this name, and nothing else."""
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def literal_strings(node: ast.expr | None) -> list[str]:
@@ -127,3 +132,8 @@ def literal_strings(node: ast.expr | None) -> list[str]:
             return [one.value for one in elements if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         case _:
             return []
+
+
+def _cut(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

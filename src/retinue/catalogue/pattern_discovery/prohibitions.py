@@ -1,0 +1,95 @@
+"""Reads documents for what they forbid: sentences that tell the reader never to do, or not to do, something.
+
+A description ("it never blocks") is none, nor is a reassurance ("you do not need to"): only what is said to the reader
+as an order, or with `must not`, `should not` and the like.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from retinue.catalogue.pattern_discovery.facts import Rule
+
+__all__ = ["is_of_the_past", "rules_of"]
+
+_LONGEST: Final = 300
+_MOST: Final = 200
+_BEGIN: Final = re.compile(r"(?:[-*+•]|\d+[.)])\s+|>\s?|\.\. (?:[\w-]+::|[^:]*:)\s*")
+"""What begins a paragraph inside of one: a list item, a quotation, a directive of reStructuredText."""
+_CODE: Final = (".. code", ".. sourcecode", ".. parsed-literal", ".. prompt")
+_ENDS: Final = re.compile(r"(?<=[.!?])[\"')\]*_`]*\s+(?=[\"'(\[*_`:]*[A-Z]|:\w+:`)")
+_ORDER: Final = re.compile(
+    r"""(?ix)(?:\A|[,;:\u2013\u2014]\s+|\b(?:then|please|instead|otherwise|must|should)\s+)
+        [*_"'(]*(?:
+            (?:do\ not|don['\u2019]t|never)[*_]*\ +
+            (?!need|have\ to|want|worry|know|mind|care|think|see|require|forget|the\b|an?\b|\w+ed\b|even\b|be\ afraid)
+            [*_`]*\w
+          | avoid\b(?!\ (?:this|that)\b\W)
+        )
+      | \b(?:(?:must|shall|you\ should)(?:\ not|n['\u2019]t|\ never))\b(?!\ (?:have\ to|need))
+      | \bshould(?:\ not|n['\u2019]t|\ never)\ (?:ever\ )?be\ (?!needed|necessary|required|noticeable|an?\b|any\b)\w+
+      | \b(?:is|are)\ (?:strictly\ )?(?:forbidden|prohibited|(?:not|never)\ (?:allowed|permitted))\b
+    """
+)
+_PAST: Final = ("authors", "changelog", "changes", "copying", "history", "licence", "license", "news", "release")
+
+
+def is_of_the_past(path: str) -> bool:
+    """Whether a document does not say what holds now: a changelog tells of the past, a licence of the law."""
+    *folders, name = path.lower().split("/")
+    return name.startswith(_PAST) or any(folder.startswith("announce") for folder in folders)
+
+
+def rules_of(text: str) -> Iterator[Rule]:
+    """What a document forbids, with the line on which each sentence begins."""
+    count = 0
+    for paragraph in _paragraphs(text):
+        whole = " ".join(line for _, line in paragraph)
+        start = 0
+        for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
+            sentence = whole[start : end[0]]
+            if _ORDER.search(sentence) and not sentence.endswith("?"):
+                yield Rule(_cut(sentence.strip("*_ ")), _line_at(paragraph, start))
+                count += 1
+                if count == _MOST:
+                    return
+            start = end[1]
+
+
+def _paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Runs of lines that belong together, each with its number; code and headings are left out."""
+    current: list[tuple[int, str]] = []
+    fence, code_indent = "", -1
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if code_indent >= 0 and (not bare or indent > code_indent):
+            bare = ""
+        else:
+            code_indent = indent if bare.startswith(_CODE) or (bare.endswith("::") and bare[:2] != "..") else -1
+        if bare[:3] in ("```", "~~~"):
+            fence = "" if fence == bare[:3] else fence or bare[:3]
+            bare = ""
+        if fence or bare.startswith(("#", "|", *_CODE)) or (len(bare) > 2 and bare == bare[0] * len(bare)):
+            bare = ""
+        begin = _BEGIN.match(bare)
+        if (begin or not bare) and current:
+            yield current
+            current = []
+        rest = bare[begin.end() :] if begin else bare
+        current += [(number, rest)] if rest else []
+    if current:
+        yield current
+
+
+def _line_at(paragraph: list[tuple[int, str]], offset: int) -> int:
+    for number, line in paragraph:
+        if offset <= len(line):
+            return number
+        offset -= len(line) + 1
+    return paragraph[-1][0]
+
+
+def _cut(text: str) -> str:
+    text = text.replace("``", "`")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"

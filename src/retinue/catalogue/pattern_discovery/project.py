@@ -1,0 +1,134 @@
+"""Reads the Python files, feature files and documents of a project, and what its names are. What they mean is not here.
+
+Tests are collected from files that are called or lie as tests do; pytest's own settings are not read.
+"""
+
+import asyncio
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from retinue.agents.local import LocalContext
+from retinue.agents.port import RunContext
+from retinue.catalogue._prose import code, one_line, quote
+from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue._tree import TreeReading, read_tree
+from retinue.catalogue._watch import Watch
+from retinue.catalogue.pattern_discovery.extract import TEST, extract
+from retinue.catalogue.pattern_discovery.facts import VERSION, FileFacts
+from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past
+from retinue.contract.facts import Facts
+from retinue.engine.blocking import in_thread
+from retinue.tools.search.kinds import is_test
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
+
+__all__ = ["is_read", "note_unread", "read_names", "read_project"]
+
+_DOCUMENTS: Final = (".adoc", ".markdown", ".md", ".mdx", ".rst", ".txt")
+_NAMES: Final = 2_000
+_NAMES_SECONDS: Final = 2.0
+_UNREAD: Final = 5
+"""Files that could not be read are named up to here."""
+
+
+def is_read(path: str) -> bool:
+    """Whether a file of this name may hold anything that is looked for here."""
+    if path.endswith((".py", ".feature")):
+        return True
+    if not path.lower().endswith(_DOCUMENTS) or is_of_the_past(path):
+        return False
+    # Any other text file is more often data than a document.
+    return not path.lower().endswith(".txt") or path.rpartition("/")[2][:1].isupper() or "doc" in path.lower()
+
+
+async def read_project(
+    run: RunContext, workspace: Workspace, cache_dir: Path | None, *, seconds: float | None = None
+) -> TreeReading[FileFacts]:
+    """Read every file that matters, or as many as there is time for.
+
+    Args:
+        run: Gives processes, and is told of the progress.
+        workspace: Where.
+        cache_dir: Where what was read is kept between runs; None keeps nothing.
+        seconds: A bound of its own, beside the run's deadline.
+    """
+    known = await in_thread(lambda: _rows(cache_dir, workspace))
+    reading = await read_tree(
+        run,
+        workspace,
+        extract,
+        is_wanted=is_read,
+        known=known,
+        watch=Watch(run, seconds=seconds),
+        tag=lambda path: TEST if is_test(path) else "",
+    )
+    reading.skipped += [(path, file.error_line, file.error) for path, file in reading.files.items() if file.error]
+    return reading
+
+
+def _rows(cache_dir: Path | None, workspace: Workspace) -> Rows[FileFacts]:
+    return Rows(cache_dir, str(workspace.root), name="patterns", version=VERSION, read=FileFacts.from_row)
+
+
+def read_names(workspace: Workspace, cache_dir: Path | None) -> Facts:
+    """The names of fixtures and of public symbols, those that most files ask for first; within two seconds.
+
+    They are kept for as long as no file that is read is changed; what there was no time for is read the next time.
+    """
+    entries = [entry for entry in list_files(workspace).files if is_read(entry.path)]
+    state = repr([(entry.path, entry.size, entry.mtime_ns) for entry in entries])
+    key = content_key("names", state.encode(errors="replace"))
+    known = Rows(
+        cache_dir, str(workspace.root), name="names", version=VERSION, read=Facts.model_validate, write=Facts.to_json
+    )
+    facts = known.get(key)
+    if facts is None:
+        reading = read_project(LocalContext(workspace=workspace), workspace, cache_dir, seconds=_NAMES_SECONDS)
+        with ThreadPoolExecutor(1) as thread:  # whoever asks may be in an event loop
+            facts = _names(thread.submit(asyncio.run, reading).result())
+        known.save({key: facts} if facts.is_complete else {}, [])
+    return facts
+
+
+def _names(reading: TreeReading[FileFacts]) -> Facts:
+    uses = Counter[str]()
+    for file in reading.files.values():
+        uses.update(name for case in file.tests for name in case.requests)
+        uses.update({one.target.rpartition(".")[2] for one in file.imports})
+    names = {
+        "fixture": {one.name for file in reading.files.values() for one in file.fixtures},
+        "symbol": {one.name for path, file in reading.files.items() if not is_test(path) for one in file.symbols},
+    }
+    first = {kind: tuple(sorted(every, key=lambda name: (-uses[name], name))) for kind, every in names.items()}
+    is_complete = not reading.left and all(len(every) <= _NAMES for every in names.values())
+    return Facts(names={kind: every[:_NAMES] for kind, every in first.items()}, is_complete=is_complete)
+
+
+def note_unread(reading: TreeReading[FileFacts], report: Report, *, folder: str = "") -> None:
+    """Say which files are missing from the answer, and why; those in the folder that was asked about first."""
+    if left := reading.left:
+        more = f" and {len(left) - _UNREAD:,} more" if len(left) > _UNREAD else ""
+        report.warn(
+            "missing_data",
+            f"Time was up before {plural(len(left), 'file')} had been read: {', '.join(left[:_UNREAD])}{more}.",
+            impact="What these files hold or use is not counted.",
+            recovery="Allow more time, or ask again: what was read is remembered.",
+        )
+    skipped = sorted(reading.skipped, key=lambda one: not f"{one[0]}/".startswith(f"{folder}/"))
+    places = [f"{path}:{line}" if line else path for path, line, _ in skipped]
+    for place, (_, _, reason) in list(zip(places, skipped, strict=True))[:_UNREAD]:
+        report.note("{} was not read: {}.", code(place), quote(reason.rstrip(".")))
+    if skipped:
+        more = f" {len(skipped) - _UNREAD:,} are not listed." if len(skipped) > _UNREAD else ""
+        first = f"{places[0]} ({one_line(skipped[0][2]).rstrip('.')})"
+        report.warn(
+            "degraded_analysis",
+            f"{plural(len(skipped), 'file')} could not be read, the first {first}.{more}",
+            impact="What they hold or use is not counted.",
+            recovery="Repair them, or leave them out of the project.",
+        )
+    for note in reading.notes:
+        report.note("{}", quote(note))

@@ -1,0 +1,391 @@
+"""Finds what fits some words: patterns of a domain (G6), the fixture that gives something (G7), tests to follow (G8).
+
+BM25 over small texts made of names. The weight of a word is its inverse document frequency among the things
+themselves, so a word that none of them has weighs most: it is what would be new.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from retinue.catalogue._prose import Piece, code, one_line
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue.pattern_discovery.entries import (
+    Entry,
+    TestPlace,
+    fixture_entry,
+    say_table,
+    test_entry,
+    users_of,
+)
+from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of_words
+from retinue.catalogue.pattern_discovery.parameters import FixtureSearch, TestSearch
+from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import nearest
+from retinue.tools.search import Bm25, terms
+from retinue.tools.search.words import STOP_WORDS, WORD
+
+__all__ = ["Ranking", "look_up", "query_words", "rank_by_context", "say_similar"]
+
+_SHORTEST: Final = 4
+_WORDS: Final = 32
+_COMBINED: Final = 3
+_FLOOR: Final = 0.25
+"""Below this share of the best score a match is no match."""
+_SHARE: Final = 0.5
+"""Tests that have less than this of the weight of all words are about something else."""
+_SHOWN: Final = 8
+_ENOUGH: Final = 7
+"""From this reuse score on, nothing new is needed."""
+_TESTS: Final = 5
+_BASIS: Final = (
+    "The score is, for the best test of a file, half its BM25 over the best that the words could reach (for a source "
+    "file: over the best test's), and half the share of the names asked for that it uses; where no name was asked for, "
+    "the first alone."
+)
+
+
+class Match(NamedTuple):
+    """One thing and how well it fits.
+
+    Attributes:
+        score: Its BM25 over the most that these words could reach, those that nothing has included; 0 to 1.
+        words: The words it has, as they were asked.
+    """
+
+    number: int
+    score: float = 0.0
+    words: tuple[str, ...] = ()
+
+
+class Ranking:
+    """Things to be found by words.
+
+    Args:
+        entries: The things.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        texts = [one.terms() for one in entries]
+        self._bm25 = Bm25(texts)
+        self._terms = [frozenset(text) for text in texts]
+        self._vocabulary = frozenset[str]().union(*self._terms)
+        self._by_start: dict[str, list[str]] = {}
+        for term in self._vocabulary:
+            self._by_start.setdefault(term[:_SHORTEST], []).append(term)
+
+    def best(self, words: Mapping[str, str]) -> list[Match]:
+        """The things that have any of the words, best first."""
+        forms = self._forms(words)
+        every = [term for each in forms.values() for term in each]
+        most = self._bm25.max_score(every)
+        return [
+            Match(number, score / most, tuple(word for word, own in forms.items() if self._terms[number] & {*own}))
+            for number, score in self._bm25.best(every, limit=len(self._terms))
+        ]
+
+    def coverage(self, words: Mapping[str, str], numbers: Iterable[int]) -> tuple[float, tuple[str, ...]]:
+        """How much of the words' weight some things have together, 0 to 1, and the words that none of them has."""
+        together = frozenset[str]().union(*(self._terms[number] for number in numbers))
+        forms = self._forms(words)
+        weights = {word: max(map(self._bm25.idf, own)) for word, own in forms.items()}
+        missing = tuple(word for word, own in forms.items() if together.isdisjoint(own))
+        return (1 - sum(weights[word] for word in missing) / sum(weights.values()) if weights else 0.0), missing
+
+    def _forms(self, words: Mapping[str, str]) -> dict[str, list[str]]:
+        """Each word with the terms it may stand as: itself, and what begins it (`auth`, `authenticated`)."""
+        forms: dict[str, list[str]] = {}
+        for term, word in words.items():
+            near = () if term in self._vocabulary else self._by_start.get(term[:_SHORTEST], ())
+            alike = [one for one in near if len(one) >= _SHORTEST and (one.startswith(term) or term.startswith(one))]
+            forms.setdefault(word, []).extend([term, *alike])
+        return forms
+
+
+def query_words(query: str, *, purpose: str) -> dict[str, str]:
+    """The words of a query as search terms, each with the word it came from.
+
+    Args:
+        query: What is looked for.
+        purpose: What the skill says of itself: words in it ask for the skill, and need not stand in what is found.
+    """
+    asking = {*terms(purpose)}
+    telling = [word for word in WORD.findall(query[:2000]) if word.casefold() not in STOP_WORDS and len(word) > 1]
+    every = [(term, word) for word in telling[:_WORDS] for term in terms(word) if term not in asking]
+    return dict(every)
+
+
+# --- one domain -----------------------------------------------------------------------------------------------------
+
+
+def rank_by_context(found: Inventory, words: Mapping[str, str], report: Report, *, most: int) -> bool:
+    """Order the lists of the result by the words, and say what fits best; False when nothing does."""
+    lists = found.lists()
+    entries = [(name, one) for name, each in lists.items() for one in each]
+    ranking = Ranking(entry for _, entry in entries)
+    matches = ranking.best(words) if words else []
+    if not matches:
+        return False
+    scores = {one.number: one.score for one in matches}
+    rows: dict[str, list[JsonMapping]] = {name: [] for name in lists}
+    for number in sorted(range(len(entries)), key=lambda each: -scores.get(each, 0.0)):
+        name, entry = entries[number]
+        rows[name].append({**entry.row, "relevance": round(scores.get(number, 0.0), 3)})
+    share, missing = ranking.coverage(words, [one.number for one in matches[:_TESTS]])
+    report.figures |= {name: each[:most] for name, each in rows.items()}
+    report.figures |= reuse_of_words(share, missing, "pattern")
+    best = [one for one in matches[:_SHOWN] if one.score >= matches[0].score * _FLOOR]
+    for one in best:
+        entries[one.number][1].say(report, confidence=round(one.score, 3))
+    shown = [entries[one.number][1] for one in best]
+    report.table("What fits the context", ("kind", "what", "place"), [(e.topic, e.name, e.place) for e in shown])
+    report.about([one.name for one in shown])
+    return True
+
+
+# --- one fixture ----------------------------------------------------------------------------------------------------
+
+
+def look_up(found: Inventory, search: FixtureSearch, words: Mapping[str, str], report: Report) -> None:
+    """Say which fixtures give what is asked for, or what one has to do with others."""
+    report.figures = {"matches": [], "composition": [], "reuse_basis": "nothing was compared"}
+    same = [one for one in found.fixtures if one.fixture.name == search.name]
+    if search.name and not same:
+        near = nearest(search.name, {one.fixture.name for one in found.fixtures})
+        hint = f"The nearest: {', '.join(near)}." if near else "Ask which fixtures there are."
+        report.reject(f"There is no fixture called `{one_line(search.name)}` here.", hint=hint, suggestions=near)
+    elif search.relation == "definition":
+        _say_matches(found, same, search, words, report)
+    elif same:
+        _say_relation(found, same, search, report)
+    else:
+        report.reject("Which fixture is meant is not said.", hint="Name it.", code="invalid_input")
+
+
+def _say_matches(
+    found: Inventory, same: Sequence[FixtureUse], search: FixtureSearch, words: Mapping[str, str], report: Report
+) -> None:
+    entries = [fixture_entry(one) for one in found.fixtures]
+    ranking = Ranking(entries)
+    words = words or dict.fromkeys(terms(search.name), search.name)
+    ranked = {one.number: one for one in ranking.best(words)}
+    least = max((one.score for one in ranked.values()), default=0.0) * _FLOOR
+    numbers = [number for number, one in enumerate(found.fixtures) if one in same]
+    numbers += [number for number, one in ranked.items() if one.score >= least and number not in numbers]
+    if not numbers:
+        names = [one.name for one in entries]
+        message = f"None of the {len(names):,} fixtures has any of the words asked for."
+        hint = f"Available: {', '.join(map(one_line, names[:8]))}." if names else "Name a folder that has pytest tests."
+        report.reject(message if names else "There are no fixtures here.", hint=hint, suggestions=names)
+        report.figures |= reuse_of_words(0.0, words.values(), "fixture")
+        return
+    numbers = numbers[: search.limit]
+    combined = _combined(ranking, words, numbers)
+    chain = _chain([found.fixtures[number] for number in combined], found)
+    # A dependency's words count: whoever takes the fixture gets it too.
+    share, missing = ranking.coverage(words, [*combined, *(found.fixtures.index(one) for one in chain)])
+    reuse = reuse_of_words(share, missing, "fixture")
+    matches: list[JsonMapping] = []
+    for number in numbers:
+        entry, match = entries[number], ranked.get(number, Match(number))
+        reason = f"it has {', '.join(f'`{word}`' for word in match.words)}" if match.words else "it is called so"
+        entry.say(report, confidence=round(match.score, 3))
+        matches.append({**entry.row, "score": round(match.score, 3), "reason": reason})
+    report.figures = {"matches": matches, "composition": [fixture_entry(one).row for one in chain], **reuse}
+    if reuse["reuse_score"] >= _ENOUGH:
+        best, row = found.fixtures[numbers[0]], matches[0]
+        gives = f" gives `{row['yields']}` and" if row["yields"] else ""
+        report.figures["why_not_new"] = (
+            f"`{row['name']}`{gives} {users_of(best)}; a second one would have to be kept equal to it."
+        )
+    if len(chain) > 1:
+        report.say(
+            "composition", f"It is made of, in this order: {_slots(chain)}.", *_names(chain), source=_place(chain[-1])
+        )
+    say_table([entries[number] for number in numbers], "Fixtures that fit", report)
+
+
+def _say_relation(found: Inventory, same: Sequence[FixtureUse], search: FixtureSearch, report: Report) -> None:
+    """Who uses a fixture, which build on it, and what it builds on itself; of each one of this name."""
+    name = code(search.name)
+    chosen: list[FixtureUse] = []
+    for one in same:
+        place = _place(one)
+        if search.relation == "users":
+            fixtures = sum((each.path, each.fixture.name) in one.asked_by for each in found.fixtures)
+            split = f", {fixtures:,} of them fixtures" if 0 < fixtures < len(one.asked_by) else ""
+            report.say("users", f"{{}} {users_of(one)}{split}.", name, source=place)
+            report.about(one.files)
+        elif search.relation == "dependencies":
+            names = one.fixture.depends_on
+            template = f"{{}} depends on {_slots(names) or 'no other fixture'}."
+            report.say("dependencies", template, name, *map(code, names), source=place)
+            chosen += found.scopes.below(one)
+        else:
+            above = [each for each in found.fixtures if one in found.scopes.below(each)]
+            verb = "depends" if len(above) == 1 else "depend"
+            template = f"{plural(len(above), 'fixture')} {verb} on {{}}: {_slots(above)}."
+            report.say(
+                "dependents", template if above else "No fixture depends on {}.", name, *_names(above), source=place
+            )
+            chosen += above
+    entries = [fixture_entry(one) for one in dict.fromkeys(chosen)]
+    for one in entries[:_SHOWN]:
+        one.say(report)
+    say_table(entries, f"{search.relation.capitalize()} of {search.name}", report)
+    if search.relation == "users":
+        users = [(user, f"{path}:{line}") for one in same for (path, user), line in one.asked_by.items()]
+        report.table(f"Users of {search.name}", ("user", "place"), users)
+    if search.relation == "dependencies":
+        report.figures["composition"] = [fixture_entry(one).row for one in _chain(same, found)]
+
+
+def _slots(things: Sequence[object]) -> str:
+    """A place for each name in a sentence, as far as it can be read."""
+    more = f" and {len(things) - _SHOWN:,} more" if len(things) > _SHOWN else ""
+    return ", ".join(["{}"] * min(len(things), _SHOWN)) + more
+
+
+def _names(fixtures: Sequence[FixtureUse]) -> list[Piece]:
+    return [code(one.fixture.name) for one in fixtures]
+
+
+def _place(one: FixtureUse) -> str:
+    return f"{one.path}:{one.fixture.line}"
+
+
+def _combined(ranking: Ranking, words: Mapping[str, str], numbers: Sequence[int]) -> list[int]:
+    """The best match, and such others as add words that those before have not."""
+    chosen = list(numbers[:1])
+    for number in numbers[1:]:
+        adds = ranking.coverage(words, [*chosen, number])[0] > ranking.coverage(words, chosen)[0]
+        chosen += [number] if adds and len(chosen) < _COMBINED else []
+    return chosen
+
+
+def _chain(starts: Iterable[FixtureUse], found: Inventory) -> list[FixtureUse]:
+    """What fixtures are made of, in the order in which pytest makes it, themselves last."""
+    chain: dict[int, FixtureUse] = {}
+    waiting = [(one, False) for one in starts][::-1]
+    seen: set[int] = set()
+    while waiting:
+        one, is_ready = waiting.pop()
+        if is_ready:
+            chain[id(one)] = one
+        elif id(one) not in seen:
+            seen.add(id(one))
+            waiting += [(one, True), *((each, False) for each in found.scopes.below(one)[::-1])]
+    return list(chain.values())
+
+
+# --- similar tests --------------------------------------------------------------------------------------------------
+
+
+def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], report: Report) -> None:
+    """Say which test files are most like what is asked for."""
+    report.figures = {"matches": [], "basis": _BASIS}
+    target = search.target.removeprefix("./").strip("/")
+    sources = _sources(found, target)
+    if target and not sources:
+        message = f"There is no file `{one_line(target)}` among those that were read."
+        report.reject(message, hint="Name it from the project's root.")
+        return
+    names = {search.symbol.rpartition(".")[2]} - {""}
+    if sources:
+        words, names = _words_of(found, sources)
+    elif names:
+        words = {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
+    tests = [one for one in found.tests if one.path not in sources and search.pattern in ("any", *one.case.patterns)]
+    by_words = _scored(tests, words, names, of_file=bool(sources))
+    scored = by_words if words or search.pattern == "any" else [(1.0, one) for one in tests]
+    if not scored:
+        message = f"No test uses what `{one_line(target)}` defines." if target else "No test has the words asked for."
+        report.reject(
+            message if found.tests else "There are no tests here.",
+            hint="Describe the test in words that the project uses, or name a source file of it.",
+            suggestions=list(dict.fromkeys(one.path for one in found.tests)),
+        )
+        return
+    fixtures = BUILT_IN | {one.fixture.name for one in found.fixtures}
+    matches = [_say_file(*each, fixtures, report) for each in _by_file(scored)[: search.limit]]
+    report.figures["matches"] = matches
+    report.subjects = [str(one["path"]) for one in matches]
+    if target:
+        report.note("Compared with {}.", code(min(sources, key=len) if len(sources) == 1 else target))
+
+
+def _sources(found: Inventory, target: str) -> set[str]:
+    """The files that are meant: the one at this path or that ends with it, else those in the folder."""
+    if not target:
+        return set()
+    same = {path for path in found.files if f"/{path}".endswith(f"/{target}")}
+    return same or {path for path in found.files if path.startswith(f"{target}/")}
+
+
+def _words_of(found: Inventory, sources: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+    """Source files by the names they define, test files by those of their tests."""
+    words: dict[str, str] = {}
+    names: set[str] = set()
+    for path in sources:
+        file = found.files[path]
+        stem = path.rpartition("/")[2].removesuffix(".py").removeprefix("test_").removesuffix("_test").strip("_")
+        tests = [case.name.removeprefix("test_") for case in file.tests]
+        symbols = [] if tests else [one.name for one in file.symbols]
+        names.update(symbols)
+        words |= {term: name for name in (stem, *tests, *symbols) for term in terms(name)}
+    return words, names
+
+
+def _scored(
+    tests: Sequence[TestPlace], words: Mapping[str, str], names: set[str], *, of_file: bool
+) -> list[tuple[float, TestPlace]]:
+    """The tests that fit, best first."""
+    ranking = Ranking(map(test_entry, tests))
+    matches = ranking.best(words)
+    if not of_file and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
+        return []
+    # A file has so many words that no test comes near having all: there the best test sets the measure.
+    most = matches[0].score if matches and of_file else 1.0
+    scores = {one.number: one.score / most for one in matches}
+    scored: list[tuple[float, TestPlace]] = []
+    for number, one in enumerate(tests):
+        score = scores.get(number, 0.0)
+        if names:
+            score = (score + min(len(names.intersection(one.case.words)) / min(len(names), 3), 1.0)) / 2
+        if score > 0:
+            scored.append((score, one))
+    return sorted(scored, key=lambda each: (-each[0], each[1].path, each[1].case.line))
+
+
+def _by_file(scored: Sequence[tuple[float, TestPlace]]) -> list[tuple[str, float, list[TestPlace]]]:
+    """The best tests of each file, the file with the best test first; of equals the one with more such tests."""
+    files: dict[str, list[tuple[float, TestPlace]]] = {}
+    for score, one in scored:
+        if score >= scored[0][0] * _FLOOR:
+            files.setdefault(one.path, []).append((score, one))
+    ordered = sorted(files.items(), key=lambda item: (-round(item[1][0][0], 2), -len(item[1]), item[0]))
+    return [(path, tests[0][0], [one for _, one in tests[:_TESTS]]) for path, tests in ordered]
+
+
+def _say_file(
+    path: str, score: float, tests: Sequence[TestPlace], fixtures: Container[str], report: Report
+) -> JsonMapping:
+    """Say which tests of a file fit; gives them as a row."""
+    cases = [one.case for one in tests]
+    row: JsonMapping = {
+        "path": path,
+        "lines": [f"{case.line}-{case.end}" for case in cases],
+        "tests": [one.name for one in tests],
+        "fixtures": list(dict.fromkeys(name for case in cases for name in case.requests if name in fixtures)),
+        "mocks": list(dict.fromkeys(name for case in cases for name in case.mocks)),
+        "asserts": sum(case.asserts for case in cases),
+        "patterns": list(dict.fromkeys(kind for case in cases for kind in case.patterns)),
+        "score": round(score, 3),
+    }
+    template = f"{{}}: {_slots(tests)}, with {plural(row['asserts'], 'assertion')}"
+    template += "".join(f", {noun} {_slots(row[noun])}" for noun in ("fixtures", "mocks") if row[noun])
+    pieces = [code(name) for name in (path, *row["tests"], *row["fixtures"][:_SHOWN], *row["mocks"][:_SHOWN])]
+    place = f"{path}:{cases[0].line}"
+    report.say("similar tests", f"{template}.", *pieces, source=place, confidence=row["score"])
+    say_table([test_entry(one) for one in tests], f"Tests in {path}", report)
+    return row
