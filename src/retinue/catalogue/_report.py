@@ -3,8 +3,9 @@
 Every ready-made agent builds its reply with this; what its skill's result object holds beside is put into `figures`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 from retinue.agents.port import Reply
@@ -107,15 +108,31 @@ class Report:
             code=code, message=message, hint=hint, suggestions=tuple(suggestions[:5]), retryable=False
         )
 
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, note: str = "") -> None:
-        """Add rows; a column called `place` leads somewhere. Only the first 20 are shown."""
+    def table(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        *,
+        note: str = "",
+        kinds: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Add rows; a column called `place` leads somewhere. Only the first 20 are shown.
+
+        Args:
+            title: Above them.
+            columns: Their names.
+            rows: As many cells each.
+            note: Below them.
+            kinds: What columns hold that their cells do not tell: `time` or `source`, by name.
+        """
         if not rows:
             return
         self.tables.append(
             Table(
                 title=one_line(title),
                 columns=tuple(
-                    Column(name=name, kind=_kind(name, [row[index] for row in rows]))
+                    Column(name=name, kind=kinds.get(name) or _kind(name, [row[index] for row in rows]))
                     for index, name in enumerate(columns)
                 ),
                 rows=tuple(
