@@ -29,7 +29,7 @@ def test_a_branch_is_told_whole(repository: Repository, ask: Ask) -> None:
     sha = repository.commit("feat(brake): stop sooner\n\nBecause of STORY-0001.1.1 and #4.")
     repository.write("src/brake.py", "x = 2\n")
     repository.write("new.txt", "n\n")
-    result = ask.branch("what did I change on this branch?")
+    result = ask.branch(show="commits")
     found = data(result)
     commands = found.pop("metadata")["git_commands_run"]
     assert all(command.startswith("git ") for command in commands)
@@ -99,14 +99,17 @@ def test_a_branch_is_told_whole(repository: Repository, ask: Ask) -> None:
             {"topic": "work tree", "content": "1 file is untracked: `new.txt`.", "source": "git status"},
         ],
         "notes": [],
+        "tables": [],
+        "charts": [],
+        "subjects": [],
     }
     assert result.outcome == "success"
     assert result.content.startswith(f"`feature/stop` is 1 commit ahead of `main`. (`git rev-list {sha[:10]}`)\n\n- ")
-    tree = ask.branch("what is uncommitted?")
+    tree = ask.branch(show="work_tree")
     assert tree.content.startswith("1 file is changed and not staged: `src/brake.py`. (`git status`)\n\n- ")
 
 
-def test_a_question_about_the_remote_is_answered_first(repository: Repository, tmp_path: Path, ask_in: AskIn) -> None:
+def test_the_remote_is_the_base_of_the_main_branch(repository: Repository, tmp_path: Path, ask_in: AskIn) -> None:
     repository.git("clone", "--quiet", str(repository.root), str(tmp_path / "clone"))
     clone = Repository(tmp_path / "clone")
     clone.hour = 10
@@ -116,12 +119,12 @@ def test_a_question_about_the_remote_is_answered_first(repository: Repository, t
     repository.write("theirs.txt", "1\n")
     repository.commit("theirs")
     clone.git("fetch", "--quiet")
-    found = data(ask_in(clone.root).branch("am I ahead of the remote?"))
+    found = data(ask_in(clone.root).branch(show="commits"))
     assert (found["upstream"], found["ahead"], found["behind"], found["base"]) == ("origin/main", 1, 1, "origin/main")
     assert found["findings"][0]["content"] == "`main` is 1 ahead of and 1 behind `origin/main`."
     assert found["commits"]["total"] == 1
     assert found["files"]["committed"]["added"] == ["more.txt"]
-    clean = data(ask_in(clone.root).branch("is the tree clean?"))
+    clean = data(ask_in(clone.root).branch(show="work_tree"))
     assert clean["findings"][0]["content"] == "The work tree is clean: nothing is uncommitted."
 
 
@@ -169,7 +172,7 @@ def test_before_the_first_commit_everything_is_still_told(make_repository: MakeR
     repository = make_repository()
     repository.write("a.txt", "a\n")
     repository.git("add", "a.txt")
-    result = ask_in(repository.root).branch("what is staged?")
+    result = ask_in(repository.root).branch(show="work_tree")
     found = data(result)
     assert result.outcome == "success"
     assert (found["branch"], found["commits"]) == ("main", {"total": 0, "shas": [], "messages": []})
@@ -181,7 +184,7 @@ def test_before_the_first_commit_everything_is_still_told(make_repository: MakeR
 
 def test_a_bare_repository_has_no_work_tree_and_says_so(repository: Repository, tmp_path: Path, ask_in: AskIn) -> None:
     repository.git("clone", "--quiet", "--bare", str(repository.root), str(tmp_path / "bare.git"))
-    found = data(ask_in(tmp_path / "bare.git").branch("is it clean?"))
+    found = data(ask_in(tmp_path / "bare.git").branch(show="work_tree"))
     assert found["repository"]["bare"] is True
     assert "clean" not in found["repository"]
     assert "bare: it has no work tree" in found["findings"][0]["content"]
@@ -207,7 +210,7 @@ def test_a_shallow_clone_says_that_its_counts_are_of_a_part(
 
 
 def test_a_folder_without_a_repository_is_a_missing_one(tmp_path: Path, ask_in: AskIn) -> None:
-    result = ask_in(tmp_path).branch("is it clean?")
+    result = ask_in(tmp_path).branch(show="work_tree")
     assert result.fault is not None
     assert (result.outcome, result.fault.code) == ("error", "missing_file")
     assert "git init" in result.fault.hint
@@ -235,8 +238,8 @@ def test_a_hostile_configuration_runs_nothing(repository: Repository, ask: Ask, 
     hook.chmod(0o755)
     repository.write(".gitattributes", "*.py filter=x diff=x\n")
     repository.write("src/engine.py", "changed\n")
-    assert ask.branch("what is uncommitted").outcome == "success"
-    assert ask.history("who changed the engine last").outcome == "success"
+    assert ask.branch(show="work_tree").outcome == "success"
+    assert ask.history(show="last", paths=["src/engine.py"]).outcome == "success"
     assert not (tmp_path / "sprung").exists()
 
 
@@ -246,8 +249,8 @@ def test_odd_file_names_and_subjects_stay_on_their_line(make_repository: MakeRep
     repository.commit("evil \x1b]0;title\x07 <b>`x`</b> [l](http://x) \u202etxt", GIT_AUTHOR_NAME="*A* <b>\u202e")
     repository.write('new\nline "q" \x1b[31m`x`.txt', "2\n")
     for result in (
-        ask_in(repository.root).branch("what is uncommitted"),
-        ask_in(repository.root).history("who changed it last"),
+        ask_in(repository.root).branch(show="work_tree"),
+        ask_in(repository.root).history(show="last"),
     ):
         assert result.outcome == "success"
         assert "\x1b" not in result.content
@@ -256,10 +259,10 @@ def test_odd_file_names_and_subjects_stay_on_their_line(make_repository: MakeRep
     assert ask_in(repository.root).branch().content.count("\n") <= 6
 
 
-def test_a_question_about_the_work_tree_names_no_commit(repository: Repository, ask: Ask) -> None:
+def test_the_work_tree_alone_names_no_commit(repository: Repository, ask: Ask) -> None:
     repository.write("more.txt", "1\n")
-    assert "commit" not in " ".join(one["topic"] for one in data(ask.branch("what is uncommitted?"))["findings"])
-    assert "last commit" in [one["topic"] for one in data(ask.branch("is the branch clean?"))["findings"]]
+    assert "commit" not in " ".join(one["topic"] for one in data(ask.branch(show="work_tree"))["findings"])
+    assert "last commit" in [one["topic"] for one in data(ask.branch())["findings"]]
 
 
 def test_what_one_branch_has_and_another_has_not(repository: Repository, tmp_path: Path, ask_in: AskIn) -> None:
@@ -267,12 +270,12 @@ def test_what_one_branch_has_and_another_has_not(repository: Repository, tmp_pat
     repository.write("more.txt", "1\n")
     repository.commit("more")
     repository.git("switch", "--quiet", "main")
-    found = data(ask_in(repository.root).branch("which commits are on side but not on main?"))
+    found = data(ask_in(repository.root).branch(branch="side", base="main"))
     assert (found["branch"], found["base"], found["commits"]["total"]) == ("side", "main", 1)
     repository.git("clone", "--quiet", str(repository.root), str(tmp_path / "clone"))
-    clone = data(ask_in(tmp_path / "clone").branch("which commits are in side and not in main?"))
+    clone = data(ask_in(tmp_path / "clone").branch(branch="side", base="main"))
     assert clone["branch"] == "origin/side"
     assert clone["notes"][0] == "Read `side` as `origin/side`."
-    gone = ask_in(repository.root).branch("which commits are on 8.1.x but not yet merged into main?")
+    gone = ask_in(repository.root).branch(branch="8.1.x", base="main")
     assert gone.fault is not None
     assert "8.1.x" in gone.fault.message

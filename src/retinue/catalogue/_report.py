@@ -3,8 +3,9 @@
 Every ready-made agent builds its reply with this; what its skill's result object holds beside is put into `figures`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -138,15 +139,25 @@ class Report:
         *,
         note: str = "",
         limit: int = _SHOWN_ROWS,
+        kinds: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Add the first rows, up to `limit`; a column called `place` leads somewhere."""
+        """Add the first rows, up to `limit`; a column called `place` leads somewhere.
+
+        Args:
+            title: Above them.
+            columns: Their names.
+            rows: As many cells each.
+            note: Below them.
+            limit: How many are shown.
+            kinds: What columns hold that their cells do not tell: `time` or `source`, by name.
+        """
         if not rows:
             return
         self.tables.append(
             Table(
                 title=one_line(title),
                 columns=tuple(
-                    Column(name=name, kind=_kind(name, [row[index] for row in rows]))
+                    Column(name=name, kind=kinds.get(name) or _kind(name, [row[index] for row in rows]))
                     for index, name in enumerate(columns)
                 ),
                 rows=tuple(

@@ -1,52 +1,36 @@
 """The agent: typed skills over a repository's history and state. What they find out stands in the modules beside."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.git_state_analyzer.parameters import (
-    NO_QUERY,
-    NOTHING,
-    Author,
-    Base,
-    Branch,
-    Limit,
-    Paths,
-    Query,
-    QuestionText,
-    Range,
-    Since,
-    Target,
-    Until,
-)
+from retinue.catalogue.git_state_analyzer.parameters import BranchQuery, CommitQuery, Target
 from retinue.catalogue.git_state_analyzer.results import BranchStatus, CommitAnalysis, DriftDetection, TaskValidation
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
-from retinue.contract.task import Task
+from retinue.contract.facts import Facts
 from retinue.errors import Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
-    from retinue.catalogue.git_state_analyzer.report import Report
+    from retinue.catalogue._report import Report
     from retinue.tools.git import Git
     from retinue.tools.workspace import Workspace
 
 __all__ = ["GitStateAnalyzer"]
 
-_LIMIT: Final = 10
 _NO_TICKETS: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
-_DAY: Final = "2024-03-01T02:00:00+02:00"
-_NO_FILES: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
+_NOTHING: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
 _CLEAN: Final[dict[str, Any]] = {
     "branch": "main",
     "head_sha": _SHA,
     "commits": {"total": 0, "shas": [], "messages": []},
-    "files": {"committed": _NO_FILES, "uncommitted": {**_NO_FILES, "untracked": [], "staged": [], "unmerged": []}},
+    "files": {"committed": _NOTHING, "uncommitted": {**_NOTHING, "untracked": [], "staged": [], "unmerged": []}},
     "repository": {"bare": False, "shallow": False, "detached": False, "empty": False, "clean": True},
     "answer": "The work tree is clean: nothing is uncommitted. (git status)",
     "findings": [
@@ -55,9 +39,7 @@ _CLEAN: Final[dict[str, Any]] = {
     "notes": [],
     "metadata": {"git_commands_run": ["git status --porcelain=v2 --branch -z"]},
 }
-_COMMIT: Final = {"sha": _SHA, "subject": "fix(engine): say 2"}
-_BY: Final = {"author": "Ada Lovelace", "date": _DAY}
-_CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: \u201cfix(engine): say 2\u201d."
+_CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
 _LAST_CHANGE: Final[dict[str, Any]] = {
     "commit_count": 1,
     "format_compliance": {
@@ -73,33 +55,31 @@ _LAST_CHANGE: Final[dict[str, Any]] = {
         "referenced_tasks": [],
         "unreferenced_commits": [_SHA],
     },
-    "commit_size_analysis": {
-        "average_files": 1.0,
-        "average_lines": 4.0,
-        "largest_commit": {**_COMMIT, **_BY, "files": 1, "lines": 4},
-        "measured": 1,
-    },
+    "commit_size_analysis": {"measured": 1, "average_files": 1.0, "average_lines": 4.0},
     "recommendations": [],
-    "authors": [
-        {
-            "name": "Ada Lovelace",
-            "email": "ada@example.org",
-            "commits": 1,
-            "first": _DAY,
-            "last": _DAY,
-            "insertions": 3,
-            "deletions": 1,
-        }
-    ],
-    "latest": [{**_COMMIT, **_BY, "email": "ada@example.org", "body": "", "task_references": []}],
-    "period": {"first": _DAY, "last": _DAY},
-    "hot_files": [{"path": "src/engine.py", "commits": 1, "insertions": 3, "deletions": 1}],
+    "authors": [],
+    "latest": [],
+    "period": {"first": "2024-03-01T02:00:00+02:00", "last": "2024-03-01T02:00:00+02:00"},
+    "hot_files": [{"path": "src/engine.py", "commits": 1}],
     "scope": {"revision": "HEAD", "paths": ["src/engine.py"]},
     "answer": f"{_CHANGED} (commit {_SHA[:10]})",
     "findings": [{"topic": "last change", "content": _CHANGED, "source": f"commit {_SHA[:10]}"}],
-    "notes": ["Read `engine` as `src/engine.py`."],
-    "metadata": {"git_commands_run": ["git log -z HEAD -- src/engine.py"]},
+    "notes": [],
+    "metadata": {"git_commands_run": ["git rev-parse --verify HEAD"]},
 }
+
+
+class _HasCache(Protocol):
+    """As the class says below; its name is the agent's."""
+
+    cache_dir: Path | None
+
+
+def _facts(analyzer: _HasCache, workspace: "Workspace") -> Facts:
+    """The authors, branches and tags here."""
+    from retinue.catalogue.git_state_analyzer.facts import read_facts  # noqa: PLC0415 - when it is needed
+
+    return read_facts(workspace, analyzer.cache_dir)
 
 
 @retinue.agent(
@@ -120,12 +100,13 @@ class GitStateAnalyzer:
     """
 
     def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
-        self._cache_dir = None if cache_dir is None else Path(cache_dir)
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
         output=BranchStatus,
         instruction_field="question",
         effects=("read",),
+        facts=_facts,
         timeout_s=120,
         examples=(
             "is the work tree clean",
@@ -149,16 +130,11 @@ class GitStateAnalyzer:
             "what is on this branch but not on main",
         ),
         samples=(
-            Sample(
-                title="A clean branch",
-                parameters={"question": "Is the work tree clean?", "branch": "", "base": ""},
-                answer=_CLEAN,
-            ),
+            Sample(title="What is not committed", parameters={"show": "work_tree"}, answer=_CLEAN),
+            Sample(title="One branch against another", parameters={"show": "commits", "branch": "fix", "base": "main"}),
         ),
     )
-    async def branch_status(
-        self, run: RunContext, task: Task, *, question: QuestionText, branch: Branch = "", base: Base = ""
-    ) -> Reply:
+    async def branch_status(self, run: RunContext, query: BranchQuery) -> Reply:
         """Tells where a branch stands against its base, ahead and behind its upstream, and what is uncommitted.
 
         Use it when somebody asks about the current branch, the work tree or what is not pushed. Returns the branch, its
@@ -166,17 +142,13 @@ class GitStateAnalyzer:
         """
         from retinue.catalogue.git_state_analyzer.branch_status import branch_status  # noqa: PLC0415 - when it is needed
 
-        question = question or task.instruction
-        return await self._in_repository(
-            run,
-            "branch_status",
-            lambda git, watch: branch_status(git, watch, question=question, branch=branch, base=base),
-        )
+        return await _in_repository(run, "branch_status", lambda git, watch: branch_status(git, watch, query))
 
     @retinue.skill(
         output=CommitAnalysis,
         instruction_field="question",
         effects=("read",),
+        facts=_facts,
         timeout_s=300,
         examples=(
             "who changed the parser most recently",
@@ -215,51 +187,28 @@ class GitStateAnalyzer:
         ),
         samples=(
             Sample(
-                title="Who changed it",
-                parameters={"question": "Who changed the engine most recently?"},
+                title="Who changed it last",
+                parameters={"show": "last", "paths": ["src/engine.py"]},
                 answer=_LAST_CHANGE,
             ),
+            Sample(title="Commits of each author this year", parameters={"show": "people", "since": "2024-01-01"}),
+            Sample(title="What changed since a release", parameters={"show": "changes", "tags": ["v1.0"]}),
+            Sample(title="Who added a name", parameters={"show": "first", "text": "MAX_RETRIES"}),
         ),
     )
-    async def commit_analysis(
-        self,
-        run: RunContext,
-        task: Task,
-        *,
-        question: QuestionText,
-        paths: Paths = NOTHING,
-        since: Since = "",
-        until: Until = "",
-        author: Author = "",
-        range: Range = "",  # noqa: A002 - its name in the definition
-        limit: Limit = _LIMIT,
-        query: Query = NO_QUERY,
-    ) -> Reply:
+    async def commit_analysis(self, run: RunContext, query: CommitQuery) -> Reply:
         """Analyses the commit history: who changed what and when, how many commits, and the form of their messages.
 
         It knows the largest, the main authors, the files changed most, releases, and which messages name tasks. Use it
         when somebody asks who, when or how often about changes. Returns figures and an answer that names its commits.
         """
-        from retinue.catalogue.git_state_analyzer.before import read_before  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.git_state_analyzer.commit_analysis import analyse_query, commit_analysis  # noqa: PLC0415
-        from retinue.catalogue.git_state_analyzer.versions import counts_releases  # noqa: PLC0415
+        from retinue.catalogue.git_state_analyzer.commit_analysis import commit_analysis  # noqa: PLC0415 - when it is needed
 
-        typed = {"paths": paths, "since": since, "until": until, "author": author, "range": range}
-        given = {name: value for name, value in typed.items() if value}
-        told = None if limit == _LIMIT else limit
-        question = question or task.instruction
-
-        def work(git: "Git", watch: Watch) -> "Report":
-            if query != NO_QUERY:
-                return analyse_query(git, watch, query, given=given, limit=told)
-            read, words = _read(question, run.workspace, run.now())
-            most = None if counts_releases(question) else told or cast("int | None", read.get("limit"))
-            before = read_before(task, question)
-            return commit_analysis(
-                git, watch, question=question, given=given, read=read, words=words, limit=most, before=before
-            )
-
-        return await self._in_repository(run, "commit_analysis", work)
+        return await _in_repository(
+            run,
+            "commit_analysis",
+            lambda git, watch: commit_analysis(git, watch, query, cache_dir=self.cache_dir),
+        )
 
     @retinue.skill(output=TaskValidation, target_field="target", effects=("read",), unavailable=_NO_TICKETS)
     async def task_validation(self, target: Target) -> Reply:
@@ -277,36 +226,11 @@ class GitStateAnalyzer:
         """
         raise Unavailable(_NO_TICKETS, detail={"target": target})
 
-    async def _in_repository(self, run: RunContext, skill: str, work: "Callable[[Git, Watch], Report]") -> Reply:
-        """Do `work` in a thread, over the repository that the workspace is in."""
-        from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415 - when it is needed
 
-        watch = Watch(run)
-        run.emit(Progress("reading the repository", skill))
+async def _in_repository(run: RunContext, skill: str, work: "Callable[[Git, Watch], Report]") -> Reply:
+    """Do `work` in a thread, over the repository that the workspace is in."""
+    from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415 - when it is needed
 
-        def reply() -> Reply:
-            git = open_repository(run.workspace, watch, self._cache_dir)
-            return work(git, watch).reply(git)
-
-        return await in_watched_thread(watch, reply)
-
-
-def _read(question: str, workspace: "Workspace", now_ns: int) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    """What the planner's own reader finds in `question`, and the words it found it in.
-
-    A planner has done this before; whoever asks directly has not.
-    """
-    from retinue.catalogue.git_state_analyzer.moments import today  # noqa: PLC0415 - when it is needed
-    from retinue.catalogue.git_state_analyzer.question import read_left_out  # noqa: PLC0415
-    from retinue.orchestration.routing.bind import Surroundings, bind  # noqa: PLC0415
-
-    def is_path(text: str) -> bool:
-        # A bare word that is a folder's name too ("the testing docs") is read with the words around it, later.
-        return ("/" in text or "." in text) and workspace.readable(text)
-
-    skill = next(skill for skill in GitStateAnalyzer.definition.skills if skill.name == "commit_analysis")
-    # What is left out ("without merges in 2025") would hide what stands behind it.
-    bound = bind(skill, read_left_out(question).rest, around=Surroundings(today=today(now_ns), exists=is_path))
-    said = [one for one in bound.bindings if one.how == "said" and one.parameter != skill.instruction_field]
-    words = tuple(dict.fromkeys(one.words for one in said if one.words and one.parameter != "limit"))
-    return {one.parameter: one.value for one in said}, words
+    watch = Watch(run)
+    run.emit(Progress("reading the repository", skill))
+    return await in_watched_thread(watch, lambda: work(open_repository(run.workspace, watch), watch).reply())

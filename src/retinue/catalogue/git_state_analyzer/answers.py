@@ -1,330 +1,345 @@
-"""The sentences that answer a question about history: which facts lead, by what was asked to be shown.
+"""The sentences, tables and charts of an answer about history: what leads follows from what is to be shown.
 
 Every sentence names its commits. Where nothing was found that is the answer; nothing else is put in its place.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import code, name, title
-from retinue.catalogue.git_state_analyzer.branch_status import say_state
-from retinue.catalogue.git_state_analyzer.figures import draw
-from retinue.catalogue.git_state_analyzer.found import Found
-from retinue.catalogue.git_state_analyzer.history import History, Sizes, lines_of
-from retinue.catalogue.git_state_analyzer.moments import day_of, moment
-from retinue.catalogue.git_state_analyzer.parameters import Show
-from retinue.catalogue.git_state_analyzer.releases import say_absent, say_releases
-from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural
-from retinue.catalogue.git_state_analyzer.repository import Standing
-from retinue.catalogue.git_state_analyzer.scope import Scope
+from retinue.catalogue._prose import Piece, code, name, one_line
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue.git_state_analyzer.history import History, Scope
+from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
+from retinue.catalogue.git_state_analyzer.releases import say_releases
+from retinue.catalogue.git_state_analyzer.repository import Standing, by, commit_source, day_of, short
+from retinue.contract.table import Chart, Series
 from retinue.tools.git import Commit, Git
-from retinue.tools.search.kinds import kind_of
+from retinue.tools.git.commit_index import CommitIndex
 
-__all__ = ["say_answer"]
+__all__ = ["Answer"]
 
-_PEOPLE: Final = 5
-_COMMITS: Final = 8
-_FILES: Final = 8
-_LOOKED_AT: Final = 10
+_BARS: Final = 10
+_NAMED: Final = 3
 
 
-def say_answer(
-    git: Git,
-    report: Report,
-    scope: Scope,
-    history: History,
-    sizes: Sizes,
-    *,
-    standing: Standing,
-    question: str,
-    limit: int | None,
-) -> None:
-    """Put into `report` what answers the question."""
-    found = Found(git, report, scope, history, sizes, standing, question, limit)
-    if scope.asked.show == "state":
-        say_state(git, report, standing, question)
-        return
-    if standing.head.sha is None:
-        report.say("history", "The repository has no commits yet.", source="git log")
-        return
-    if scope.absent:
-        say_absent(found)
-        return
-    if scope.missing:
-        words = " and ".join(["{}"] * len(scope.missing))
-        report.say(
-            "not found",
-            f"No tracked file, folder or commit subject is called {words}.",
-            *map(code, scope.missing),
-            source="git ls-files, git log",
-        )
-        return
-    if scope.stranger:
-        report.say("not found", "Nobody called {} has committed here.", name(scope.stranger), source="git log")
-        return
-    if not history.count:
-        words, pieces = found.about()
-        when = " in that time" if scope.since or scope.until else ""
-        report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
-        return
-    _ANSWERS[scope.asked.show](found)
-    draw(found)
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything an answer may speak of, and how it is said."""
 
+    git: Git
+    index: CommitIndex
+    report: Report
+    scope: Scope
+    history: History
+    standing: Standing
 
-# One for each kind of answer.
-
-
-def _say_last(found: Found) -> None:
-    places = [path for place in found.scope.places for path in place.paths] if not found.scope.words else []
-    if len(places) > 1:
-        _say_last_of_each(found, places)
-    else:
-        latest = found.authored[0]
-        what, pieces = found.subject()
-        who, day, subject = by(latest)
-        source = commit_source(latest)
-        if found.scope.author and not found.is_of_words:  # somebody else may have changed it since
-            template = f"{{}} last changed {what if pieces else 'the repository'} on {{}}: {{}}."
-            found.report.say("last change", template, who, *pieces, day, subject, source=source)
+    def say(self) -> None:
+        """Put into the report what leads the answer, and what can be looked at."""
+        show, grouping = self.scope.query.show, self.scope.query.by
+        if show == "releases":
+            say_releases(self.git, self.scope.query, self.report)
+        elif not self.history.count:
+            words, pieces = self._about()
+            when = " in that time" if self.scope.since or self.scope.until else ""
+            self.report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
         else:
-            said = found.singled_out("last") or f"{what} was last changed"
-            found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *pieces, who, day, subject, source=source)
-    _say_unfinished(found, places)
-    for commit in () if len(places) > 1 else found.authored[1:3]:
-        found.report.say("before that", "Before that by {} on {}: {}.", *by(commit), source=commit_source(commit))
-    if found.history.count > 1:
-        _say_people(found, most=3)
+            {
+                "overview": self._say_overview,
+                "last": self._say_last,
+                "first": self._say_first,
+                "changes": self._say_changes,
+                "count": self._say_count,
+                "people": self._say_who,
+                "files": self._say_files,
+                "largest": self._say_largest,
+                "form": self._say_form,
+            }[show]()
+            if show in {"count", "changes", "overview"} or grouping in {"year", "month", "week", "day"}:
+                self._draw_periods()
+            if show in {"people", "overview"} or grouping == "author":
+                self._draw_people()
+            if show == "files" or grouping == "file":
+                self._draw_files()
 
+    # --- the words in which commits are spoken of ---------------------------------------------------------------
 
-def _say_last_of_each(found: Found, places: list[str]) -> None:
-    latest = [(place, _newest(found.scope.commits(found.git, limit=_LOOKED_AT, paths=[place]))) for place in places]
-    known = [(place, commit) for place, commit in latest if commit is not None]
-    # What lies in code leads, the newest first: a typing mistake mended in a document is not what was asked for.
-    recent = sorted(known, key=lambda pair: -moment(pair[1].committer_date))
-    for place, commit in sorted(recent, key=lambda pair: kind_of(pair[0]) == "docs"):
-        found.report.say(
-            "last change",
-            "{} was last changed by {} on {}: {}.",
-            code(place),
-            *by(commit),
-            source=commit_source(commit),
-        )
+    @property
+    def _span(self) -> str:
+        """The commits that were counted, as a source."""
+        oldest, newest = self.history.oldest[0], self.history.newest[0]
+        if self.scope.query.order == "oldest":
+            newest = self.index.commits(1)[0]
+        return f"commits {short(oldest.sha)}..{short(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
 
+    def _about(self) -> tuple[str, tuple[Piece, ...]]:
+        """What was counted, as words after "commits": ` by … that touch …`."""
+        query, words, pieces = self.scope.query, "", list[Piece]()
+        third = "s" if self.history.count == 1 else ""
+        if query.author:
+            words += " by {}"
+            people = self.history.people
+            pieces.append(name(people[0].name if len(people) == 1 else query.author))
+        if query.task:
+            words += f" that name{third} {{}}"
+            pieces.append(code(query.task))
+        elif query.text:
+            words += f" that add{third} or remove{third} {{}}"
+            pieces.append(code(query.text))
+        elif query.subject:
+            words += f" that mention{third} {{}}"
+            pieces.append(code(query.subject))
+        elif query.paths:
+            more = f" and {len(query.paths) - _NAMED} more" if len(query.paths) > _NAMED else ""
+            words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(query.paths[:_NAMED]))}{more}"
+            pieces += map(code, query.paths[:_NAMED])
+        if query.not_by:
+            words += f" not by {', '.join(['{}'] * len(query.not_by))}"
+            pieces += map(name, query.not_by)
+        words += {"all": "", "without": " (merges not counted)", "only": " (merges only)"}[query.merges]
+        if self.scope.revision != "HEAD":
+            words += " in {}"
+            pieces.append(code(self.scope.revision.replace("refs/tags/", "")))
+        return words, tuple(pieces)
 
-def _say_first_of_each(found: Found, places: list[str]) -> None:
-    names = {place: [place, *found.scope.earlier.get(place, ())] for place in places}
-    first = [(place, deque(found.scope.commits(found.git, paths=names[place]), maxlen=1)) for place in places]
-    known = [(place, commits[0]) for place, commits in first if commits]
-    for place, commit in sorted(known, key=lambda pair: moment(pair[1].date)):
-        found.report.say(
-            "first commit",
-            "{} was first committed by {} on {}: {}.",
-            code(place),
-            *by(commit),
-            source=commit_source(commit),
-        )
+    def _subject(self) -> tuple[str, tuple[Piece, ...]]:
+        """What a sentence about all of it speaks of, as its beginning."""
+        query = self.scope.query
+        if words := query.task or query.text or query.subject:
+            return "{}", (code(words),)
+        paths = query.paths[:_NAMED]
+        return (", ".join(["{}"] * len(paths)), tuple(map(code, paths))) if paths else ("The repository", ())
 
+    def _singled_out(self, which: str) -> str:
+        """The beginning of a sentence about one commit that is told by words: `The last commit that mentions …`."""
+        verb = "adds or removes" if self.scope.query.text else "mentions"
+        return f"The {which} commit that {verb} {{}} is" if self.scope.is_of_words else ""
 
-def _newest(commits: Iterable[Commit]) -> Commit | None:
-    """The newest commit that is no merge, else the newest."""
-    found = list(commits)
-    return next((commit for commit in found if not commit.is_merge), found[0] if found else None)
+    def _most(self, usual: int) -> int:
+        """How many to name: as many as are wanted, else the usual number."""
+        return usual if self.scope.query.limit == DEFAULT_LIMIT else self.scope.query.limit
 
+    # --- one for each kind of answer ----------------------------------------------------------------------------
 
-def _say_unfinished(found: Found, places: list[str]) -> None:
-    """That what was asked about has been changed since, and nobody has committed it."""
-    if not places or found.standing.bare:
-        return
-    status = found.git.status()
-    changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
-    hit = [
-        place
-        for place in places
-        if any(path == place or (place.endswith("/") and path.startswith(place)) for path in changed)
-    ]
-    if hit:
-        verb = "has" if len(hit) == 1 else "have"
-        slots = ", ".join(["{}"] * len(hit))
-        found.report.say(
-            "not committed", f"{slots} {verb} changes that are not committed.", *map(code, hit), source="git status"
-        )
+    def _say_last(self) -> None:
+        query, latest = self.scope.query, self.history.authored[0]
+        what, pieces = self._subject()
+        who, day, subject = by(latest)
+        if len(query.paths) > 1 and not self.scope.is_of_words:
+            self._say_each("last")
+        elif query.author and not self.scope.is_of_words:  # somebody else may have changed it since
+            what = what if pieces else "the repository"
+            text = f"{{}} last changed {what} on {{}}: {{}}."
+            self.report.say("last change", text, who, *pieces, day, subject, source=commit_source(latest))
+        else:
+            text = self._singled_out("last") or f"{what} was last changed"
+            self._say_commit("last change", f"{text} by {{}} on {{}}: {{}}.", latest, pieces)
+        self._say_unfinished()
+        for commit in () if len(query.paths) > 1 else self.history.authored[1:3]:
+            self._say_commit("before that", "Before that by {} on {}: {}.", commit)
+        if self.history.count > 1:
+            self._say_people(most=3)
 
+    def _say_first(self) -> None:
+        query, first = self.scope.query, self.history.oldest[0]
+        if len(query.paths) > 1 and not self.scope.is_of_words:
+            self._say_each("first")
+            return
+        what, pieces = self._subject()
+        text = self._singled_out("earliest" if self.history.cut else "first")
+        text = text or f"{what} {'was first committed' if pieces else 'begins with a commit'}"
+        if query.text and not self.history.cut:
+            text = f"{what} was first added"
+        self._say_commit("first commit", f"{text} by {{}} on {{}}: {{}}.", first, pieces)
+        if self.history.count > 1:
+            text = "The last is" if self.scope.is_of_words else "It was last changed"
+            text = "The last commit that adds or removes it is" if query.text else text
+            self._say_commit("last change", f"{text} by {{}} on {{}}: {{}}.", self.history.authored[0])
 
-def _say_first(found: Found) -> None:
-    if len(found.scope.places) and len(places := [path for place in found.scope.places for path in place.paths]) > 1:
-        _say_first_of_each(found, places)
-        return
-    first = found.history.oldest[0]
-    what, pieces = found.subject()
-    verb = "was first committed" if pieces else "begins with a commit"
-    said = found.singled_out("earliest" if found.history.cut else "first") or f"{what} {verb}"
-    if found.scope.text and not found.history.cut:
-        said = f"{what} was first added"
-    found.report.say("first commit", f"{said} by {{}} on {{}}: {{}}.", *pieces, *by(first), source=commit_source(first))
-    if found.history.count > 1:
-        latest = found.authored[0]
-        said = "The last is" if found.is_of_words else "It was last changed"
-        said = "The last commit that adds or removes it is" if found.scope.text else said
-        found.report.say("last change", f"{said} by {{}} on {{}}: {{}}.", *by(latest), source=commit_source(latest))
+    def _say_each(self, which: str) -> None:
+        """Tell the first or last commit of each path."""
+        found: list[tuple[str, Commit]] = []
+        for path in self.scope.query.paths:
+            names = (path, *self.scope.earlier.get(path, ()))
+            is_first = which == "first"
+            commits = [commit for each in names for commit in self.index.commits(1, oldest=is_first, path=each)]
+            ordered = sorted(commits, key=lambda one: one.committer_date, reverse=not is_first)
+            found += [(path, ordered[0])] if ordered else []
+        found.sort(key=lambda pair: pair[1].committer_date, reverse=which == "last")
+        topic, verb = ("first commit", "first committed") if which == "first" else ("last change", "last changed")
+        for path, commit in found:
+            self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", commit, (code(path),))
 
+    def _say_unfinished(self) -> None:
+        """Say that what was asked about has been changed since, and nobody has committed it."""
+        if not self.scope.query.paths or self.standing.bare:
+            return
+        status = self.git.status()
+        changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
+        paths = [self.git.inside(path) for path in self.scope.query.paths]
+        hit = [path for path in paths if path in changed or any(one.startswith(f"{path}/") for one in changed)]
+        if hit:
+            text = (
+                f"{', '.join(['{}'] * len(hit))} {'has' if len(hit) == 1 else 'have'} changes that are not committed."
+            )
+            self.report.say("not committed", text, *map(code, hit), source="git status")
 
-def _say_people(found: Found, most: int = _PEOPLE) -> None:
-    people, total = found.history.people, found.history.count
-    words, pieces = found.about()
-    shown = people[:most]
-    listed = ", ".join(f"{{}} ({person.commits:,})" for person in shown)
-    more = f" and {len(people) - most:,} more" if len(people) > most else ""
-    noun = "person wrote" if len(people) == 1 else "people wrote"
-    found.report.say(
-        "authors",
-        f"{len(people):,} {noun} the {plural(total, 'commit')}{words}: {listed}{more}.",
-        *pieces,
-        *(name(person.name) for person in shown),
-        source=found.span,
-    )
-
-
-def _say_who(found: Found) -> None:
-    _say_people(found)
-    active = sorted((one for one in found.history.people if one.recent), key=lambda one: -one.recent)[:_PEOPLE]
-    if found.history.count > sum(one.recent for one in found.history.people):
-        listed = ", ".join(f"{{}} ({one.recent:,})" for one in active)
-        day = day_of(found.history.newest[0].committer_date)
-        found.report.say(
-            "activity", f"In the year up to {day}: {listed}.", *(name(one.name) for one in active), source=found.span
-        )
-    latest = found.authored[0]
-    found.report.say(
-        "last change", "The last of these commits is by {} on {}: {}.", *by(latest), source=commit_source(latest)
-    )
-
-
-def _say_count(found: Found) -> None:
-    history = found.history
-    words, pieces = found.about()
-    merges = f", {history.merges:,} of them merges" if history.merges else ""
-    first, last = day_of(history.oldest[0].date), day_of(history.newest[0].date)
-    at_least = "at least " if history.cut else ""
-    verb = "is" if history.count == 1 else "are"
-    found.report.say(
-        "count",
-        f"There {verb} {at_least}{plural(history.count, 'commit')}{words}{merges}, dated {first} to {last}.",
-        *pieces,
-        source=found.span,
-    )
-    if not found.scope.author:
-        _say_people(found)
-
-
-def _say_changes(found: Found) -> None:
-    history, sizes = found.history, found.sizes
-    words, pieces = found.about()
-    lines = ""
-    if sizes.measured and not sizes.cut and sizes.measured == history.judged:
-        added = sum(counts[1] for counts in sizes.files.values())
-        removed = sum(counts[2] for counts in sizes.files.values())
-        lines = f"; they add {plural(added, 'line')} and remove {removed:,} in {plural(len(sizes.files), 'file')}"
-    verb = "is" if history.count == 1 else "are"
-    authors = plural(len(history.people), "author")
-    if found.limit:
-        _list_commits(found, history.newest, found.limit)
-    at_least = "at least " if history.cut else ""
-    counted = f"There {verb} {at_least}{plural(history.count, 'commit')}{words} by {authors}{lines}."
-    found.report.say("changes", counted, *pieces, source=found.span)
-    if found.limit:
-        return
-    _list_commits(found, found.authored)
-    if len(sizes.files) > 1:
-        _say_files(found, most=5)
-
-
-def _list_commits(found: Found, commits: list[Commit], most: int = _COMMITS) -> None:
-    for commit in commits[:most]:
-        found.report.say(
-            "commit",
-            "{}, {}: {}.",
-            name(commit.author),
-            day_of(commit.date),
-            title(commit.subject),
-            source=commit_source(commit),
-        )
-
-
-def _say_largest(found: Found) -> None:
-    if not found.sizes.largest:
-        found.report.say("largest commit", "None of these commits could be measured.", source=found.span)
-        return
-    for commit in found.sizes.largest[:1]:  # the table has the others
-        found.report.say(
-            "largest commit",
-            "{} on {}, {} in {}: {}.",
-            name(commit.author), day_of(commit.date), plural(lines_of(commit), "line"),
-            plural(len(commit.changes or ()), "file"), title(commit.subject),
-            source=commit_source(commit),
+    def _say_people(self, most: int = 5) -> None:
+        people, total = self.history.people, self.history.count
+        words, pieces = self._about()
+        shown = people[: self._most(most)]
+        listed = ", ".join(f"{{}} ({person.commits:,})" for person in shown)
+        more = f" and {len(people) - len(shown):,} more" if len(people) > len(shown) else ""
+        noun = "person wrote" if len(people) == 1 else "people wrote"
+        self.report.say(
+            "authors", f"{len(people):,} {noun} the {plural(total, 'commit')}{words}: {listed}{more}.",
+            *pieces, *(name(person.name) for person in shown), source=self._span,
         )  # fmt: skip
 
+    def _say_who(self) -> None:
+        self._say_people()
+        active = sorted((one for one in self.history.people if one.recent), key=lambda one: -one.recent)[:5]
+        if self.history.count > sum(one.recent for one in self.history.people):
+            listed = ", ".join(f"{{}} ({one.recent:,})" for one in active)
+            text = f"In the year up to {day_of(self.index.commits(1)[0].committer_date)}: {listed}."
+            self.report.say("activity", text, *(name(one.name) for one in active), source=self._span)
+        latest = self.history.authored[0]
+        self._say_commit("last change", "The last of these commits is by {} on {}: {}.", latest)
 
-def _say_files(found: Found, most: int = _FILES) -> None:
-    ranked = found.sizes.ranked()[:most]
-    if not ranked:
-        found.report.say("files", "None of these commits could be measured.", source=found.span)
-        return
-    listed = ", ".join(f"{{}} ({counts[0]:,})" for _, counts in ranked)
-    found.report.say(
-        "files", f"Changed in the most commits: {listed}.", *(code(path) for path, _ in ranked), source=found.span
-    )
+    def _say_count(self) -> None:
+        history = self.history
+        words, pieces = self._about()
+        merges = f", {history.merges:,} of them merges" if history.merges and self.scope.query.merges == "all" else ""
+        days = [day_of(one.date) for one in (history.oldest[0], self.index.commits(1)[0])]
+        self.report.say(
+            "count", f"{self._there_are()}{words}{merges}, dated {days[0]} to {days[1]}.", *pieces, source=self._span
+        )
+        if not self.scope.query.author:
+            self._say_people()
 
+    def _say_changes(self) -> None:
+        history, sizes = self.history, self.history.sizes
+        words, pieces = self._about()
+        lines = ""
+        if history.is_measured and sizes.measured:
+            lines = f"; they add {plural(sizes.insertions, 'line')} and remove {sizes.deletions:,}"
+            lines += f" in {plural(history.file_count, 'file')}"
+        text = f"{self._there_are()}{words} by {plural(len(history.people), 'author')}{lines}."
+        if self.scope.query.limit != DEFAULT_LIMIT or self.scope.query.order == "oldest":  # they are what is wanted
+            self._list_commits(history.newest[: self.scope.query.limit])
+            self.report.say("changes", text, *pieces, source=self._span)
+        else:
+            self.report.say("changes", text, *pieces, source=self._span)
+            self._list_commits(history.authored[:DEFAULT_LIMIT])
+            self._say_files(most=5)
 
-def _say_form(found: Found) -> None:
-    history = found.history
-    words, pieces = found.about()
-    found.report.say(
-        "format",
-        f"{history.formed:,} of {plural(history.judged, 'commit')}{words} have a subject of the form {{}}.",
-        *pieces, code("type(scope): what was done"),
-        source=found.span,
-    )  # fmt: skip
-    found.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=found.span)
-    for commit in history.violations[:3]:
-        found.report.say(
+    def _say_overview(self) -> None:
+        self._say_count()
+        self._list_commits(self.history.newest[:_NAMED])
+        self._say_files(most=5)
+
+    def _say_files(self, most: int = 8) -> None:
+        ranked = self.history.files[: self._most(most)]
+        if not ranked:
+            if self.scope.query.show == "files":
+                self.report.say("files", "None of these commits could be compared with another.", source=self._span)
+            return
+        listed = ", ".join(f"{{}} ({one.commits:,})" for one in ranked)
+        files = (code(one.path) for one in ranked)
+        self.report.say("files", f"Changed in the most commits: {listed}.", *files, source=self._span)
+
+    def _say_largest(self) -> None:
+        largest = self.history.sizes.largest
+        if not largest:
+            self.report.say("largest commit", "None of these commits could be measured.", source=self._span)
+            return
+        commit, lines, files = largest[0]  # the table has the others
+        sizes = (plural(lines, "line"), plural(files, "file"))
+        who, day, subject = by(commit)
+        self.report.say(
+            "largest commit", "{} on {}, {} in {}: {}.", who, day, *sizes, subject, source=commit_source(commit)
+        )
+        if len(largest) > 1:
+            self.report.table(
+                "Largest commits",
+                ("commit", "date", "author", "lines", "files", "subject"),
+                [
+                    (short(one.sha), day_of(one.date), one.author, lines, files, one.subject)
+                    for one, lines, files in largest
+                ],
+                kinds={"commit": "source", "date": "time"},
+            )
+
+    def _say_form(self) -> None:
+        history = self.history
+        words, pieces = self._about()
+        self.report.say(
             "format",
-            "Not of that form: {} by {}.",
-            title(commit.subject),
-            name(commit.author),
-            source=commit_source(commit),
-        )
+            f"{history.formed:,} of {plural(history.judged, 'commit')}{words} have a subject of the form {{}}.",
+            *pieces, code("type(scope): what was done"),
+            source=self._span,
+        )  # fmt: skip
+        self.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=self._span)
+        for sha, subject in history.violations[:_NAMED]:
+            self.report.say("format", "Not of that form: {}.", code(subject), source=commit_source(sha))
 
+    def _there_are(self) -> str:
+        at_least = "at least " if self.history.cut else ""
+        return f"There {'is' if self.history.count == 1 else 'are'} {at_least}{plural(self.history.count, 'commit')}"
 
-def _say_overview(found: Found) -> None:
-    _say_count(found)
-    _say_last_commits(found)
-    if len(found.sizes.files) > 1:
-        _say_files(found, most=5)
+    def _say_commit(self, topic: str, text: str, commit: Commit, pieces: Sequence[Piece] = ()) -> None:
+        self.report.say(topic, text, *pieces, *by(commit), source=commit_source(commit))
 
+    def _list_commits(self, commits: Sequence[Commit]) -> None:
+        for commit in commits:
+            self._say_commit("commit", "{}, {}: {}.", commit)
 
-def _say_last_commits(found: Found) -> None:
-    for commit in islice(found.history.newest, 3):
-        found.report.say(
-            "commit",
-            "{}, {}: {}.",
-            name(commit.author),
-            day_of(commit.date),
-            title(commit.subject),
-            source=commit_source(commit),
-        )
+    # --- what can be looked at ----------------------------------------------------------------------------------
 
+    def _draw_periods(self) -> None:
+        """Draw the time; its table only where it is to be counted by that."""
+        unit, counts = self.history.periods(self.scope.query.by)
+        if len(counts) < 2:
+            return
+        title = f"Commits by {unit}"
+        series = Series(name="commits", values=tuple(counts.values()))
+        self.report.charts.append(Chart(title=title, kind="line", labels=tuple(counts), series=(series,)))
+        if self.scope.query.by in {"year", "month", "week", "day"}:
+            note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.cut else "")
+            self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
 
-_ANSWERS: Final[Mapping[Show, Callable[[Found], None]]] = {
-    "largest": _say_largest,
-    "files": lambda found: _say_files(found, most=found.limit or _FILES),
-    "form": _say_form,
-    "releases": say_releases,
-    "count": _say_count,
-    "people": _say_who,
-    "last": _say_last,
-    "first": _say_first,
-    "changes": _say_changes,
-    "overview": _say_overview,
-}
+    def _draw_people(self) -> None:
+        people = self.history.people
+        if self.scope.query.show != "overview":
+            self.report.about([one.name for one in people])
+            self._draw_bars("Commits by author", [(one.name, one.commits) for one in people])
+        if len(people) < 2:
+            return
+        columns = ["author", "commits", "first", "last"]
+        columns += ["lines added", "lines removed"] if self.history.is_measured else []
+        rows = [
+            (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)[: len(columns)]
+            for one in people
+        ]
+        note = "Lines of merges are not counted." if self.history.is_measured and self.history.merges else ""
+        self.report.table("Commits by author", columns, rows, note=note, kinds={"first": "time", "last": "time"})
+
+    def _draw_files(self) -> None:
+        files = self.history.files
+        if len(files) < 2:
+            return
+        self.report.about([one.path for one in files[: self._most(len(files))]])
+        self._draw_bars("Commits by file", [(one.path, one.commits) for one in files])
+        columns = ["file", "commits", *(["lines added", "lines removed"] if self.history.is_measured else [])]
+        rows = [(one.path, one.commits, one.insertions, one.deletions)[: len(columns)] for one in files]
+        note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
+        self.report.table("Files by commits", columns, rows, note=note, kinds={"file": "source"})
+
+    def _draw_bars(self, title: str, ranked: Sequence[tuple[str, int]]) -> None:
+        """Draw a bar for each of the first; one alone says nothing."""
+        if len(ranked) > 1:
+            names, values = zip(*ranked[:_BARS], strict=True)
+            labels = tuple(map(one_line, names))
+            self.report.charts.append(
+                Chart(title=title, labels=labels, series=(Series(name="commits", values=values),))
+            )

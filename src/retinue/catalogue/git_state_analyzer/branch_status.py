@@ -1,33 +1,32 @@
 """`branch_status`: where a branch stands against its base, its upstream and the work tree (G9)."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code, one_line
+from retinue.catalogue._prose import Piece, code
+from retinue.catalogue._report import Report, plural
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.branches import read_lacking, spelled
-from retinue.catalogue.git_state_analyzer.form import tasks_in
-from retinue.catalogue.git_state_analyzer.moments import day_of
-from retinue.catalogue.git_state_analyzer.report import Report, by, commit_source, plural, short
-from retinue.catalogue.git_state_analyzer.repository import Standing, standing_of
+from retinue.catalogue.git_state_analyzer.parameters import BranchQuery
+from retinue.catalogue.git_state_analyzer.repository import (
+    Standing,
+    by,
+    commit_source,
+    day_of,
+    described,
+    short,
+    standing_of,
+    with_commands,
+)
 from retinue.contract.model import JsonMapping
-from retinue.contract.table import Column, Table
-from retinue.tools.git import Change, Commit, FileChange, Git, Status
+from retinue.tools.git import FileChange, Git, Status
 
-__all__ = ["branch_status", "described", "say_state"]
+__all__ = ["branch_status"]
 
 _LISTED: Final = 100
 _SHAS: Final = 1000
 _NAMED: Final = 8
-_ROWS: Final = 20
-_ABOUT_FILES: Final = re.compile(
-    r"\b(?:uncommitted|unstaged|staged|untracked|dirty|clean|(?:working|work) ?tree|changes)\b", re.IGNORECASE
-)
-_ABOUT_BRANCH: Final = re.compile(r"\b(?:branch\w*|commits?|last|latest|who)\b", re.IGNORECASE)
-_ABOUT_UPSTREAM: Final = re.compile(r"\b(?:ahead|behind|unpushed|push(?:ed)?|pull|diverged?|sync)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +35,11 @@ class _Side:
 
     name: str | None
     sha: str | None
-    current: bool
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Against:
+class _Base:
     """What a branch is compared with. `start` is where it left it; None when they share no commit."""
 
     name: str
@@ -48,138 +47,104 @@ class _Against:
     start: str | None
 
 
-def branch_status(git: Git, watch: Watch, *, question: str, branch: str, base: str) -> Report:
-    """Look at `branch` (default: the one checked out) against `base` (default: the remote's or usual main branch)."""
+def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
+    """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
     report = Report()
     standing = standing_of(git, report)
-    if told := None if branch else read_lacking(question):
-        branch, base = told.branch, told.base
-    branch, base = spelled(git, branch, report), spelled(git, base, report)
-    side = _side(git, standing, branch)
-    against = _against(git, side, base)
+    side = _side(git, standing, _spelled(git, query.branch, report))
+    base = _base(git, side, _spelled(git, query.base, report))
     watch.check()
     status = None if standing.bare else git.status()
-    commits = _commits(git, side, against, report)
+    commits = _commits(git, side, base, report)
     watch.check()
-    changed = git.diff_files(against.start or against.sha, side.sha) if against and side.sha else []
-    touched = git.diff_files("HEAD") if status and standing.head.sha and _tracked(status) else []
+    changed = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
+    upstream = _upstream(git, side, status)
     report.figures = {
         **({"branch": side.name} if side.name else {}),
         **({"head_sha": side.sha} if side.sha else {}),
         "commits": commits,
-        "files": {"committed": _files(changed), "uncommitted": _uncommitted(status, touched, side)},
-        **_comparison(git, side, against, status),
+        "files": {"committed": _files(changed), "uncommitted": _uncommitted(git, standing, side, status)},
+        **({"base": base.name, "base_sha": base.sha} if base else {}),
+        **({"merge_base": base.start} if base and base.start else {}),
+        **upstream,
         "repository": {**standing.facts(), **({"clean": status.is_clean} if status else {})},
     }
-    if against and commits["total"] > 1:  # the last one is told in a sentence
-        report.tables.append(_ahead(against, commits))
-    if status and not side.current:
+    if base and commits["total"] > 1:  # the last one is told in a sentence
+        rows = [(short(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]]
+        title, kinds = f"Commits that {base.name} has not", {"commit": "source", "date": "time"}
+        report.table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
+    if status and not side.is_current:
         report.note(
             "The work tree is on {}, so what is uncommitted there is not told of {}.",
             code(standing.head.branch or "a detached HEAD"),
             code(side.name or ""),
         )
-    _say(git, report, question=question, side=side, standing=standing, against=against, status=status, changed=changed)
-    return report
-
-
-def say_state(git: Git, report: Report, standing: Standing, question: str) -> None:
-    """Say where the checked-out branch stands, for a question about that in the middle of another operation."""
-    side = _side(git, standing, "")
-    against = _against(git, side, "")
-    status = None if standing.bare else git.status()
-    _say(git, report, question=question, side=side, standing=standing, against=against, status=status)
+    if query.show == "work_tree":
+        _say_tree(report, side, status)
+        _say_branch(git, report, side, base, upstream)
+    else:
+        _say_branch(git, report, side, base, upstream)
+        _say_commits(git, report, side, base, changed)
+        _say_tree(report, side, status)
+    return with_commands(report, git)
 
 
 # What is compared.
 
 
+def _spelled(git: Git, name: str, report: Report) -> str:
+    """`name` as git knows it: a branch that only a remote has may be called by its last part, too."""
+    branches = git.branches() if name else []
+    remote = [one.name for one in branches if one.is_remote and one.name.partition("/")[2] == name]
+    if len(remote) != 1 or any(one.name == name for one in (*branches, *git.tags())):
+        return name
+    report.note("Read {} as {}.", code(name), code(remote[0]))
+    return remote[0]
+
+
 def _side(git: Git, standing: Standing, branch: str) -> _Side:
     if not branch or branch == standing.head.branch:
-        return _Side(standing.head.branch, standing.head.sha, current=True)
-    return _Side(branch, git.resolve(branch), current=False)
+        return _Side(standing.head.branch, standing.head.sha, is_current=True)
+    return _Side(branch, git.resolve(branch), is_current=False)
 
 
-def _against(git: Git, side: _Side, base: str) -> _Against | None:
-    name = base or _base(git, side)
-    if name is None or side.sha is None:
+def _base(git: Git, side: _Side, name: str) -> _Base | None:
+    """What is named, else the usual base; for the base branch itself what it tracks."""
+    if not name:
+        default = git.default_base()
+        name = default if default is not None and default != side.name else _tracked_by(git, side)
+    if not name or side.sha is None:
         return None
     sha = git.resolve(name)
-    return _Against(name, sha, git.merge_base(sha, side.sha))
+    return _Base(name, sha, git.merge_base(sha, side.sha))
 
 
-def _base(git: Git, side: _Side) -> str | None:
-    """The usual base; for the base branch itself what it tracks."""
-    default = git.default_base()
-    if default is not None and default != side.name:
-        return default
-    return _upstream(git, side)
-
-
-def _upstream(git: Git, side: _Side) -> str | None:
+def _tracked_by(git: Git, side: _Side) -> str:
     branches = git.branches()
     tracked = next((one.upstream for one in branches if one.name == side.name and not one.is_remote), None)
-    return tracked if any(one.name == tracked for one in branches) else None
+    return tracked if tracked and any(one.name == tracked for one in branches) else ""
 
 
-def _commits(git: Git, side: _Side, against: _Against | None, report: Report) -> JsonMapping:
+def _upstream(git: Git, side: _Side, status: Status | None) -> JsonMapping:
+    upstream = _tracked_by(git, side)
+    if not upstream or not side.sha:
+        return {}
+    if status and side.is_current and status.ahead is not None and status.behind is not None:
+        return {"upstream": upstream, "ahead": status.ahead, "behind": status.behind}
+    ahead, behind = git.count(f"{upstream}..{side.sha}"), git.count(f"{side.sha}..{upstream}")
+    return {"upstream": upstream, "ahead": ahead, "behind": behind}
+
+
+def _commits(git: Git, side: _Side, base: _Base | None, report: Report) -> JsonMapping:
     if side.sha is None:
         return {"total": 0, "shas": [], "messages": []}
-    revisions = f"{against.sha}..{side.sha}" if against else side.sha
-    total = git.count(revisions)
-    kept = _SHAS if against else _LISTED
-    found = list(islice(git.log(revisions, limit=kept), kept))
+    revisions = f"{base.sha}..{side.sha}" if base else side.sha
+    total, most = git.count(revisions), _SHAS if base else _LISTED
+    found = list(islice(git.log(revisions, limit=most), most))
     if total > _LISTED:
         report.note("Of {} the newest {} are described.", plural(total, "commit"), f"{_LISTED}")
-    return {
-        "total": total,
-        "shas": [commit.sha for commit in found],
-        "messages": [described(commit) for commit in found[:_LISTED]],
-    }
-
-
-def _ahead(against: _Against, commits: JsonMapping) -> Table:
-    """What the branch has and its base has not, the newest first."""
-    columns = (
-        Column(name="commit", kind="source"), Column(name="date", kind="time"), Column(name="author"),
-        Column(name="subject"),
-    )  # fmt: skip
-    rows = tuple(
-        (short(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"][:_ROWS]
-    )
-    title = f"Commits that {one_line(against.name)} has not"
-    return Table(title=title, columns=columns, rows=rows, total_rows=commits["total"])
-
-
-def described(commit: Commit) -> JsonMapping:
-    """A commit as G9 describes it."""
-    return {
-        "sha": commit.sha,
-        "author": one_line(commit.author),
-        "email": one_line(commit.email),
-        "date": commit.date,
-        "subject": one_line(commit.subject),
-        "body": one_line(commit.body, longest=2000),
-        "task_references": list(tasks_in(f"{commit.subject}\n{commit.body}")),
-    }
-
-
-def _comparison(git: Git, side: _Side, against: _Against | None, status: Status | None) -> JsonMapping:
-    found: JsonMapping = {}
-    if against:
-        found |= {"base": against.name, "base_sha": against.sha}
-        found |= {"merge_base": against.start} if against.start else {}
-    upstream = _upstream(git, side)
-    if upstream and side.sha:
-        found["upstream"] = upstream
-        if status and side.current and status.ahead is not None and status.behind is not None:
-            found |= {"ahead": status.ahead, "behind": status.behind}
-        else:
-            found |= {
-                "ahead": git.count(f"{upstream}..{side.sha}"),
-                "behind": git.count(f"{side.sha}..{upstream}"),
-            }
-    return found
+    messages = [described(commit) for commit in found[:_LISTED]]
+    return {"total": total, "shas": [commit.sha for commit in found], "messages": messages}
 
 
 # Files.
@@ -187,7 +152,8 @@ def _comparison(git: Git, side: _Side, against: _Against | None, status: Status 
 
 def _files(changes: Sequence[FileChange]) -> JsonMapping:
     """Changes as G9 sorts them: a rename is the old name deleted and the new one added, and told as such too."""
-    found: JsonMapping = {
+    renamed = [{"from": one.old_path, "to": one.path} for one in changes if one.kind == "renamed" and one.old_path]
+    return {
         "modified": [one.path for one in changes if one.kind in {"modified", "type_changed", "unmerged", "unknown"}],
         "added": [one.path for one in changes if one.kind in {"added", "copied", "renamed"}],
         "deleted": [
@@ -196,28 +162,32 @@ def _files(changes: Sequence[FileChange]) -> JsonMapping:
             if one.kind in {"deleted", "renamed"}
         ],
         "stat": _stat(changes),
+        **({"renamed": renamed} if renamed else {}),
     }
-    renamed = [{"from": one.old_path, "to": one.path} for one in changes if one.kind == "renamed" and one.old_path]
-    return {**found, **({"renamed": renamed} if renamed else {})}
 
 
 def _stat(changes: Sequence[FileChange]) -> str:
     """The sum, in git's own words."""
-    if not changes:
-        return ""
     added = sum(one.insertions or 0 for one in changes)
     removed = sum(one.deletions or 0 for one in changes)
-    words = [f"{plural(len(changes), 'file')} changed"]
-    words += [f"{plural(added, 'insertion')}(+)"] if added else []
-    words += [f"{plural(removed, 'deletion')}(-)"] if removed else []
-    return ", ".join(words)
+    counts = [f"{plural(len(changes), 'file')} changed"] if changes else []
+    counts += [f"{plural(added, 'insertion')}(+)"] if added else []
+    counts += [f"{plural(removed, 'deletion')}(-)"] if removed else []
+    return ", ".join(counts)
 
 
-def _uncommitted(status: Status | None, touched: Sequence[FileChange], side: _Side) -> JsonMapping:
+def _uncommitted(git: Git, standing: Standing, side: _Side, status: Status | None) -> JsonMapping:
     """What differs from HEAD; a file git does not track yet counts as added, and is named apart as well."""
-    if status is None or not side.current:
-        return {"modified": [], "added": [], "deleted": [], "stat": "", "untracked": [], "staged": [], "unmerged": []}
-    found = _files(touched) if touched else _plain(status)
+    if status is None or not side.is_current:
+        return {**_files(()), "untracked": [], "staged": [], "unmerged": []}
+    if standing.head.sha:
+        is_changed = status.staged or status.unstaged or status.unmerged
+        found: JsonMapping = _files(git.diff_files("HEAD") if is_changed else ())
+    else:  # before the first commit there is nothing to compare with
+        found = {
+            kind: list(dict.fromkeys(one.path for one in (*status.staged, *status.unstaged) if one.kind == kind))
+            for kind in ("modified", "added", "deleted")
+        } | {"stat": ""}
     untracked = [one.path for one in status.untracked]
     return {
         **found,
@@ -228,88 +198,26 @@ def _uncommitted(status: Status | None, touched: Sequence[FileChange], side: _Si
     }
 
 
-def _plain(status: Status) -> JsonMapping:
-    """The changes before the first commit, when there is nothing to compare with."""
-
-    def names(kinds: set[str]) -> list[str]:
-        found: Iterable[Change] = (*status.staged, *status.unstaged)
-        return list(dict.fromkeys(one.path for one in found if one.kind in kinds))
-
-    return {"modified": names({"modified"}), "added": names({"added"}), "deleted": names({"deleted"}), "stat": ""}
-
-
-def _tracked(status: Status) -> bool:
-    return bool(status.staged or status.unstaged or status.unmerged)
-
-
 # The answer.
 
 
-def _say(
-    git: Git,
-    report: Report,
-    *,
-    question: str,
-    side: _Side,
-    standing: Standing,
-    against: _Against | None,
-    status: Status | None,
-    changed: Sequence[FileChange] = (),
-) -> None:
-    first = len(report.statements)
-    about_files = _ABOUT_FILES.search(question) is not None and not _ABOUT_UPSTREAM.search(question)
-    tree_only = about_files and not _ABOUT_BRANCH.search(question)
+def _say_branch(git: Git, report: Report, side: _Side, base: _Base | None, upstream: JsonMapping) -> None:
     if side.sha is None:
-        report.say(
-            "branch",
-            "The repository has no commits yet; its branch will be {}.",
-            code(side.name or "?"),
-            source="git status",
-        )
-    else:
-        _say_branch(git, report, side, against)
-        if not tree_only:
-            head = next(git.log(side.sha, limit=1))
-            report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
-        if against and changed:
-            named = [code(one.path) for one in changed[:_NAMED]]
-            slots = f"{', '.join(['{}'] * len(named))}{_more(changed)}"
-            source = f"git diff {short(against.start or against.sha)} {short(side.sha)}"
-            report.say("changes", f"Its commits change {slots}: {_stat(changed)}.", *named, source=source)
-    placed = len(report.statements)
-    if status and side.current:
-        _say_tree(report, status)
-    elif standing.bare:
-        report.say(
-            "work tree",
-            "The repository is bare: it has no work tree, and nothing can be uncommitted.",
-            source="git rev-parse",
-        )
-    if about_files:
-        report.statements[first:] = [*report.statements[placed:], *report.statements[first:placed]]
-
-
-def _say_branch(git: Git, report: Report, side: _Side, against: _Against | None) -> None:
-    sha = side.sha or ""
-    where: tuple[Piece | str, ...] = (code(side.name),) if side.name else ("A detached HEAD",)
-    facts = _comparison(git, side, None, None)
-    compared: list[Piece | str] = []
-    template = "{}"
-    if "upstream" in facts:
-        template += " is " + _distance(facts["ahead"], facts["behind"]) + " {}"
-        compared.append(code(facts["upstream"]))
-    if against and against.name != facts.get("upstream"):
-        ahead, behind = git.count(f"{against.sha}..{sha}"), git.count(f"{sha}..{against.sha}")
-        template += (" and " if compared else " is ") + _distance(ahead, behind) + " {}"
-        compared.append(code(against.name))
-    if not compared:
-        template += " has {}, and there is no other branch to compare it with"
-        compared.append(plural(git.count(sha), "commit"))
-    report.say("branch", f"{template}.", *where, *compared, source=f"git rev-list {short(sha)}")
-
-
-def _more(items: Sequence[object]) -> str:
-    return f" and {len(items) - _NAMED:,} more" if len(items) > _NAMED else ""
+        text = "The repository has no commits yet; its branch will be {}."
+        report.say("branch", text, code(side.name or "?"), source="git status")
+        return
+    parts, pieces = list[str](), list[Piece | str]()
+    if upstream:
+        parts.append(f"{_distance(upstream['ahead'], upstream['behind'])} {{}}")
+        pieces.append(code(upstream["upstream"]))
+    if base and base.name != upstream.get("upstream"):
+        ahead, behind = git.count(f"{base.sha}..{side.sha}"), git.count(f"{side.sha}..{base.sha}")
+        parts.append(f"{_distance(ahead, behind)} {{}}")
+        pieces.append(code(base.name))
+    count = plural(git.count(side.sha), "commit")
+    text = f"is {' and '.join(parts)}" if parts else f"has {count}, and there is no other branch to compare it with"
+    where = code(side.name) if side.name else "A detached HEAD"
+    report.say("branch", f"{{}} {text}.", where, *pieces, source=f"git rev-list {short(side.sha)}")
 
 
 def _distance(ahead: int, behind: int) -> str:
@@ -317,28 +225,41 @@ def _distance(ahead: int, behind: int) -> str:
         return "level with"
     if not behind:
         return f"{plural(ahead, 'commit')} ahead of"
-    if not ahead:
-        return f"{plural(behind, 'commit')} behind"
-    return f"{ahead:,} ahead of and {behind:,} behind"
+    return f"{ahead:,} ahead of and {behind:,} behind" if ahead else f"{plural(behind, 'commit')} behind"
 
 
-def _say_tree(report: Report, status: Status) -> None:
-    if status.is_clean:
-        report.say("work tree", "The work tree is clean: nothing is uncommitted.", source="git status")
+def _say_commits(git: Git, report: Report, side: _Side, base: _Base | None, changed: Sequence[FileChange]) -> None:
+    if side.sha is None:
         return
-    groups = (
-        ("staged", status.staged),
-        ("changed and not staged", status.unstaged),
-        ("in conflict", status.unmerged),
-        ("untracked", status.untracked),
-    )
-    for words, changes in groups:
-        if changes:
-            named = [code(one.path) for one in changes[:_NAMED]]
-            slots = ", ".join(["{}"] * len(named))
-            report.say(
-                "work tree",
-                f"{plural(len(changes), 'file is', 'files are')} {words}: {slots}{_more(changes)}.",
-                *named,
-                source="git status",
-            )
+    head = next(git.log(side.sha, limit=1))
+    report.say("last commit", "Its last commit is by {} on {}: {}.", *by(head), source=commit_source(head))
+    if base and changed:
+        slots, pieces = _listed([one.path for one in changed])
+        source = f"git diff {short(base.start or base.sha)} {short(side.sha)}"
+        report.say("changes", f"Its commits change {slots}: {_stat(changed)}.", *pieces, source=source)
+
+
+def _say_tree(report: Report, side: _Side, status: Status | None) -> None:
+    if status is None:
+        text = "The repository is bare: it has no work tree, and nothing can be uncommitted."
+        report.say("work tree", text, source="git rev-parse")
+    elif side.is_current and status.is_clean:
+        report.say("work tree", "The work tree is clean: nothing is uncommitted.", source="git status")
+    elif side.is_current:
+        groups = {
+            "staged": status.staged,
+            "changed and not staged": status.unstaged,
+            "in conflict": status.unmerged,
+            "untracked": status.untracked,
+        }
+        for state, changes in groups.items():
+            if changes:
+                slots, pieces = _listed([one.path for one in changes])
+                text = f"{plural(len(changes), 'file is', 'files are')} {state}: {slots}."
+                report.say("work tree", text, *pieces, source="git status")
+
+
+def _listed(paths: Sequence[str]) -> tuple[str, list[Piece]]:
+    """The first of some paths, and how many more there are, for a sentence."""
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return f"{', '.join(['{}'] * len(paths[:_NAMED]))}{more}", [code(path) for path in paths[:_NAMED]]

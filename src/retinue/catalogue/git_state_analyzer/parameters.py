@@ -1,118 +1,199 @@
-"""What the skills take, as types."""
+"""What the skills take, as types: what can be chosen is told in the words that people use for it."""
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
+from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Many, Model
 
-__all__ = [
-    "NOTHING",
-    "NO_QUERY",
-    "Author",
-    "Base",
-    "Branch",
-    "CommitQuery",
-    "Limit",
-    "Paths",
-    "Query",
-    "QuestionText",
-    "Range",
-    "Show",
-    "Since",
-    "Target",
-    "Until",
-]
+__all__ = ["DEFAULT_LIMIT", "BranchQuery", "CommitQuery", "Grouping", "Show", "Target"]
 
-NOTHING: Final[list[Any]] = []
+DEFAULT_LIMIT: Final = 10
 
 Show: TypeAlias = Literal[
-    "state", "largest", "files", "form", "releases", "count", "people", "last", "first", "changes", "overview"
+    "overview", "last", "first", "changes", "count", "people", "files", "largest", "form", "releases"
 ]
 """What leads an answer about commits."""
 
+Grouping: TypeAlias = Literal["none", "year", "month", "week", "day", "author", "file"]
+
+_Question = Annotated[
+    str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
+]
+_DEFAULT_SHOW: Final[dict[str, JsonValue]] = {"default": "overview"}
+"""It is filled in before a skill is called; required stays what decides everything else."""
+_Author = Annotated[str, Field(min_length=1, max_length=200), FromFacts("author")]
+_Path = Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]
+_Tag = Annotated[str, Field(min_length=1, max_length=250), FromFacts("tag")]
+
+
+class BranchQuery(Model):
+    """Which branch is looked at, and what leads the answer."""
+
+    question: _Question = ""
+    branch: Annotated[
+        str,
+        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
+        FromFacts("branch"),
+    ] = ""
+    base: Annotated[
+        str,
+        Field(
+            max_length=250,
+            description="What to compare the branch with: a branch, tag or commit; empty means the remote's main"
+            " branch, or what the branch tracks.",
+        ),
+        FromFacts("branch"),
+    ] = ""
+    show: Annotated[
+        Literal["overview", "work_tree", "commits"],
+        Choices(
+            overview="state of the repository: which branch am I on, branch status, git status, checked out, detached",
+            work_tree="what is not committed: is the work tree clean or dirty, uncommitted changes, unstaged, staged,"
+            " untracked, modified files, not in git yet, left to commit",
+            commits="commits that differ: ahead, behind, unpushed, not pushed, pull, diverged, in sync with the remote,"
+            " merged into main, not merged yet, difference between branches, what is on this branch and not on main",
+        ),
+        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
+    ]
+
 
 class CommitQuery(Model):
-    """What is wanted of the commits, instead of a question in words."""
+    """Which commits are looked at, and what leads the answer."""
 
+    question: _Question = ""
     show: Annotated[
         Show,
-        Field(
-            description="What leads the answer: the newest commit (`last`), the oldest, a list (`changes`), a number,"
-            " who wrote them, the files changed most, the largest, the form of their messages, releases, the work tree"
-            " (`state`), or an `overview`."
+        Choices(
+            overview="the history in short: summarise the recent history, overview of the commits, activity",
+            last="who changed it last: most recent change, latest commit, when was it last edited, touched, modified,"
+            " updated, fixed, removed, who broke it, newest change, who did that and when",
+            first="who added it first: when was it introduced, created, originally written, started, which commit"
+            " introduced it, initial commit, oldest commit, earliest, begin, how old",
+            changes="what changed: list of commits, log, changelog, what happened, what is new, what was done, worked"
+            " on, history, show the last commits, commits since, what landed, was merged, was deployed",
+            count="how many commits: number of commits, commit count, how often, how frequently, how many times was it"
+            " changed, commits per month, commits by year",
+            people="who wrote most: authors, contributors, developers, maintainers, owners, most active people, who"
+            " works on it, who maintains, who knows, who contributed, written by whom, commits per author",
+            files="files changed most often: hot spots, churn, most edited files, which folders change frequently",
+            largest="largest commits: biggest commit, most lines changed",
+            form="form of commit messages: conventional commits, message format, style, quality, convention, do they"
+            " name tasks, reference tickets",
+            releases="releases and tags: last release, newest version, list of tags, when was it released, first"
+            " release, current version, previous release",
         ),
-    ] = "overview"
-    text: Annotated[str, Field(max_length=200, description="Only commits that add or remove this text in a file.")] = ""
-    task: Annotated[
-        str, Field(max_length=200, description="Only commits whose message names this ticket or issue.")
+        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
+    ]
+    paths: Annotated[
+        Many[_Path],
+        Field(
+            max_length=100,
+            description="Only commits that touch any of these files or folders; an empty list means all.",
+        ),
+    ] = ()
+    author: Annotated[
+        str,
+        Field(
+            max_length=200,
+            description="Only commits by this author: whose name or address holds this text; empty means everybody.",
+        ),
+        FromFacts("author"),
     ] = ""
-    subject: Annotated[Many[str], Field(max_length=20, description="Only commits whose subject has these words.")] = ()
-    merges: Annotated[bool, Field(description="Whether merges count.")] = True
-    not_by: Annotated[Many[str], Field(max_length=20, description="Whose commits do not count.")] = ()
+    not_by: Annotated[
+        Many[_Author],
+        Field(max_length=20, description="Whose commits do not count: everybody except, excluding, other than these."),
+    ] = ()
+    since: Annotated[
+        str,
+        Field(
+            max_length=40,
+            description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the"
+            " first one.",
+        ),
+    ] = ""
+    until: Annotated[
+        str,
+        Field(
+            max_length=40,
+            description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
+            " one.",
+        ),
+    ] = ""
+    range: Annotated[
+        str,
+        Field(
+            max_length=500,
+            description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD"
+            " reaches.",
+        ),
+    ] = ""
+    tags: Annotated[
+        Many[_Tag],
+        Field(
+            max_length=2,
+            description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
+        ),
+    ] = ()
+    tag_scope: Annotated[
+        Literal["since", "within", "until"],
+        Choices(
+            since="after the release: since the version, after the tag, newer than",
+            within="in the release: what is new in the version, part of the release, contained in, released with",
+            until="up to the release: before the version, until the tag, by the time of",
+        ),
+        Field(description="What one release bounds."),
+    ] = "since"
+    text: Annotated[
+        str,
+        Field(
+            max_length=200,
+            description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES.",
+        ),
+    ] = ""
+    subject: Annotated[
+        str, Field(max_length=200, description="Only commits whose subject line mentions all of these words.")
+    ] = ""
+    task: Annotated[
+        str,
+        Field(
+            max_length=100,
+            description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
+        ),
+    ] = ""
+    merges: Annotated[
+        Literal["all", "without", "only"],
+        Choices(
+            all="",
+            without="without merges, no merges, not counting merges, excluding merge commits, except for merges",
+            only="only merges, just the merge commits",
+        ),
+        Field(description="Whether merge commits count."),
+    ] = "all"
+    by: Annotated[
+        Grouping,
+        Choices(
+            none="",
+            year="per year: by year, yearly, each year, annual, over the years",
+            month="per month: by month, monthly, each month",
+            week="per week: by week, weekly, each week",
+            day="per day: by day, daily, each day",
+            author="per author: by author, for each developer, per person",
+            file="per file: by file, for each file",
+        ),
+        Field(description="What the commits are counted by, in a table."),
+    ] = "none"
+    order: Annotated[
+        Literal["newest", "oldest"],
+        Choices(newest="newest first, latest", oldest="oldest first: the first, the earliest"),
+        Field(description="Which commits or releases are named first."),
+    ] = "newest"
+    limit: Annotated[
+        int, Field(ge=1, le=100, description="How many commits, people, files or releases are named one by one.")
+    ] = DEFAULT_LIMIT
 
 
-NO_QUERY: Final = CommitQuery()
-
-QuestionText = Annotated[
-    str,
-    Field(
-        max_length=10_000,
-        json_schema_extra={"default": ""},
-        description="The question in plain words; it decides which facts lead the answer.",
-    ),
-]
-Branch = Annotated[
-    str, Field(max_length=250, description="Which branch to look at; empty means the one that is checked out.")
-]
-Base = Annotated[
-    str,
-    Field(
-        max_length=250,
-        description="What to compare the branch with: a branch, tag or commit; empty means the remote's main branch, or"
-        " what the branch tracks.",
-    ),
-]
-Paths = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=1000)]],
-    Field(
-        max_length=100,
-        json_schema_extra={"uniqueItems": True},
-        description="Only commits that touch any of these files or folders; an empty list means all.",
-    ),
-]
-Since = Annotated[
-    str,
-    Field(
-        max_length=40,
-        description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the first"
-        " one.",
-    ),
-]
-Until = Annotated[
-    str,
-    Field(
-        max_length=40,
-        description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
-        " one.",
-    ),
-]
-Author = Annotated[
-    str,
-    Field(
-        max_length=200,
-        description="Only commits whose author's name or address holds this text; empty means everybody.",
-    ),
-]
-Range = Annotated[
-    str,
-    Field(
-        max_length=500,
-        description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD reaches.",
-    ),
-]
-Limit = Annotated[int, Field(ge=1, le=100, description="How many of the newest commits to describe one by one.")]
 Target = Annotated[
     str, Field(min_length=1, max_length=200, description="The ticket whose tasks are compared with the commits.")
 ]
-Query = Annotated[CommitQuery, Field(description="What is wanted, typed; with it the question is not read.")]

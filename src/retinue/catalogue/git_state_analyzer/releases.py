@@ -1,106 +1,132 @@
-"""What is said of releases: the newest, the first, the ones a question names, and what stands before and after them."""
+"""Tags as releases: which is called so, how they follow on each other, and what commits lie between them.
 
-import re
+What order they have among each other is told by their numbers, since a mended old version is often tagged after a new
+one; what is no version is ordered by when it was tagged.
+"""
+
+from collections.abc import Sequence
 from typing import Final
 
-from retinue.catalogue._prose import code
-from retinue.catalogue.git_state_analyzer.found import Found
-from retinue.catalogue.git_state_analyzer.moments import day_of
-from retinue.catalogue.git_state_analyzer.report import commit_source, plural
-from retinue.catalogue.git_state_analyzer.versions import before, following, releases_of, tag_named
-from retinue.tools.git import Tag
+from retinue.catalogue._prose import code, one_line
+from retinue.catalogue._report import Report, plural
+from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT, CommitQuery
+from retinue.catalogue.git_state_analyzer.repository import commit_source, day_of, short
+from retinue.tools.git import Git, Tag
 
-__all__ = ["is_of_first", "say_absent", "say_releases"]
+__all__ = ["revision_of", "say_releases"]
 
-_FIRST: Final = re.compile(r"\b(?:first|oldest|earliest)\b", re.IGNORECASE)
-_NEWEST: Final = re.compile(r"\b(?:last|latest|newest|current|recent)\b", re.IGNORECASE)
-_BEFORE: Final = re.compile(r"\b(?:before|preced\w+|prior|previous)\b", re.IGNORECASE)
-_AFTER: Final = re.compile(r"\b(?:after|follow\w*|next|since)\b", re.IGNORECASE)
 _TAGS: Final = "git for-each-ref refs/tags"
-_SHOWN: Final = 3
+_NEAR: Final = 3
 
 
-def is_of_first(question: str) -> bool:
-    """Whether a question asks for the first release and not for the last."""
-    return _FIRST.search(question) is not None and _NEWEST.search(question) is None
+def revision_of(git: Git, query: CommitQuery, report: Report) -> str | None:
+    """The commits that the range or the tags of `query` bound; None when there is no such tag, which is then said."""
+    if query.range:
+        return query.range
+    if not query.tags or query.show == "releases":
+        return "HEAD"
+    tags = git.tags()
+    bounds = [_tag_named(name, tags) for name in query.tags]
+    named = [tag for tag in bounds if tag is not None]
+    if len(named) < len(bounds):
+        _reject(report, query.tags[bounds.index(None)], tags)
+        return None
+    if len(named) > 1:
+        older, newer = (named if _comes_before(named[0], named[1], tags) else named[::-1])[:2]
+        return f"refs/tags/{older.name}..refs/tags/{newer.name}"
+    tag = named[0]
+    if query.tag_scope == "since":
+        return f"refs/tags/{tag.name}..HEAD"
+    older = _neighbours(tag, tags)[0] if query.tag_scope == "within" else None
+    return f"refs/tags/{older.name}..refs/tags/{tag.name}" if older else f"refs/tags/{tag.name}"
 
 
-def say_releases(found: Found) -> None:
-    """The releases that are asked for; the newest when none is singled out."""
-    tags = found.git.tags()
+def say_releases(git: Git, query: CommitQuery, report: Report) -> None:
+    """Tell of the releases that are named, else of the newest or the oldest."""
+    tags = git.tags()
     if not tags:
-        found.report.say("releases", "The repository has no tags, so no release can be told.", source=_TAGS)
+        report.say("releases", "The repository has no tags, so no release can be told.", source=_TAGS)
         return
-    named = [tag for name in found.scope.releases if (tag := tag_named(name, tags)) is not None]
-    for tag in named:
-        _say_named(found, tag, tags)
-    if named:
-        return
-    if _FIRST.search(found.question):
-        _say_oldest(found, tags)
-    if not is_of_first(found.question):
-        _say_newest(found, tags)
+    for name in query.tags:
+        tag = _tag_named(name, tags)
+        if tag is None:
+            _reject(report, name, tags)
+            return
+        _say_named(tag, tags, report)
+    if not query.tags:
+        _say_end(git, query, tags, report)
+    if len(tags) > 1:
+        ordered = tags[::-1] if query.order == "oldest" else tags
+        report.about([tag.name for tag in ordered])
+        rows = [(tag.name, day_of(tag.date), short(tag.sha)) for tag in ordered]
+        report.table("Releases", ("tag", "date", "commit"), rows, kinds={"date": "time", "commit": "source"})
 
 
-def say_absent(found: Found) -> None:
-    """That a version is named which no tag is called, and which are nearest."""
-    names = found.scope.releases
-    listed = f" The newest are {', '.join(['{}'] * len(names))}." if names else " The repository has no tags."
-    found.report.say(
-        "not found", f"No tag is called {{}}.{listed}", code(found.scope.absent), *map(code, names), source=_TAGS
-    )
-
-
-def _say_named(found: Found, tag: Tag, tags: list[Tag]) -> None:
-    """When a release was made, and its neighbour that is asked for first."""
-    for pattern, word, other in (
-        (_BEFORE, "Before", before(tag, tags)),
-        (_AFTER, "After", following(tag, tags)),
-    ):
-        if not pattern.search(found.question):
-            continue
+def _say_named(tag: Tag, tags: Sequence[Tag], report: Report) -> None:
+    report.say("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
+    for word, other in zip(("Before", "After"), _neighbours(tag, tags), strict=True):
         if other is None:
-            found.report.say("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
-            continue
-        found.report.say(
-            "releases",
-            f"{word} {{}} came {{}}, of {{}}.",
-            code(tag.name), code(other.name), day_of(other.date),
-            source=commit_source(other.sha),
-        )  # fmt: skip
-    found.report.say("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
+            report.say("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
+        else:
+            report.say(
+                "releases", f"{word} {{}} came {{}}, of {{}}.", code(tag.name), code(other.name), day_of(other.date),
+                source=commit_source(other.sha),
+            )  # fmt: skip
 
 
-def _say_oldest(found: Found, tags: list[Tag]) -> None:
-    oldest = tags[-1]
-    found.report.say(
-        "releases",
-        "The oldest of {} is {}, of {}.",
-        plural(len(tags), "tag"), code(oldest.name), day_of(oldest.date),
-        source=commit_source(oldest.sha),
+def _say_end(git: Git, query: CommitQuery, tags: Sequence[Tag], report: Report) -> None:
+    """Tell of the newest tag, or the oldest, and of some that are next to it."""
+    is_oldest = query.order == "oldest"
+    first, *others = reversed(tags) if is_oldest else tags
+    word, lead = ("oldest", "After it") if is_oldest else ("newest", "Before it")
+    report.say(
+        "releases", f"The {word} of {{}} is {{}}, of {{}}.", plural(len(tags), "tag"), code(first.name),
+        day_of(first.date), source=commit_source(first.sha),
     )  # fmt: skip
-    if is_of_first(found.question):
-        _list_tags(found, "After it", tags[-2 : -2 - _SHOWN : -1])
+    near = others[: _NEAR if query.limit == DEFAULT_LIMIT else query.limit - 1]
+    if near:
+        pieces = [piece for tag in near for piece in (code(tag.name), day_of(tag.date))]
+        report.say("releases", f"{lead}: {', '.join(['{} ({})'] * len(near))}.", *pieces, source=_TAGS)
+    if not is_oldest:
+        since = git.count(f"refs/tags/{first.name}..HEAD")
+        text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
+        report.say("releases", text, source=f"git rev-list {one_line(first.name)}..HEAD")
 
 
-def _say_newest(found: Found, tags: list[Tag]) -> None:
-    newest = tags[0]
-    found.report.say(
-        "releases",
-        "The newest of {} is {}, of {}.",
-        plural(len(tags), "tag"), code(newest.name), day_of(newest.date),
-        source=commit_source(newest.sha),
-    )  # fmt: skip
-    _list_tags(found, "Before it", [tag for tag in releases_of(tags) if tag is not newest][:_SHOWN])
-    since = found.git.count(f"refs/tags/{newest.name}..HEAD")
-    found.report.say(
-        "releases",
-        f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}.",
-        source=f"git rev-list {newest.name}..HEAD",
+def _reject(report: Report, name: str, tags: Sequence[Tag]) -> None:
+    near = [one_line(tag.name) for tag in tags[:_NEAR]]
+    report.reject(
+        f"No tag is called {name!r}.",
+        hint=f"Name a tag there is, such as {', '.join(near)}." if near else "The repository has no tags.",
+        suggestions=near,
     )
 
 
-def _list_tags(found: Found, lead: str, tags: list[Tag]) -> None:
-    if tags:
-        pieces = [piece for tag in tags for piece in (code(tag.name), day_of(tag.date))]
-        found.report.say("releases", f"{lead}: {', '.join(['{} ({})'] * len(tags))}.", *pieces, source=_TAGS)
+def _tag_named(name: str, tags: Sequence[Tag]) -> Tag | None:
+    """The tag that a version is called, with or without a `v`, or a last `.0` that nobody says."""
+    by_name = {tag.name: tag for tag in tags}
+    bare = name.removeprefix("v")
+    choices = (name, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0")
+    return next((by_name[choice] for choice in choices if choice in by_name), None)
+
+
+def _version(tag: Tag) -> tuple[str, tuple[int, ...]]:
+    """What stands before the numbers at the end of a tag's name, and those numbers: `v1.10` is `v` and 1, 10."""
+    kind = tag.name.rstrip("0123456789.")
+    return kind, tuple(int(part[:9]) for part in tag.name[len(kind) :].split(".") if part)
+
+
+def _comes_before(first: Tag, second: Tag, tags: Sequence[Tag]) -> bool:
+    (kind, numbers), (other_kind, other_numbers) = _version(first), _version(second)
+    if kind == other_kind and numbers != other_numbers:
+        return numbers < other_numbers
+    return tags.index(first) > tags.index(second)
+
+
+def _neighbours(tag: Tag, tags: Sequence[Tag]) -> tuple[Tag | None, Tag | None]:
+    """The release before a tag, and the one after it: among versions of its kind, else among all tags."""
+    kind, numbers = _version(tag)
+    alike = [one for one in tags if numbers and _version(one)[0] == kind and _version(one)[1]] or list(tags)
+    ordered = sorted(alike, key=lambda one: (_version(one)[1] if numbers else (), -tags.index(one)))
+    place = ordered.index(tag)
+    return ordered[place - 1] if place else None, next(iter(ordered[place + 1 :]), None)

@@ -1,25 +1,45 @@
-"""What an operation starts from: the repository of the workspace, and which facts of it narrow every answer."""
+"""What every skill starts from: the repository of the workspace, what bounds its answers, and how a commit is told."""
 
+import re
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
 
-from retinue.catalogue._prose import code
+from retinue.catalogue._prose import Piece, code, name, one_line, title
+from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.report import Report, short
 from retinue.contract.model import JsonMapping
-from retinue.tools.git import Git, Head
+from retinue.tools.git import Commit, Git, Head
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Standing", "open_repository", "standing_of"]
+__all__ = [
+    "PATTERN",
+    "Standing",
+    "by",
+    "commit_source",
+    "day_of",
+    "described",
+    "has_form",
+    "open_repository",
+    "short",
+    "standing_of",
+    "tasks_in",
+    "with_commands",
+]
 
-_COMMAND_S = 120.0
+PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
+"""What `has_form` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
+
+_COMMAND_S: Final = 120.0
+_FORM: Final = re.compile(PATTERN)
+_TASK: Final = re.compile(
+    r"(?a)(?<![\w-])(?:(?:STORY|TASK|EPIC|INIT|BUG)-[0-9]+(?:\.[0-9]+)*(?!\w)|(?<![/&#])#[0-9]{1,9}\b)"
+)
 
 
-def open_repository(workspace: Workspace, watch: Watch, cache_dir: Path | None) -> Git:
+def open_repository(workspace: Workspace, watch: Watch) -> Git:
     """The repository that the workspace is in; no command may take longer than there is time."""
     left = watch.left_s()
-    timeout_s = _COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S))
-    return Git(workspace.root, timeout_s=timeout_s, cache_dir=cache_dir)
+    return Git(workspace.root, timeout_s=_COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +74,57 @@ def standing_of(git: Git, report: Report) -> Standing:
     if standing.detached and standing.head.sha:
         report.note("HEAD is detached at {}.", code(short(standing.head.sha)))
     return standing
+
+
+def with_commands(report: Report, git: Git) -> Report:
+    """`report` with the commands that were run (G9)."""
+    report.figures["metadata"] = {"git_commands_run": [" ".join(map(_shown, words)) for words in git.commands]}
+    return report
+
+
+def has_form(subject: str) -> bool:
+    """Whether a subject is `type(scope): what was done`."""
+    return _FORM.fullmatch(subject) is not None
+
+
+def tasks_in(message: str) -> tuple[str, ...]:
+    """The tickets (`STORY-`, `TASK-`, `EPIC-`, `INIT-`, `BUG-`) and issues (`#12`) a message names, each once."""
+    return tuple(dict.fromkeys(_TASK.findall(message)))
+
+
+def described(commit: Commit) -> JsonMapping:
+    """A commit as G9 describes it."""
+    return {
+        "sha": commit.sha,
+        "author": one_line(commit.author),
+        "email": one_line(commit.email),
+        "date": commit.date,
+        "subject": one_line(commit.subject),
+        "body": one_line(commit.body, longest=2000),
+        "task_references": list(tasks_in(f"{commit.subject}\n{commit.body}")),
+    }
+
+
+def by(commit: Commit) -> tuple[Piece, str, Piece]:
+    """Who, when and what, for a sentence about a commit."""
+    return name(commit.author), day_of(commit.date), title(commit.subject)
+
+
+def day_of(date: str) -> str:
+    """The day of an ISO date of git's, where its author was."""
+    return date[:10]
+
+
+def commit_source(commit: Commit | str) -> str:
+    """A commit as a source."""
+    return f"commit {short(commit if isinstance(commit, str) else commit.sha)}"
+
+
+def short(sha: str) -> str:
+    """The beginning of an id, as people write it."""
+    return sha[:10]
+
+
+def _shown(word: str) -> str:
+    # A format holds NUL as `%x00`; only spaces would be misread.
+    return word if word and not any(character.isspace() for character in word) else repr(word)

@@ -54,8 +54,13 @@ class Commands(Model):
 class _Answer(Model):
     answer: str = Field(description="The answer in plain text, every sentence with its source.")
     findings: Many[Statement]
-    notes: Annotated[Many[str], Field(description="How the question was read, and what bounds the figures.")]
+    notes: Annotated[Many[str], Field(description="How the parameters were read, and what bounds the figures.")]
     metadata: Commands
+    tables: Annotated[Many[Table], Field(description="Counts and commits as rows.")] = ()
+    charts: Annotated[Many[Chart], Field(description="Counts as series.")] = ()
+    subjects: Annotated[
+        Many[str], Field(max_length=50, description="What the rows are about, in order: people, files or releases.")
+    ] = ()
 
 
 class CommitDescription(Model):
@@ -137,7 +142,6 @@ class BranchStatus(_Answer):
     ahead: Count | None = None
     behind: Count | None = None
     repository: RepositoryState
-    tables: Annotated[Many[Table], Field(description="The commits that the base has not.")] | None = None
 
 
 # `commit_analysis`
@@ -209,12 +213,12 @@ class Period(Model):
 
 
 class FileCommits(Model):
-    """How often a file was changed."""
+    """How often a file was changed; lines only where every commit was measured."""
 
     path: str
     commits: Count
-    insertions: Count
-    deletions: Count
+    insertions: Count | None = None
+    deletions: Count | None = None
 
 
 class CommitScope(Model):
@@ -245,15 +249,6 @@ class CommitAnalysis(_Answer):
     period: Period
     hot_files: Many[FileCommits]
     scope: CommitScope
-    subjects: (
-        Annotated[
-            Many[str],
-            Field(max_length=50, description="What the rows are about, in order: people, files or releases."),
-        ]
-        | None
-    ) = None
-    tables: Annotated[Many[Table], Field(description="Counts as rows.")] | None = None
-    charts: Annotated[Many[Chart], Field(description="Counts as series.")] | None = None
 
 
 # What comes with the ticket model

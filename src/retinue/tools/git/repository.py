@@ -6,7 +6,7 @@ failures. It judges nothing: what makes a good commit or a stale branch is its c
 
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,6 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
 from retinue.tools.git.facts import Facts, look
-from retinue.tools.git.log_cache import LogCache
 from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
 from retinue.tools.git.runner import Runner, failure
 
@@ -34,7 +33,6 @@ class Git:
             are relative to it.
         timeout_s: Seconds any one git command may take.
         max_bytes: Bytes any one git command may print.
-        cache_dir: Where it is kept what `log` has printed; None keeps nothing.
 
     Any verb may raise what `Runner.run` raises; most telling are `MissingFile` (no repository), `AccessDenied`
     (another user's) and `NotInstalled` (no git).
@@ -46,19 +44,22 @@ class Git:
         *,
         timeout_s: float = 30.0,
         max_bytes: int = 256 * 1024 * 1024,
-        cache_dir: Path | None = None,
     ) -> None:
         self._root = os.path.realpath(path_rules.checked(root))
         if not Path(self._root).is_dir():
             raise MissingFile(f"{self._root!r} is not a folder", hint="name the folder of a repository")
         self._runner = Runner(self._root, timeout_s=timeout_s, max_bytes=max_bytes)
         self._facts: Facts | None = None
-        self._logs = None if cache_dir is None else LogCache(cache_dir / "git")
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """Every git command run so far, as argument lists, without the safety options that all of them got (G9)."""
         return tuple(self._runner.commands)
+
+    @property
+    def root(self) -> str:
+        """The real path of the folder."""
+        return self._root
 
     @property
     def prefix(self) -> str:
@@ -130,6 +131,9 @@ class Git:
         paths: Iterable[str] = (),
         order: Literal["date", "topological", "oldest_first"] = "date",
         stat: bool = False,
+        names: bool = False,
+        skip: int = 0,
+        beside: str = "",
         timeout_s: float | None = None,
     ) -> Iterator[Commit]:
         """Commits of a revision or range, newest first; one process, one commit in memory at a time.
@@ -145,6 +149,9 @@ class Git:
             paths: Only those that touch one of these files or folders.
             order: `date` is git's own order; `oldest_first` reverses it, after `limit` was applied.
             stat: Also what each did to files.
+            names: Also which files each touched, which costs far less.
+            skip: Without the first so many of them.
+            beside: Without those that this commit reaches.
             timeout_s: Seconds it may take, when that is less than any command may.
 
         Raises:
@@ -155,7 +162,8 @@ class Git:
             if len(text) > 1000 or _ODD_TEXT.search(text):
                 raise InvalidInput(f"`{name}` cannot be {path_rules.clipped(text)!r}", hint="give a short plain text")
         words = ["log", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
-        words += _STAT if stat else ["--no-patch"]
+        words += _STAT if stat else _NAMES if names else ["--no-patch"]
+        words += [f"--skip={skip}"] if skip else []
         if limit is not None:
             if limit < 0:
                 raise InvalidInput(f"`limit` is {limit!r}", hint="give 0 or more")
@@ -169,10 +177,36 @@ class Git:
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
         words += ["--fixed-strings", "--regexp-ignore-case"] if author or containing else []
         words += {"date": [], "topological": ["--topo-order"], "oldest_first": ["--reverse"]}[order]
-        tail = ["--end-of-options", revision, "--", *(self._inside(path) for path in paths)]
+        revisions = [revision, *([f"^{self.resolve(beside)}"] if beside else [])]
         if self._is_unborn(revision):
             return iter(())
-        return self._commits(revision, [*words, *tail], stat=stat, timeout_s=timeout_s)
+        tail = ["--end-of-options", *revisions, "--", *(self.inside(path) for path in paths)]
+        return self._commits(revision, [*words, *tail], stat=stat or names, timeout_s=timeout_s)
+
+    def sizes(self, shas: Sequence[str]) -> Iterator[Commit]:
+        """These commits with what each did to files, in that order; history is not walked."""
+        words = ["show", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
+        words += [*_STAT, "--end-of-options", *map(self.resolve, shas[:1]), *shas[1:], "--"]
+        return self._commits(shas[0], words, stat=True) if shas else iter(())
+
+    def shas(self, revision: str) -> list[str]:
+        """The ids of the commits that a revision or range reaches, newest first."""
+        if self._is_unborn(revision):
+            return []
+        with self._naming(revision):
+            return self._line("rev-list", "--end-of-options", revision, "--").split()
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether `new` reaches the commit `old`; not so when one of them is gone."""
+        return self._runner.run("merge-base", "--is-ancestor", old, new, accept=(1, 128)).code == 0
+
+    def circumstances(self) -> str:
+        """What decides what `log` says beside the commits: replaced ones, who is who, and settings."""
+        replaced = self._line("for-each-ref", "--format=%(refname) %(objectname)", "refs/replace")
+        settings = self._line("config", "--get-regexp", r"^(core|diff|i18n|log|mailmap)\.")
+        common, top = self._known.common, Path(self._root, *[".."] * self.prefix.count("/"))
+        files = (common / "shallow", common / "info" / "grafts", top / ".mailmap")
+        return repr((self.prefix, replaced, settings, *map(_changed, files)))
 
     def diff_files(self, base: str, head: str | None = None) -> list[FileChange]:
         """What differs between two commits, or between one and the work tree (`head` None), with renames found."""
@@ -217,7 +251,7 @@ class Git:
             "--encoding=UTF-8",
             sha,
             "--",
-            self._inside(path),
+            self.inside(path),
         )
         output = self._runner.run(*words, accept=(128,))
         if output.code:
@@ -231,7 +265,7 @@ class Git:
             MissingFile: It is not in that commit, or is no file there.
         """
         sha = self.resolve(revision)
-        output = self._runner.run("cat-file", "blob", f"{sha}:{self.prefix}{self._inside(path)}", accept=(128,))
+        output = self._runner.run("cat-file", "blob", f"{sha}:{self.prefix}{self.inside(path)}", accept=(128,))
         if output.code:
             self._raise_for_file(output.stderr, path, revision)
         return output.stdout
@@ -280,6 +314,15 @@ class Git:
         words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
         return [name for name in self._runner.run(*words).stdout.split(b"\0") if name]
 
+    def inside(self, path: str) -> str:
+        """`path` from the root, as text only: it may name a file that is no longer there."""
+        text = path_rules.checked(path)
+        whole = text if text.startswith("/") else f"{self._root}/{text}"
+        below = path_rules.below(os.path.normpath(whole), self._root)
+        if below is None:
+            raise AccessDenied(f"{text!r} lies outside of {self._root!r}", hint="name a path in the repository")
+        return "/".join(below) or "."
+
     # --- what all verbs stand on --------------------------------------------------------------------------------
 
     @property
@@ -300,26 +343,8 @@ class Git:
         self, revision: str, words: list[str], *, stat: bool, timeout_s: float | None = None
     ) -> Iterator[Commit]:
         with self._naming(revision):
-            pieces = parse.tokens(self._printed(revision, words, timeout_s))
+            pieces = parse.tokens(self._runner.stream(*words, timeout_s=timeout_s))
             yield from parse.commits(pieces, prefix=self.prefix, shallow=self._known.edge, stat=stat)
-
-    def _printed(self, revision: str, words: list[str], timeout_s: float | None) -> Iterator[bytes]:
-        """What `git log` prints; kept from an earlier time when nothing that it rests on has changed."""
-        if self._logs is None:
-            return self._runner.stream(*words, timeout_s=timeout_s)
-        key = (self._root, words, self._state(revision))
-        known = self._logs.read(key)
-        if known is not None:
-            self._runner.commands.append(("git", *words))  # what it rests on, and shows it again
-            return iter((known,))
-        return self._logs.keep(key, self._runner.stream(*words, timeout_s=timeout_s))
-
-    def _state(self, revision: str) -> tuple[object, ...]:
-        """What decides what `git log` prints of `revision`: commits, replaced ones, who is who, and settings."""
-        ends = self._runner.run("rev-parse", revision, "--glob=refs/replace/*", "--").stdout
-        common = self._known.common
-        files = (common / "config", common / "shallow", common / "info" / "grafts", Path(self._root, ".mailmap"))
-        return ends, *(_changed(path) for path in files)
 
     def _is_unborn(self, revision: str) -> bool:
         """Check `revision`, and say whether it is a HEAD that has no commit yet."""
@@ -333,15 +358,6 @@ class Git:
                 f"{self._root!r} is bare or a git folder: it has no files of its own to {verb}",
                 hint="use a clone with files",
             )
-
-    def _inside(self, path: str) -> str:
-        """`path` from the root, as text only: it may name a file that is no longer there."""
-        text = path_rules.checked(path)
-        whole = text if text.startswith("/") else f"{self._root}/{text}"
-        below = path_rules.below(os.path.normpath(whole), self._root)
-        if below is None:
-            raise AccessDenied(f"{text!r} lies outside of {self._root!r}", hint="name a path in the repository")
-        return "/".join(below) or "."
 
     @contextmanager
     def _naming(self, revision: str) -> Generator[None]:
@@ -376,7 +392,8 @@ class Git:
         raise failure(stderr, code=128, root=self._root)
 
 
-_STAT = ["--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative", "--no-abbrev"]
+_NAMES = ["--raw", "--no-ext-diff", "--no-textconv", "--find-renames", "--no-relative", "--no-abbrev"]
+_STAT = ["--numstat", *_NAMES]
 
 
 def _check_revision(revision: str) -> None:

@@ -1,0 +1,534 @@
+"""Keeps the commits of a repository and the files that each touched in SQLite: a history is walked only once.
+
+When HEAD moves on, only what is new is read; when anything else has changed that decides what git says of a commit,
+all is read anew. It selects and counts; what the counts mean is its caller's matter.
+"""
+
+# Statements are put together from constants of this module; every value is a parameter.
+# ruff: noqa: S608
+
+import json
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import islice
+from os import geteuid
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+from retinue.errors import DeadlineExceeded
+from retinue.tools.git.records import Commit
+from retinue.tools.git.repository import Git
+
+__all__ = ["CommitIndex", "Cut", "FileCount", "PersonCount", "Selection", "Sizes"]
+
+Cut = Literal["", "time", "cap"]
+"""Why commits may be missing: time was up, or there are too many."""
+
+MOST_COMMITS: Final = 250_000
+"""Most commits of HEAD that are kept."""
+_FORM: Final = 1
+_FILES: Final = 32
+_BATCH: Final = 500
+_MEASURED_AT_ONCE: Final = 100
+_TEXT_S: Final = 40.0
+"""To find where a text was added, git compares every version of every file; a large history takes minutes."""
+_WAIT_S: Final = 20.0
+_TABLES: Final = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT, email TEXT, UNIQUE(name, email));
+CREATE TABLE commits(id INTEGER PRIMARY KEY, sha TEXT UNIQUE, place INTEGER, parents TEXT, person INTEGER, date TEXT,
+    authored INTEGER, committer TEXT, committer_date TEXT, committed INTEGER, subject TEXT, is_merge INTEGER,
+    is_comparable INTEGER, is_measured INTEGER DEFAULT 0);
+CREATE INDEX by_place ON commits(place) WHERE place IS NOT NULL;
+CREATE TABLE bodies(id INTEGER PRIMARY KEY, body TEXT);
+CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE);
+CREATE TABLE touches(file INTEGER, id INTEGER, old INTEGER, insertions INTEGER, deletions INTEGER,
+    PRIMARY KEY(file, id)) WITHOUT ROWID;
+CREATE INDEX by_commit ON touches(id);
+CREATE TABLE texts(key TEXT PRIMARY KEY, shas TEXT) WITHOUT ROWID;
+"""
+_COMMIT: Final = (
+    "SELECT sha, parents, name, email, date, committer, committer_date, subject, ifnull(body, '')"
+    " FROM picked JOIN commits USING(id) JOIN people ON people.id = person LEFT JOIN bodies USING(id)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which commits.
+
+    Attributes:
+        authors: By somebody whose name or address holds one of these, in any case.
+        not_by: By nobody whose name or address does.
+        paths: That touch one of these files or folders; merges touch none.
+        words: Whose subject holds all of these, in any case.
+        message: Whose message it accepts.
+        text: After which this stands in a file more or less often than before.
+    """
+
+    revision: str = "HEAD"
+    since: datetime | None = None
+    until: datetime | None = None
+    authors: tuple[str, ...] = ()
+    not_by: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    merges: Literal["all", "without", "only"] = "all"
+    words: tuple[str, ...] = ()
+    message: Callable[[str], bool] | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCount:
+    """What one name with one address committed; `recent` counts what is not older than a moment."""
+
+    name: str
+    email: str
+    commits: int
+    first: str
+    last: str
+    recent: int
+    insertions: int
+    deletions: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileCount:
+    """In how many commits a file was touched; lines are of those that were measured."""
+
+    path: str
+    commits: int
+    insertions: int
+    deletions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What the newest commits did to files: no merges, and none at the edge of a shallow clone.
+
+    Attributes:
+        measured: How many they are.
+        largest: With the most lines, largest first: the commit, its lines, its files.
+        is_whole: All that could be measured were.
+    """
+
+    measured: int = 0
+    files: int = 0
+    insertions: int = 0
+    deletions: int = 0
+    largest: tuple[tuple[Commit, int, int], ...] = ()
+    is_whole: bool = False
+
+
+class CommitIndex:
+    """The commits of one repository. It is used by one thread, and closed by whoever opened it.
+
+    Args:
+        git: The repository.
+        cache_dir: Where it is kept; None keeps it in memory for this time only.
+        check: Raises `DeadlineExceeded` when time is up; asked often.
+    """
+
+    def __init__(self, git: Git, cache_dir: Path | None, *, check: Callable[[], None]) -> None:
+        self._git = git
+        self._check = check
+        self._path = None if cache_dir is None else _path_of(git.root, cache_dir / "git")
+        self._database = _opened(self._path)
+        self._numbers: dict[str, dict[tuple[str, ...], int]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def refresh(self) -> Cut:
+        """Read what is new; when time is up, what was read so far stays, and the next time goes on from there."""
+        head, circumstances = self._git.head().sha, self._git.circumstances()
+        if head is None:
+            return ""
+        try:
+            return self._refreshed(head, circumstances)
+        except sqlite3.Error:  # damaged, locked for too long, or a full disk: it was only a cache
+            self._database.close()
+            if self._path is not None:
+                with suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+            self._database = _opened(None)
+            self._numbers.clear()
+            return self._refreshed(head, circumstances)
+
+    def select(self, selection: Selection) -> int:
+        """Pick commits; what is asked from now on is about those. Gives how many they are.
+
+        Raises:
+            UnknownName: The revision names nothing.
+            DeadlineExceeded: The text could not be looked for in time.
+        """
+        source, values = "(SELECT place AS at, id FROM commits WHERE place IS NOT NULL)", list[object]()
+        if selection.revision != "HEAD":
+            source = "(SELECT key AS at, commits.id FROM json_each(?) JOIN commits ON sha = value)"
+            values.append(json.dumps(self._known_shas(selection.revision)))
+        where, more = self._conditions(selection)
+        self._database.create_function("accepted", 1, selection.message or bool)
+        files, paths = self._files(selection.paths)
+        self._database.executescript(
+            "DROP TABLE IF EXISTS temp.picked; CREATE TEMP TABLE picked(at INTEGER PRIMARY KEY, id INTEGER UNIQUE);"
+            "DROP TABLE IF EXISTS temp.wanted; CREATE TEMP TABLE wanted(file INTEGER PRIMARY KEY);"
+            "DROP VIEW IF EXISTS temp.effects; CREATE TEMP VIEW effects AS SELECT * FROM touches"
+            f" {'WHERE file IN (SELECT file FROM wanted)' if files else ''}"
+        )
+        if files:
+            self._database.execute(f"INSERT INTO wanted {files}", paths)
+        self._database.execute(
+            f"INSERT INTO picked SELECT at, commits.id FROM {source} AS source JOIN commits ON commits.id = source.id"
+            f" WHERE {where}",
+            [*values, *more],
+        )
+        return self._number("SELECT count(*) FROM picked")
+
+    def merges(self) -> int:
+        """How many of them are merges."""
+        return self._number("SELECT count(*) FROM picked JOIN commits USING(id) WHERE is_merge")
+
+    def commits(self, limit: int, *, oldest: bool = False, merges: bool = True, path: str = "") -> list[Commit]:
+        """The newest of them, or the oldest, without what each did to files."""
+        files, values = self._files([path] if path else [])
+        where = f"commits.id IN (SELECT id FROM touches WHERE file IN ({files}))" if files else "1"
+        words = f"{_COMMIT} WHERE {where}{'' if merges else ' AND NOT is_merge'}"
+        words += f" ORDER BY at {'DESC' if oldest else ''} LIMIT ?"
+        return [_commit(row) for row in self._database.execute(words, [*values, limit])]
+
+    def messages(self) -> Iterator[tuple[str, str, str]]:
+        """The id, subject and body of each that is no merge, newest first."""
+        return self._database.execute(
+            "SELECT sha, subject, ifnull(body, '') FROM picked JOIN commits USING(id) LEFT JOIN bodies USING(id)"
+            " WHERE NOT is_merge ORDER BY at"
+        )
+
+    def people(self, *, recent_since: float, with_lines: bool) -> list[PersonCount]:
+        """Who wrote them, the most first; by name and address as the mailmap has them."""
+        last = {
+            row[0]: row[1:]
+            for row in self._database.execute(
+                "SELECT person, max(authored), date, sum(committed >= ?) FROM picked JOIN commits USING(id)"
+                " GROUP BY person",
+                [recent_since],
+            )
+        }
+        words = (
+            "SELECT person, sum(insertions), sum(deletions) FROM picked JOIN commits USING(id) JOIN effects USING(id)"
+            " WHERE is_measured GROUP BY person"
+        )
+        lines = {row[0]: row[1:] for row in (self._database.execute(words) if with_lines else ())}
+        rows = self._database.execute(
+            "SELECT person, name, email, count(*), min(authored), date FROM picked JOIN commits USING(id)"
+            " JOIN people ON people.id = person GROUP BY person ORDER BY count(*) DESC, person"
+        )
+        return [
+            PersonCount(
+                name, email, count, first, last[person][1], last[person][2] or 0,
+                *(number or 0 for number in lines.get(person, (0, 0))),
+            )
+            for person, name, email, count, _, first in rows
+        ]  # fmt: skip
+
+    def days(self) -> dict[str, int]:
+        """How many there are of each day in UTC, by commit date, the earliest day first."""
+        rows = self._database.execute(
+            "SELECT strftime('%Y-%m-%d', committed, 'unixepoch') AS day, count(*) FROM picked JOIN commits USING(id)"
+            " WHERE committed IS NOT NULL GROUP BY day ORDER BY day"
+        )
+        return dict(rows.fetchall())
+
+    def files(self, limit: int) -> tuple[list[FileCount], int]:
+        """The files that most of them touched, and how many files there are in all."""
+        rows = self._database.execute(
+            "SELECT path, count(*) AS commits, ifnull(sum(insertions), 0) AS i, ifnull(sum(deletions), 0) AS d,"
+            " count(*) OVER () FROM picked JOIN effects USING(id) JOIN files ON files.id = file"
+            " GROUP BY file ORDER BY commits DESC, i + d DESC, path LIMIT ?",
+            [limit],
+        ).fetchall()
+        return [FileCount(*row[:4]) for row in rows], rows[0][4] if rows else 0
+
+    def sizes(self, limit: int, *, largest: int = 5) -> Sizes:
+        """Measure the newest of them; what was measured before is not measured again.
+
+        Raises:
+            DeadlineExceeded: Time is up; what was measured until then stays.
+        """
+        words = "FROM picked JOIN commits USING(id) WHERE is_comparable"
+        rows = self._database.execute(f"SELECT id, sha, is_measured {words} ORDER BY at LIMIT ?", [limit]).fetchall()
+        unmeasured = iter([row for row in rows if not row[2]])
+        while some := tuple(islice(unmeasured, _MEASURED_AT_ONCE)):
+            self._check()
+            self._measure({sha: number for number, sha, _ in some})
+        each = (
+            "SELECT value AS id, ifnull(sum(insertions), 0) AS i, ifnull(sum(deletions), 0) AS d,"
+            " count(effects.id) AS f"
+            " FROM json_each(?) LEFT JOIN effects ON effects.id = value GROUP BY value"
+        )
+        ids = json.dumps([row[0] for row in rows])
+        files, insertions, deletions = self._database.execute(
+            f"SELECT ifnull(sum(f), 0), ifnull(sum(i), 0), ifnull(sum(d), 0) FROM ({each})", [ids]
+        ).fetchone()
+        found = self._database.execute(
+            f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({each}) USING(id) ORDER BY i + d DESC, at LIMIT ?",
+            [ids, largest],
+        )
+        return Sizes(
+            len(rows), files, insertions, deletions,
+            tuple((_commit(row[2:]), row[0], row[1]) for row in found),
+            is_whole=len(rows) == self._number(f"SELECT count(*) {words}"),
+        )  # fmt: skip
+
+    def knows(self, path: str) -> bool:
+        """Whether any commit here ever touched this file, or a file in this folder."""
+        files, values = self._files([path])
+        return not files or bool(self._number(f"SELECT count(*) FROM touches WHERE file IN ({files})", values))
+
+    def earlier_names(self, path: str) -> list[str]:
+        """The names that a file had before it was renamed, the latest first."""
+        names = [path]
+        while True:
+            row = self._database.execute(
+                "SELECT files.path FROM touches JOIN commits USING(id) JOIN files ON files.id = old"
+                " WHERE file = (SELECT id FROM files WHERE path = ?) AND place IS NOT NULL ORDER BY place DESC LIMIT 1",
+                [names[-1]],
+            ).fetchone()
+            if row is None or row[0] in names:
+                return names[1:]
+            names.append(row[0])
+
+    def authors(self, limit: int) -> list[str]:
+        """The names of those who committed what HEAD reaches, the most commits first."""
+        rows = self._database.execute(
+            "SELECT name FROM commits JOIN people ON people.id = person WHERE place IS NOT NULL"
+            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?",
+            [limit],
+        )
+        return [row[0] for row in rows]
+
+    def has_author(self, text: str) -> bool:
+        """Whether somebody whose name or address holds this text has committed what HEAD reaches."""
+        people = json.dumps(self._fitting([text]))
+        where = "place IS NOT NULL AND person IN (SELECT value FROM json_each(?))"
+        return bool(self._number(f"SELECT count(*) FROM commits WHERE {where}", [people]))
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def _refreshed(self, head: str, circumstances: str) -> Cut:
+        known = dict(self._database.execute("SELECT key, value FROM meta").fetchall())
+        if known.get("circumstances") == circumstances and known.get("head") == head and known.get("end"):
+            return "cap" if known["end"] == "cap" else ""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            cut = self._read(head, known if known.get("circumstances") == circumstances else {})
+            values = {"circumstances": circumstances, "head": head, "end": {"": "whole", "time": ""}.get(cut, cut)}
+            self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+        return cut
+
+    def _read(self, head: str, known: dict[str, str]) -> Cut:
+        """Walk what is missing of HEAD's history."""
+        old = known.get("head", "")
+        if old and known.get("end") and old != head and self._git.is_ancestor(old, head):
+            new = list(self._git.log(f"{old}..{head}", names=True))
+            lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
+            self._add(new, first=lowest - len(new))
+            return "cap" if known["end"] == "cap" else ""
+        if old != head:
+            for table in ("commits", "bodies", "touches", "texts"):
+                self._database.execute(f"DELETE FROM {table}")
+        count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
+        commits = self._git.log(head, names=True, skip=count)
+        try:
+            while some := tuple(islice(commits, min(_BATCH, MOST_COMMITS - count))):
+                self._add(some, first=count)
+                count += len(some)
+                self._check()
+            return "cap" if count >= MOST_COMMITS and next(commits, None) is not None else ""
+        except DeadlineExceeded:
+            return "time"
+
+    def _known_shas(self, revision: str) -> list[str]:
+        """The ids of a range; commits that HEAD does not reach are read first."""
+        shas = self._git.shas(revision)
+        held = {
+            row[0]
+            for row in self._database.execute(
+                "SELECT sha FROM json_each(?) JOIN commits ON sha = value", [json.dumps(shas)]
+            )
+        }
+        if len(held) < len(shas):
+            missing = (one for one in self._git.log(revision, names=True, beside="HEAD") if one.sha not in held)
+            self._add(islice(missing, MOST_COMMITS), first=None)
+        return shas
+
+    def _add(self, commits: Iterable[Commit], *, first: int | None) -> None:
+        number = self._number("SELECT ifnull(max(id), 0) FROM commits")
+        rows, bodies, touches = list[tuple[object, ...]](), list[tuple[int, str]](), list[tuple[object, ...]]()
+        for count, commit in enumerate(commits):
+            number += 1
+            rows.append(
+                (
+                    number, commit.sha, None if first is None else first + count, " ".join(commit.parents),
+                    self._numbered("people", commit.author, commit.email), commit.date, _moment(commit.date),
+                    commit.committer, commit.committer_date, _moment(commit.committer_date), commit.subject,
+                    commit.is_merge, commit.changes is not None,
+                )
+            )  # fmt: skip
+            bodies += [(number, commit.body)] if commit.body else []
+            for one in commit.changes or ():
+                old = self._numbered("files", one.old_path) if one.kind == "renamed" and one.old_path else None
+                touches.append((self._numbered("files", one.path), number, old))
+        execute = self._database.executemany
+        # A commit of another branch that HEAD now reaches gets a new row; what the old one touched belongs to nobody.
+        slots = ", ".join("?" * 13)
+        execute(f"INSERT OR REPLACE INTO commits VALUES ({slots}, 0)", rows)
+        execute("INSERT INTO bodies VALUES (?, ?)", bodies)
+        execute("INSERT OR REPLACE INTO touches(file, id, old) VALUES (?, ?, ?)", touches)
+
+    def _numbered(self, table: Literal["people", "files"], *names: str) -> int:
+        """The number of a person or file, a new one when there is none."""
+        known = self._numbers.setdefault(table, {})
+        if names not in known:
+            columns = ("name", "email") if table == "people" else ("path",)
+            slots, where = ", ".join("?" * len(names)), " AND ".join(f"{column} = ?" for column in columns)
+            self._database.execute(f"INSERT OR IGNORE INTO {table}({', '.join(columns)}) VALUES ({slots})", names)
+            known[names] = self._number(f"SELECT id FROM {table} WHERE {where}", names)
+        return known[names]
+
+    def _measure(self, shas: dict[str, int]) -> None:
+        rows = [
+            (change.insertions, change.deletions, shas[commit.sha], change.path)
+            for commit in self._git.sizes(list(shas))
+            for change in commit.changes or ()
+        ]
+        self._database.execute("BEGIN IMMEDIATE")
+        self._database.executemany(
+            "UPDATE touches SET insertions = ?, deletions = ?"
+            " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)",
+            rows,
+        )
+        self._database.executemany("UPDATE commits SET is_measured = 1 WHERE id = ?", [(one,) for one in shas.values()])
+        self._database.execute("COMMIT")
+
+    # --- selecting ----------------------------------------------------------------------------------------------
+
+    def _conditions(self, selection: Selection) -> tuple[str, list[object]]:
+        parts, values = ["1"], list[object]()
+
+        def add(condition: str, *more: object) -> None:
+            parts.append(condition)
+            values.extend(more)
+
+        for moment, sign in ((selection.since, ">="), (selection.until, "<=")):
+            if moment is not None:
+                aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+                add(f"committed {sign} ?", aware.timestamp())
+        for people, word in ((selection.authors, "IN"), (selection.not_by, "NOT IN")):
+            if people:
+                add(f"person {word} (SELECT value FROM json_each(?))", json.dumps(self._fitting(people)))
+        add({"all": "1", "only": "is_merge", "without": "NOT is_merge"}[selection.merges])
+        for word in selection.words:
+            add("instr(casefold(subject), ?)", word.casefold())
+        if selection.message is not None:
+            add("accepted(subject || char(10) || ifnull((SELECT body FROM bodies WHERE bodies.id = commits.id), ''))")
+        if self._files(selection.paths)[0]:
+            add("commits.id IN (SELECT id FROM touches WHERE file IN (SELECT file FROM wanted))")
+        if selection.text:
+            add("sha IN (SELECT value FROM json_each(?))", json.dumps(self._changing(selection)))
+        return " AND ".join(parts), values
+
+    def _fitting(self, people: Iterable[str]) -> list[int]:
+        wanted = [one.casefold() for one in people]
+        rows = self._database.execute("SELECT id, name, email FROM people")
+        return [number for number, name, email in rows if any(one in f"{name} <{email}>".casefold() for one in wanted)]
+
+    def _files(self, paths: Iterable[str]) -> tuple[str, list[str]]:
+        """The query for the numbers of the files that are one of `paths`, or lie in one; empty when all do."""
+        values: list[str] = []
+        for path in map(self._git.inside, paths):
+            if path == ".":
+                return "", []
+            values += (path, f"{path}/", f"{path}0")  # what begins with `path/` lies before `path0`
+        each = " OR ".join(["path = ? OR (path >= ? AND path < ?)"] * (len(values) // 3))
+        return (f"SELECT id FROM files WHERE {each}" if values else ""), values
+
+    def _changing(self, selection: Selection) -> list[str]:
+        """The commits after which a text stands in a file more or less often."""
+        head = self._git.head().sha
+        ends = head if selection.revision == "HEAD" else self._git.shas(selection.revision)
+        key = blake2b(repr((ends, selection.text, selection.paths)).encode("utf-8", "replace")).hexdigest()
+        row = self._database.execute("SELECT shas FROM texts WHERE key = ?", [key]).fetchone()
+        if row is not None:
+            return json.loads(row[0])
+        found = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
+        shas = [commit.sha for commit in found]
+        self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", [key, json.dumps(shas)])
+        return shas
+
+    def _number(self, words: str, values: Iterable[object] = ()) -> int:
+        return self._database.execute(words, tuple(values)).fetchone()[0]
+
+
+def _commit(row: tuple[Any, ...]) -> Commit:
+    sha, parents, *rest = row
+    return Commit(sha, tuple(parents.split()), *rest)
+
+
+def _moment(date: str) -> int | None:
+    """Seconds since 1970; None for a date that no calendar has."""
+    try:
+        return int(datetime.fromisoformat(date).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _path_of(root: str, folder: Path) -> Path | None:
+    """The file for the repository at `root`; None when it cannot be trusted to be ours alone."""
+    path = folder / f"commits-{blake2b(root.encode('utf-8', 'surrogateescape'), digest_size=16).hexdigest()}.sqlite"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_symlink() or path.exists():
+            about = path.lstat()
+            return path if stat.S_ISREG(about.st_mode) and about.st_uid == geteuid() else None
+        others = sorted(folder.glob("commits-*.sqlite"), key=lambda one: one.stat().st_mtime)
+        for other in others[: max(0, len(others) + 1 - _FILES)]:
+            for suffix in ("", "-wal", "-shm"):
+                other.with_name(other.name + suffix).unlink(missing_ok=True)
+        path.touch(mode=0o600)
+    except OSError:
+        return None
+    return path
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    """A connection to the index in `path`, made anew when it has another form or is damaged."""
+    database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
+    try:
+        database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+        (form,) = database.execute("PRAGMA user_version").fetchone()
+        if form != _FORM:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (name,) in tables:
+                database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORM}; COMMIT")
+    except sqlite3.Error:
+        database.close()
+        if path is None:
+            raise
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        return _opened(None)
+    database.create_function("casefold", 1, str.casefold, deterministic=True)
+    return database
