@@ -204,7 +204,7 @@ def test_files_without_a_key_are_compared_by_their_figures(tmp_path: Path, ask_i
     (tmp_path / "b.csv").write_text("team,goals\nred,4\nred,6\n", encoding="utf-8")
     ask = ask_in(tmp_path)
     result = ask("data_analyst", "compare", question="compare the total goals in a.csv and b.csv")
-    assert rows(result) == [["rows", 2, 2, 0, 0.0], ["total goals", 4, 10, 6, 150.0]]
+    assert rows(result) == [["total goals", 4, 10, 6, 150.0], ["rows", 2, 2, 0, 0.0]]
     assert any("`key` names such columns" in note for note in result.data["notes"])
     wrong = ask("data_analyst", "compare", question="", files=["a.csv", "b.csv"], key=["old"])
     assert wrong.fault is not None

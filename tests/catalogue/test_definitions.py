@@ -53,7 +53,7 @@ def test_a_definition_has_no_findings_and_its_samples_pass(agent: Agent) -> None
 # The others are decorated classes: their definitions are what their types say.
 @pytest.mark.parametrize(
     "name",
-    ["personal_assistant", "researcher_analyst"],
+    ["researcher_analyst"],
 )
 def test_the_file_is_the_definition_and_nothing_is_left_over(name: str) -> None:
     text = files(f"retinue.catalogue.{name}").joinpath("definition.json").read_text(encoding="utf-8")

@@ -171,7 +171,7 @@ def test_the_assistant_as_a_run_agent_keeps_tools_in_order_and_config_wins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOMAIN_TIMEOUT_SECS", "0.000001")
-    run_agent = package.as_run_agent(PersonalAssistant(store=tmp_path / "store.db"))
+    run_agent = package.as_run_agent(PersonalAssistant.bind(store=tmp_path / "store.db"))
     config = {"domain_timeout_secs": 30, "unknown_key": True}
 
     async def go(prompt: str, config: dict[str, Any]) -> dict[str, Any]:

@@ -63,10 +63,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A sentence of ours with `{}` where foreign pieces stand."""
+    """A sentence of ours, or a part of one, with `{}` where foreign pieces and other parts stand."""
 
     template: str
-    pieces: tuple[Piece | str, ...] = ()
+    pieces: "tuple[Piece | Prose | str, ...]" = ()
 
     def plain(self) -> str:
         """The sentence as plain text."""

@@ -105,7 +105,7 @@ class Report:
         self,
         topic: str,
         template: str,
-        *pieces: Piece | str,
+        *pieces: Piece | Prose | str,
         source: str = "",
         confidence: float | None = None,
         block: str = "",
@@ -113,7 +113,7 @@ class Report:
         """Add a sentence of the answer."""
         self.statements.append(Statement(one_line(topic), Prose(template, pieces), source, confidence, block))
 
-    def note(self, template: str, *pieces: Piece | str) -> None:
+    def note(self, template: str, *pieces: Piece | Prose | str) -> None:
         """Add what bounds the answer, or how the request was read; each once."""
         note = Prose(template, pieces)
         if note not in self.notes:

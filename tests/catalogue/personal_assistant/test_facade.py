@@ -68,7 +68,7 @@ def facade(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]
 @pytest.mark.slow
 @pytest.mark.row("B27", "B28")
 def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(tmp_path: Path) -> None:
-    good = Case("show my newest notes", "NOTES_GET_latest")
+    good = Case(prompt="show my newest notes", tool="NOTES_GET_latest")
     text = "".join(
         f"[[case]]\nprompt = {json.dumps(case.prompt)}\ntool = {json.dumps(case.tool)}\n" for case in (good, good)
     )
@@ -83,5 +83,5 @@ def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(t
 
 @pytest.mark.parametrize("prompt", ["what is still on my to-do list", "jot down that the wifi password is tea2go"])
 def test_no_word_of_a_prompt_is_taken_for_the_name_of_a_tool(prompt: str) -> None:
-    (node,) = Planner([PersonalAssistant().definition]).plan(prompt).nodes
+    (node,) = Planner([PersonalAssistant.definition]).plan(prompt).nodes
     assert node.parameters["tool"] == ""

@@ -6,16 +6,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code
+from retinue.catalogue._prose import Prose, code
+from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
-from retinue.catalogue.data_analyst.shown import condition_words, measure_words, plural, shown, text_of
+from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
+from retinue.catalogue.data_analyst.words import describe, listed, rows_counted, shown, text_of, understood, where
 from retinue.contract.table import Cell
-from retinue.contract.table_query import Condition, Measure, TableQuery
-from retinue.tools.data import Data, Rows, Source
+from retinue.contract.table_query import Measure, TableQuery
+from retinue.tools.data import Data, Rows
 
-__all__ = ["aggregate", "describe", "explain", "filters", "unit_of", "where"]
+__all__ = ["aggregate"]
 
 _ROWS: Final = 1_000
 _LIST: Final = 10
@@ -27,31 +28,35 @@ _TIED: Final = 50
 """Rows beyond a limit that are shown when they are equal to its last one."""
 
 
-def aggregate(data: Data, columns: Columns, query: TableQuery, report: Report) -> None:
-    """Answer `query`, into `report`."""
+def aggregate(data: Data, columns: Columns, query: TableQuery, findings: Findings) -> None:
+    """Answer `query`, into `findings`."""
     matched, gaps = _facts(data, columns, query)
-    report.matched_rows = matched
-    report.about |= query.named_columns
-    explain(query, report)
+    findings.matched_rows = matched
+    findings.columns |= query.named_columns
+    findings.understood |= understood(query)
     if not query.limit and (query.select or _is_long(data, columns, query)):
         query = query.model_copy(update={"limit": _LIST})
-    query = _with_ties(data, columns, query, report)
+    query = _with_ties(data, columns, query, findings)
     statement = sql.select(query, columns)
-    report.sql.append(sql.stated(statement, columns))
+    findings.sql.append(sql.stated(statement, columns))
     is_count = not query.group_by and not query.select and all(one.function == "count" for one in query.measures)
-    if not matched and not is_count:
-        _nothing(columns, query, report)
+    rows = data.query(statement, limit=_ROWS) if matched or is_count else None
+    if rows is None or (query.group_by and not query.averaged and not rows.rows):
+        _say_nothing(columns, query, findings)
         return
-    rows = data.query(statement, limit=_ROWS)
     if query.select:
-        _list(rows, columns, query, report, matched)
+        _list(rows, columns, query, findings, matched)
     elif query.group_by and not query.averaged:
-        _groups(data, rows, columns, query, report)
+        _groups(data, rows, columns, query, findings)
     else:
-        _figures(rows, columns, query, report, matched)
-    _say_gaps(gaps, matched, report, whole={one.column for one in query.within})
+        _figures(rows, columns, query, findings, matched)
+    whole = {one.column for one in query.within}
+    for name, empty in gaps.items():
+        if empty and matched:  # no figure counts these rows, but a share is of them too
+            so = "they are part of the whole" if name in whole else "its figures leave them out"
+            findings.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; {so}.")
     if rows.truncated:
-        report.warn(
+        findings.report.warn(
             "incomplete_context",
             f"Only the first {len(rows.rows):,} rows of the answer are given.",
             impact="Later rows are not shown.",
@@ -61,21 +66,18 @@ def aggregate(data: Data, columns: Columns, query: TableQuery, report: Report) -
 
 def _is_long(data: Data, columns: Columns, query: TableQuery) -> bool:
     """Whether a superlative is asked about more groups than anybody reads: the first ones are the answer."""
-    if not query.group_by or query.averaged or query.order is None:
-        return False
-    return _count_groups(data, columns, query) > _BARS
+    is_ranking = query.group_by and not query.averaged and query.order is not None
+    return bool(is_ranking) and _count_groups(data, columns, query) > _BARS
 
 
-def _with_ties(data: Data, columns: Columns, query: TableQuery, report: Report) -> TableQuery:
+def _with_ties(data: Data, columns: Columns, query: TableQuery, findings: Findings) -> TableQuery:
     """`query` with a limit that parts no tie: of several with the same figure none is named as the one."""
     order, limit = query.order, query.limit
     if not limit or order is None or not (query.select or query.group_by):
         return query
     wider = query.model_copy(update={"limit": limit + _TIED})
     rows = data.query(sql.select(wider, columns), limit=limit + _TIED)
-    if len(rows.rows) <= limit:
-        return query
-    if query.select and order.by not in rows.columns:
+    if len(rows.rows) <= limit or (query.select and order.by not in rows.columns):
         return query
     at = rows.columns.index(order.by) if query.select else sql.place_of_order(query, order)
     figures = [row[at] for row in rows.rows]
@@ -84,271 +86,130 @@ def _with_ties(data: Data, columns: Columns, query: TableQuery, report: Report) 
         return query
     first = figures.index(figures[limit - 1])
     more = " or more" if end == limit + _TIED else ""
-    report.note(f"From place {first + 1} on {end - first}{more} are equal, so that {end} are shown and not {limit}.")
+    findings.note(f"From place {first + 1} on {end - first}{more} are equal, so that {end} are shown and not {limit}.")
     return query.model_copy(update={"limit": end})
-
-
-def describe(measure: Measure) -> tuple[str, list[Piece]]:
-    """A measure as a noun, and the pieces for its `{}`."""
-    return measure_words(measure), [] if not measure.column else [code(measure.column)]
-
-
-def where(conditions: Sequence[Condition]) -> tuple[str, list[Piece]]:
-    """The conditions as the end of a sentence (" where … and …"), and the pieces for its `{}`."""
-    said = [condition_words(one) for one in conditions]
-    template = " and ".join(words for words, _ in said)
-    return (f" where {template}" if said else ""), [piece for _, pieces in said for piece in pieces]
-
-
-def explain(query: TableQuery, report: Report) -> None:
-    """How the words were read, for `understood`."""
-    found: dict[str, list[str]] = {
-        "measure": ["the rows themselves"] if query.select else [_plain(*describe(one)) for one in query.measures],
-        "group": [one.label for one in query.group_by],
-        "filter": filters((*query.where, *query.within)),
-        "having": [f"{one.measure.label} {one.op} {one.value:g}" for one in query.having],
-    }
-    if query.order is not None:
-        by = query.order.by or (query.measures[0].label if query.measures else "")
-        found["order"] = [f"{by}, {'largest first' if query.order.descending else 'smallest first'}"]
-    report.understood |= {key: lines for key, lines in found.items() if lines}
-
-
-def filters(conditions: Sequence[Condition]) -> list[str]:
-    """Each condition in words."""
-    return [_plain(*condition_words(one)) for one in conditions]
-
-
-def _plain(template: str, pieces: list[Piece]) -> str:
-    return template.format(*(piece.plain() for piece in pieces))
 
 
 def _facts(data: Data, columns: Columns, query: TableQuery) -> tuple[int, dict[str, int]]:
     """How many rows fulfil the conditions, and in how many of them a measured column is empty."""
     within = [one.column for one in query.within if one.op not in ("is_null", "not_null")]
-    named = [*(one.column for one in query.measures), *within]
-    measured = list(dict.fromkeys(filter(None, named)))
+    measured = list(dict.fromkeys(filter(None, [*(one.column for one in query.measures), *within])))
     counts = ", ".join(["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)])
     row = data.query(f"SELECT {counts} FROM {columns.table} WHERE {sql.every(query.where, columns)}").rows[0]
     numbers = [int(value) if isinstance(value, int | float) else 0 for value in row]
     return numbers[0], dict(zip(measured, numbers[1:], strict=True))
 
 
-def _nothing(columns: Columns, query: TableQuery, report: Report) -> None:
-    words, pieces = where(query.where)
-    path = columns.source.path
-    if not columns.source.rows:
-        report.say("rows", "{} holds no rows.", code(path), source=path)
-        report.reject(f"{path} holds no rows.", hint="Name a file with rows.")
+def _say_nothing(columns: Columns, query: TableQuery, findings: Findings) -> None:
+    path, rows = columns.source.path, columns.source.rows
+    if not rows:
+        findings.say("rows", "{} holds no rows.", code(path))
+        findings.report.reject(f"{path} holds no rows.", hint="Name a file with rows.")
         return
-    report.say(
-        "rows",
-        f"No row fits: of {columns.source.rows:,} rows of {{}} there is none{words}.",
-        code(path),
-        *pieces,
-        source=path,
-    )
-    report.reject(
-        f"No row of {path} fits the conditions.",
-        hint="Ask with fewer conditions; `understood` says how they were read.",
-    )
+    findings.say("rows", f"No row fits: of {rows:,} rows of {{}} there is none{{}}.", code(path), where(query.where))
+    hint = "Ask with fewer conditions; `understood` says how they were read."
+    findings.report.reject(f"No row of {path} fits the conditions.", hint=hint)
 
 
-def _figures(rows: Rows, columns: Columns, query: TableQuery, report: Report, matched: int) -> None:
+def _figures(rows: Rows, columns: Columns, query: TableQuery, findings: Findings, matched: int) -> None:
     """One row of figures: a sentence each."""
-    source = columns.source
-    row = rows.rows[0]
-    words, pieces = where(query.where)
+    path, fitting, row = code(columns.source.path), where(query.where), rows.rows[0]
     for measure, name, value in zip(query.measures, rows.columns, row, strict=False):
-        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-        if number is not None:
-            report.metrics[name] = number
-        unit = unit_of(measure, columns)
-        said, said_pieces = describe(measure)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            findings.metrics[name] = value
+        figure, of_rows = shown(value, columns.unit_of(measure)), Prose(f"{plural(matched, 'row')} of {{}}", (path,))
         if query.averaged:
-            per = ", ".join(["{}"] * len(query.group_by))
-            report.say(
-                name,
-                f"The mean {said} per {per} is {{}}{words}, over {{}} groups.",
-                *said_pieces,
-                *(code(group.label) for group in query.group_by),
-                shown(value, unit),
-                *pieces,
-                shown(row[-1]),
-                source=source.path,
-            )
+            groups = listed(code(group.label) for group in query.group_by)
+            template = "The mean {} per {} is {}{}, over {} groups."
+            findings.say(name, template, describe(measure), groups, figure, fitting, shown(row[-1]))
         elif measure.function == "count" and not measure.column:
-            report.say(
-                name,
-                f"{{}} of {{}}{_of_all(matched, source, query)}{words}.",
-                _rows_counted(value),
-                code(source.path),
-                *pieces,
-                source=source.path,
-            )
+            of_all = f" (of {columns.source.rows:,})" if query.where and matched != columns.source.rows else ""
+            findings.say(name, f"{{}} of {{}}{of_all}{{}}.", rows_counted(value), path, fitting)
         elif measure.function == "share" and query.within:
-            inner, inner_pieces = where(query.within)
-            base = f"{plural(matched, 'row')}{words}" if query.where else f"{plural(matched, 'row')} of {{}}"
-            base_pieces = pieces if query.where else [code(source.path)]
-            whole = "" if not measure.column else "total of {} in the "
-            counted = [] if whole or number is None else [f"{round(number * matched / 100):,}"]
-            report.say(
-                name,
-                f"{{}} {'({}) ' if counted else ''}of the {whole}{base} {'is of' if whole else 'are'} those{inner}.",
-                shown(value, "%"),
-                *counted,
-                *([code(measure.column)] if measure.column else []),
-                *base_pieces,
-                *inner_pieces,
-                source=source.path,
-            )
+            whole = Prose(f"{plural(matched, 'row')}{{}}", (fitting,)) if query.where else of_rows
+            inner = where(query.within)
+            if measure.column:
+                template = "{} of the total of {} in the {} is of those{}."
+                findings.say(name, template, figure, code(measure.column), whole, inner)
+            else:
+                counted = f"({round(value * matched / 100):,}) " if isinstance(value, int | float) else ""
+                findings.say(name, f"{{}} {counted}of the {{}} are those{{}}.", figure, whole, inner)
         else:
-            of_rows = f" in {plural(matched, 'row')} of {{}}"
-            report.say(
-                name,
-                f"The {said} is {{}}{of_rows}{words}.",
-                *said_pieces,
-                shown(value, unit),
-                code(source.path),
-                *pieces,
-                source=source.path,
-            )
-    report.show(table_of(rows, title=source.path, units=_units(rows, query, columns, offset=0)))
+            findings.say(name, "The {} is {} in {}{}.", describe(measure), figure, of_rows, fitting)
+    findings.show(table_of(rows, title=columns.source.path, units=_units(rows, query, columns, offset=0)))
 
 
-def _rows_counted(value: Cell) -> str:
-    """A count with its noun."""
-    return plural(int(value), "row") if isinstance(value, int | float) else shown(value)
+def _units(rows: Rows, query: TableQuery, columns: Columns, *, offset: int) -> dict[str, str | None]:
+    return {
+        name: columns.unit_of(measure) for name, measure in zip(rows.columns[offset:], query.measures, strict=False)
+    }
 
 
-def _of_all(matched: int, source: Source, query: TableQuery) -> str:
-    return f" (of {source.rows:,})" if query.where and matched != source.rows else ""
-
-
-def unit_of(measure: Measure, columns: Columns) -> str | None:
-    """What a measure's figure counts, when that is known."""
-    if measure.function == "share":
-        return "%"
-    if not measure.column or measure.function in ("count", "count_distinct"):
-        return None
-    return columns.named(measure.column).unit
-
-
-def _units(rows: Rows, query: TableQuery, columns: Columns, *, offset: int) -> dict[str, str]:
-    names = rows.columns[offset : offset + len(query.measures)]
-    found = {name: unit_of(measure, columns) for name, measure in zip(names, query.measures, strict=False)}
-    return {name: unit for name, unit in found.items() if unit is not None}
-
-
-def _groups(data: Data, rows: Rows, columns: Columns, query: TableQuery, report: Report) -> None:
+def _groups(data: Data, rows: Rows, columns: Columns, query: TableQuery, findings: Findings) -> None:
     """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
-    source, width = columns.source, len(query.group_by)
-    words, pieces = where(query.where)
-    if not rows.rows:
-        _nothing(columns, query, report)
-        return
-    total = _group_count(data, rows, columns, query)
-    order = query.order
+    width, order = len(query.group_by), query.order
+    total = _count_groups(data, columns, query) if query.limit or rows.truncated else len(rows.rows)
     at = max(0, sql.place_of_order(query, order) - width) if order is not None else 0
     lead = query.measures[at]
-    said, said_pieces = describe(lead)
-    labels = [_label(row[:width]) for row in rows.rows]
-    unit = unit_of(lead, columns)
+    labels = [" / ".join(map(text_of, row[:width])) for row in rows.rows]
+    is_cut = len(labels) != total
+    kept = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
+    groups = listed(code(group.label) for group in query.group_by)
+    few = _few(labels, rows, columns, lead, width + at)
+    findings.say(lead.label, f"The {{}} by {{}}{{}}{kept}: {{}}.", describe(lead), groups, where(query.where), few)
+    if not query.having and lead.function in ("count", "sum"):
+        _say_whole(data, columns, query, findings, lead, over=f", over all {total:,} groups" if is_cut else "")
     values = [row[width + at] for row in rows.rows]
-    named = ", ".join(["{}: {}"] * min(_NAMED, len(labels)))
-    listed = [
-        piece
-        for label, value in zip(labels[:_NAMED], values, strict=False)
-        for piece in (code(label), shown(value, unit))
-    ]
-    by = ", ".join(["{}"] * width)
-    kept = "" if len(labels) == total else f" ({len(labels)} of {total:,} groups)"
-    report.say(
-        lead.label,
-        f"The {said} by {by}{words}{kept}: {named}{', …' if len(labels) > _NAMED else ''}.",
-        *said_pieces,
-        *(code(group.label) for group in query.group_by),
-        *pieces,
-        *listed,
-        source=source.path,
-    )
-    is_whole = len(labels) == total and not rows.truncated
-    _say_all(data, columns, query, report, lead, groups=0 if len(labels) == total else total)
-    if is_whole and len(query.measures) == 1 and order is None:
-        _say_extremes(list(zip(labels, values, strict=True)), report, topic=lead.label, unit=unit, source=source)
+    if not is_cut and not rows.truncated and len(query.measures) == 1 and order is None:
+        _say_extremes(labels, values, findings, topic=lead.label, unit=columns.unit_of(lead))
     for place, other in enumerate(query.measures[:_NAMED]):
         if place != at and other.column:
-            words_of, pieces_of = describe(other)
-            few = [
-                (code(label), shown(row[width + place], unit_of(other, columns)))
-                for label, row in zip(labels[:_NAMED], rows.rows, strict=False)
-            ]
-            report.say(
-                other.label,
-                f"The {words_of}: {', '.join(['{}: {}'] * len(few))}{', …' if len(labels) > len(few) else ''}.",
-                *pieces_of,
-                *(piece for pair in few for piece in pair),
-                source=source.path,
-            )
-    report.metrics |= {"groups": total}
+            findings.say(other.label, "The {}: {}.", describe(other), _few(labels, rows, columns, other, width + place))
+    findings.metrics["groups"] = total
     title = f"{lead.label} by {', '.join(group.label for group in query.group_by)}"
+    is_line = width == 1 and order is None and sql.is_serial(query.group_by[0], columns)
+    is_drawn = 2 <= len(labels) <= (_POINTS if is_line else _BARS)
+    chart = chart_of(labels, values, title=title, line=is_line, unit=columns.unit_of(lead)) if is_drawn else None
     units = _units(rows, query, columns, offset=width)
-    line = _is_line(query, columns)
-    chart = chart_of(labels, values, title=title, line=line, unit=unit) if _is_drawn(labels, line=line) else None
-    report.show(table_of(rows, title=title, units=units, total=total), chart)
-    report.name_subjects([row[0] for row in rows.rows])
+    findings.show(table_of(rows, title=title, units=units, total=total), chart, subjects=[row[0] for row in rows.rows])
 
 
-def _say_all(data: Data, columns: Columns, query: TableQuery, report: Report, lead: Measure, *, groups: int) -> None:
-    """What counts and totals come to over all groups: "how many are there, and in which year most".
+def _few(labels: Sequence[str], rows: Rows, columns: Columns, measure: Measure, place: int) -> Prose:
+    """The first groups with their figures."""
+    pairs = zip(labels[:_NAMED], rows.rows, strict=False)
+    unit = columns.unit_of(measure)
+    each = (Prose("{}: {}", (code(label), shown(row[place], unit))) for label, row in pairs)
+    return listed(each, more=", …" if len(labels) > _NAMED else "")
 
-    `groups` is how many there are when not all of them are shown, so that nobody takes it for the sum of these.
-    """
-    if query.having or lead.function not in ("count", "sum"):
-        return
+
+def _say_whole(
+    data: Data, columns: Columns, query: TableQuery, findings: Findings, lead: Measure, *, over: str
+) -> None:
+    """What counts and totals come to over all groups, so that nobody takes those shown for all."""
     whole = query.model_copy(update={"measures": (lead,), "group_by": (), "order": None, "limit": 0})
     statement = sql.select(whole, columns)
     value = data.query(statement, limit=1).rows[0][0]
-    report.sql.append(sql.stated(statement, columns))
-    unit = unit_of(lead, columns)
+    findings.sql.append(sql.stated(statement, columns))
     if isinstance(value, int | float):
-        report.metrics[f"all {lead.label}"] = value
-    said = _rows_counted(value) if not lead.column else shown(value, unit)
-    over = f", over all {groups:,} groups" if groups else ""
-    report.say(f"all {lead.label}", f"All together{over}: {{}}.", said, source=columns.source.path)
+        findings.metrics[f"all {lead.label}"] = value
+    figure = shown(value, columns.unit_of(lead)) if lead.column else rows_counted(value)
+    findings.say(f"all {lead.label}", f"All together{over}: {{}}.", figure)
 
 
 def _say_extremes(
-    pairs: Sequence[tuple[str, Cell]], report: Report, *, topic: str, unit: str | None, source: Source
+    labels: Sequence[str], values: Sequence[Cell], findings: Findings, *, topic: str, unit: str | None
 ) -> None:
     """Where groups stand in the order of time, which is the highest and which the lowest is said."""
-    numbers = [(value, label) for label, value in pairs if isinstance(value, int | float)]
-    if len(numbers) < _LEAST_EXTREMES:
+    numbers = [(value, label) for value, label in zip(values, labels, strict=True) if isinstance(value, int | float)]
+    if len(numbers) < _LEAST_EXTREMES or len({value for value, _ in numbers}) < 2:
         return
-    highest, lowest = max(value for value, _ in numbers), min(value for value, _ in numbers)
-    if highest != lowest:
-        tops, ends = ([code(label) for value, label in numbers if value == bound] for bound in (highest, lowest))
-        report.say(
-            f"extremes of {topic}",
-            f"The highest is {_all_of(tops)} with {{}}, the lowest {_all_of(ends)} with {{}}.",
-            *tops[:_NAMED],
-            shown(highest, unit),
-            *ends[:_NAMED],
-            shown(lowest, unit),
-            source=source.path,
-        )
-
-
-def _all_of(tied: Sequence[Piece]) -> str:
-    """Places for the names of all that share a figure; of many the first ones."""
-    more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
-    return " and ".join(["{}"] * min(len(tied), _NAMED)) + more
-
-
-def _group_count(data: Data, rows: Rows, columns: Columns, query: TableQuery) -> int:
-    if not query.limit and not rows.truncated:
-        return len(rows.rows)
-    return _count_groups(data, columns, query)
+    ends: list[Prose | str] = []
+    for bound in (max(numbers)[0], min(numbers)[0]):
+        tied = [code(label) for value, label in numbers if value == bound]
+        more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
+        names = tuple(tied[:_NAMED])
+        ends += [Prose(" and ".join(["{}"] * len(names)) + more, names), shown(bound, unit)]
+    findings.say(f"extremes of {topic}", "The highest is {} with {}, the lowest {} with {}.", *ends)
 
 
 def _count_groups(data: Data, columns: Columns, query: TableQuery) -> int:
@@ -357,62 +218,26 @@ def _count_groups(data: Data, columns: Columns, query: TableQuery) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _label(cells: Sequence[Cell]) -> str:
-    return " / ".join(map(text_of, cells))
-
-
-def _is_line(query: TableQuery, columns: Columns) -> bool:
-    """Whether groups follow each other, so that a line may join them."""
-    return len(query.group_by) == 1 and sql.is_serial(query.group_by[0], columns) and query.order is None
-
-
-def _is_drawn(labels: Sequence[str], *, line: bool) -> bool:
-    return 2 <= len(labels) <= (_POINTS if line else _BARS)
-
-
-def _list(rows: Rows, columns: Columns, query: TableQuery, report: Report, matched: int) -> None:
+def _list(rows: Rows, columns: Columns, query: TableQuery, findings: Findings, matched: int) -> None:
     """The rows themselves, in order."""
-    source = columns.source
-    words, pieces = where(query.where)
-    by = query.order.by if query.order is not None else ""
-    if by in rows.columns:
-        place = rows.columns.index(by)
-        way = "largest" if query.order is not None and query.order.descending else "smallest"
-        unit, key = columns.named(by).unit, columns.key
-        at = rows.columns.index(key) if key in rows.columns and key != by else None
-        figures = [
-            piece
-            for row in rows.rows[:_NAMED]
-            for piece in ([] if at is None else [code(text_of(row[at]))], [shown(row[place], unit)])
-            for piece in piece
-        ]
-        each = "{}" if at is None else "{} with {}"
-        named = min(len(rows.rows), _NAMED)
-        more = ", …" if len(rows.rows) > named else ""
-        report.say(
-            by,
-            f"The {plural(len(rows.rows), 'row')} of {{}} with the {way} {{}}{words}: "
-            f"{', '.join([each] * named)}{more}.",
-            code(source.path),
-            code(by),
-            *pieces,
-            *figures,
-            source=source.path,
+    path, order = code(columns.source.path), query.order
+    if order is not None and order.by in rows.columns:
+        place, key = rows.columns.index(order.by), columns.key
+        at = rows.columns.index(key) if key in rows.columns and key != order.by else None
+        unit = columns.named(order.by).unit
+        few = listed(
+            (
+                Prose("{}", (shown(row[place], unit),))
+                if at is None
+                else Prose("{} with {}", (code(text_of(row[at])), shown(row[place], unit)))
+                for row in rows.rows[:_NAMED]
+            ),
+            more=", …" if len(rows.rows) > _NAMED else "",
         )
+        way = "largest" if order.descending else "smallest"
+        template = f"The {plural(len(rows.rows), 'row')} of {{}} with the {way} {{}}{{}}: {{}}."
+        findings.say(order.by, template, path, code(order.by), where(query.where), few)
     else:
-        report.say(
-            "rows",
-            f"{len(rows.rows):,} of {plural(matched, 'row')} of {{}}{words}.",
-            code(source.path),
-            *pieces,
-            source=source.path,
-        )
-    report.show(table_of(rows, title=source.path, total=matched))
-
-
-def _say_gaps(gaps: dict[str, int], matched: int, report: Report, *, whole: set[str]) -> None:
-    """In how many rows a measured column has no value: no figure counts them, but a share is of them too."""
-    for name, empty in gaps.items():
-        if empty and matched:
-            so = "they are part of the whole" if name in whole else "its figures leave them out"
-            report.note(f"`{name}` has no value in {empty:,} of {plural(matched, 'row')}; {so}.")
+        counted = f"{len(rows.rows):,} of {plural(matched, 'row')}"
+        findings.say("rows", f"{counted} of {{}}{{}}.", path, where(query.where))
+    findings.show(table_of(rows, title=columns.source.path, total=matched))

@@ -6,42 +6,38 @@ A column of numbers in which a word stands for "no value" (`NA`, `null`, `-`) is
 # ruff: noqa: S608
 # names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Final
 
-from retinue.catalogue.data_analyst.literal import literal
+from retinue.catalogue.data_analyst.sql import literal
 from retinue.contract.facts import ColumnFacts, ColumnKind, TableFacts
 from retinue.contract.names import nearest
 from retinue.contract.table import Cell
-from retinue.contract.table_query import TimeUnit
+from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
 from retinue.tools.data import Data, Field, Source, identifier
 
 __all__ = ["Column", "Columns", "read_columns"]
 
 _NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a")
-_NOTED: Final = re.compile(r"'([^']+)' is read as no value")
+_READ_SO: Final = " is read as no value."
 _INSPECTED: Final = 200
 _BATCH: Final = 40
 _KEYS: Final = 12
 _VALUES: Final = 5_000
-_UNIT: Final = re.compile(
-    r"(?:_|\b)(ms|msec|millis|milliseconds|s|sec|secs|seconds|minutes|mins|hours|days|bytes|kb|mb|gb|pct|percent"
-    r"|usd|eur|gbp|km|miles|kg|celsius|fahrenheit)$",
-    re.IGNORECASE,
-)
 _LOGGED: Final = ("request", "entry", "line", "event")
 _DAY: Final = 86_400
 _SPANS: Final[dict[TimeUnit, int]] = {
     "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
 }  # fmt: skip
 _UNITS: Final = {
-    "msec": "ms", "millis": "ms", "milliseconds": "ms", "sec": "s", "secs": "s", "seconds": "s", "mins": "minutes",
-    "pct": "%", "percent": "%", "usd": "USD", "eur": "EUR", "gbp": "GBP", "kb": "kB", "mb": "MB", "gb": "GB",
+    "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms", "s": "s", "sec": "s", "secs": "s", "seconds": "s",
+    "mins": "minutes", "minutes": "minutes", "hours": "hours", "days": "days", "bytes": "bytes", "kb": "kB",
+    "mb": "MB", "gb": "GB", "pct": "%", "percent": "%", "usd": "USD", "eur": "EUR", "gbp": "GBP", "km": "km",
+    "miles": "miles", "kg": "kg", "celsius": "celsius", "fahrenheit": "fahrenheit",
 }  # fmt: skip
 
 
@@ -65,8 +61,8 @@ class Column:
     @property
     def unit(self) -> str | None:
         """What its numbers count, when its name says so."""
-        found = _UNIT.search(self.name) if self.kind == "number" and self.name.lower() != "s" else None
-        return None if found is None else _UNITS.get(found[1].lower(), found[1].lower())
+        *_, last = self.name.lower().replace(" ", "_").replace("-", "_").split("_")
+        return _UNITS.get(last) if self.kind == "number" and self.name.lower() != "s" else None
 
 
 class Columns:
@@ -175,6 +171,13 @@ class Columns:
     def times(self) -> tuple[Column, ...]:
         """What can be put into buckets of time."""
         return tuple(column for column in self if column.kind == "time")
+
+    def unit_of(self, measure: Measure) -> str | None:
+        """What a measure's figure counts, when that is known."""
+        if measure.function == "share":
+            return "%"
+        is_count = not measure.column or measure.function in ("count", "count_distinct")
+        return None if is_count else self.named(measure.column).unit
 
     @property
     def file(self) -> str | None:
@@ -294,7 +297,7 @@ def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Co
 def _words_for_nothing(source: Source, hidden: dict[str, "_Hidden"]) -> tuple[str, ...]:
     """The words that stand for "no value" among this file's numbers; among its texts they do so too."""
     found = {word for one in hidden.values() for word in one.words}
-    found |= {word for note in source.notes for word in _NOTED.findall(note)}
+    found |= {note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}
     return tuple(sorted(word for word in found if word.strip().lower() in _NO_VALUES))
 
 

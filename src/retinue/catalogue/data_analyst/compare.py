@@ -7,24 +7,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Prose, code
+from retinue.catalogue._prose import code
+from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst import sql
-from retinue.catalogue.data_analyst.aggregate import describe, explain, unit_of, where
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
-from retinue.catalogue.data_analyst.shown import measure_words, plural, shown
-from retinue.contract.table import Cell, Chart
+from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
+from retinue.catalogue.data_analyst.words import describe, listed, shown, understood, where
+from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
 from retinue.tools.data import Data, Rows, identifier
 
-__all__ = ["Sides", "compare_files", "compare_groups", "key_of", "sides_of"]
+__all__ = ["compare_files", "compare_groups", "sides_of"]
 
 _SHOWN: Final = 100
+_MEANS: Final = 8
+_COLUMNS: Final = 50
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
+_ROWS: Final = Measure(function="count")
 
 Sides = tuple[Condition, Condition]
 """The two groups of rows that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    name: str
+    columns: Columns
+    where: tuple[Condition, ...] = ()
 
 
 def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
@@ -37,138 +47,94 @@ def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
     return None
 
 
-def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: Sides, report: Report) -> None:
-    """The same measures on both sides, with their difference, into `report`."""
-    explain(query, report)
-    report.about |= query.named_columns | {sides[0].column}
-    measures = _measures(query)
-    names = [_name(side) for side in sides]
-    figures: list[tuple[Cell, ...]] = []
-    for side in sides:
-        one = query.model_copy(
-            update={
-                "measures": measures,
-                "where": (*query.where, side),
-                "group_by": (),
-                "order": None,
-                "limit": 0,
-                "select": (),
-            }
-        )
-        statement = sql.select(one, columns)
-        report.sql.append(sql.stated(statement, columns))
-        figures.append(data.query(statement).rows[0])
-    counts = [_rows_of(one) for one in figures]
-    report.matched_rows = sum(counts)
-    path = columns.source.path
-    for name, count in zip(names, counts, strict=True):
+def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: Sides, findings: Findings) -> None:
+    """The same measures on both sides, with their difference, into `findings`."""
+    findings.understood |= understood(query)
+    findings.columns |= query.named_columns | {sides[0].column}
+    measures = tuple(one for one in query.measures if one.function not in ("count", "share") or one.column)
+    pair = [_Side(_name(side), columns, (*query.where, side)) for side in sides]
+    lines, counts = _measured(data, pair, measures, findings)
+    findings.matched_rows = sum(counts)
+    for side, count in zip(pair, counts, strict=True):
         if not count:
-            report.say("rows", "No row has {}.", code(name), source=path)
+            findings.say("rows", "No row has {}.", code(side.name))
     if not all(counts):
-        report.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that there are.")
+        path = columns.source.path
+        findings.report.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that exist.")
         return
-    lines = [_line(measure.label, figures[0][place], figures[1][place]) for place, measure in enumerate(measures)]
-    words, pieces = where(query.where)
-    for measure, line in zip(measures, lines, strict=True):
-        said, said_pieces = describe(measure)
-        pair = _Pair(Prose(f"The {said}{words}", (*said_pieces, *pieces)), names, line[1:], unit_of(measure, columns))
-        pair.say(report, path)
-    table = Rows(("what", *names, "difference", "change %"), lines, truncated=False, sql="")
-    report.show(table_of(table, title=f"{names[0]} and {names[1]}"), _chart(lines, measures, names))
-    report.name_subjects(names)
-
-
-def _measures(query: TableQuery) -> tuple[Measure, ...]:
-    """What is compared: what was named, and the number of rows."""
-    named = tuple(one for one in query.measures if one.function not in ("count", "share") or one.column)
-    return (*named, Measure(function="count"))
-
-
-def _rows_of(row: Sequence[Cell]) -> int:
-    value = row[-1]
-    return value if isinstance(value, int) else 0
+    for measure, line in zip((*measures, _ROWS), lines, strict=True):
+        _say(findings, pair, measure, line, common=query.where)
+    names = [side.name for side in pair]
+    _show(findings, names, lines, is_drawn=True)
+    findings.report.about(names)
 
 
 def _name(condition: Condition) -> str:
     part = "" if condition.part == "none" else f" {condition.part}"
-    values = condition.values
-    return f"{condition.column}{part} {', '.join(map(str, values))}"
+    return f"{condition.column}{part} {', '.join(map(str, condition.values))}"
 
 
-def _line(label: str, first: Cell, second: Cell) -> tuple[Cell, ...]:
-    """A measure on both sides; no percentage of nothing."""
-    if not isinstance(first, int | float) or not isinstance(second, int | float):
-        return (label, first, second, None, None)
-    change = 100 * (second - first) / abs(first) if first else None
-    return (label, first, second, second - first, change)
+def _measured(
+    data: Data, pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings
+) -> tuple[list[tuple[Cell, ...]], list[int]]:
+    """A line for each measure and for the rows: both figures, their difference and the change in percent."""
+    query, figures = TableQuery(measures=(*measures, _ROWS)), list[tuple[Cell, ...]]()
+    for side in pair:
+        statement = sql.select(query.model_copy(update={"where": side.where}), side.columns)
+        findings.sql.append(sql.stated(statement, side.columns))
+        figures.append(data.query(statement).rows[0])
+    lines: list[tuple[Cell, ...]] = []
+    for measure, first, second in zip(query.measures, *figures, strict=False):
+        difference = change = None
+        if isinstance(first, int | float) and isinstance(second, int | float):
+            difference, change = second - first, 100 * (second - first) / abs(first) if first else None
+        lines.append((measure.label, first, second, difference, change))
+    return lines, [count if isinstance(count := row[len(measures)], int) else 0 for row in figures]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """One measure on both sides: its figures, their difference and the change in percent."""
-
-    said: Prose
-    names: Sequence[str]
-    figures: Sequence[Cell]
-    unit: str | None
-
-    def say(self, report: Report, source: str) -> None:
-        """Say it in a sentence."""
-        first, second, difference, change = self.figures
-        tail = ""
-        if isinstance(difference, int | float):
-            way = "more" if difference > 0 else "less"
-            percent = f" ({change:+.3g} %)" if isinstance(change, int | float) and difference else ""
-            tail = (
-                f"; the second is {shown(abs(difference), self.unit)} {way}{percent}"
-                if difference
-                else "; no difference"
-            )
-        report.say(
-            "comparison",
-            f"{self.said.template} is {{}} for {{}} and {{}} for {{}}{tail}.",
-            *self.said.pieces,
-            shown(first, self.unit),
-            code(self.names[0]),
-            shown(second, self.unit),
-            code(self.names[1]),
-            source=source,
-        )
+def _say(
+    findings: Findings,
+    pair: Sequence[_Side],
+    measure: Measure,
+    line: Sequence[Cell],
+    *,
+    common: Sequence[Condition] = (),
+) -> None:
+    """A measure on both sides in a sentence."""
+    _, first, second, difference, change = line
+    unit, tail = pair[0].columns.unit_of(measure), ""
+    if isinstance(difference, int | float):
+        percent = f" ({change:+.3g} %)" if isinstance(change, int | float) and difference else ""
+        way = "more" if difference > 0 else "less"
+        tail = f"; the second is {shown(abs(difference), unit)} {way}{percent}" if difference else "; no difference"
+    findings.say(
+        "comparison",
+        f"The {{}}{{}} is {{}} for {{}} and {{}} for {{}}{tail}.",
+        describe(measure),
+        where(common),
+        shown(first, unit),
+        code(pair[0].name),
+        shown(second, unit),
+        code(pair[1].name),
+        source=pair[1].columns.source.path,
+    )
 
 
-def _chart(lines: list[tuple[Cell, ...]], measures: Sequence[Measure], names: Sequence[str]) -> Chart:
-    return chart_of(names, lines[0][1:3], title=measures[0].label, line=False, unit=None)
-
-
-def key_of(first: Columns, second: Columns, given: Sequence[str]) -> tuple[str, ...]:
-    """The columns that tell rows apart in both files: those given, else one whose name says so; maybe none.
-
-    Raises:
-        UnknownName: A given column is not in both.
-    """
-    if given:
-        for columns in (first, second):
-            for name in given:
-                columns.named(name, path="/parameters/key")
-        return tuple(given)
-    shared = [name for name in first.names if name in second]
-    for name in shared:
-        parts = name.casefold().split("_")
-        if parts[-1] in _KEYS and _is_unique(first, name) and _is_unique(second, name):
-            return (name,)
-    # Numbers that happen to differ from row to row identify nothing.
-    texts = [name for name in shared[:1] if first.named(name).kind == "text"]
-    return next(((name,) for name in texts if _is_unique(first, name) and _is_unique(second, name)), ())
-
-
-def _is_unique(columns: Columns, name: str) -> bool:
-    return columns.distinct(name) == columns.source.rows > 0
+def _show(findings: Findings, names: Sequence[str], lines: list[tuple[Cell, ...]], *, is_drawn: bool) -> None:
+    table = Rows(("what", *names, "difference", "change %"), lines, truncated=False, sql="")
+    chart = chart_of(names, lines[0][1:3], title=str(lines[0][0])) if is_drawn else None
+    findings.show(table_of(table, title=f"{names[0]} and {names[1]}"), chart)
 
 
 def compare_files(
-    data: Data, first: Columns, second: Columns, report: Report, *, key: Sequence[str], measures: Sequence[Measure]
+    data: Data, first: Columns, second: Columns, findings: Findings, *, key: Sequence[str], measures: Sequence[Measure]
 ) -> None:
-    """Two files: rows added, removed and changed by their key; else their measures side by side. Into `report`."""
+    """Two files: rows added, removed and changed by their key; and their measures side by side. Into `findings`.
+
+    Raises:
+        InvalidInput: They have no column in common.
+        UnknownName: A column of the key is not in both.
+    """
     shared = [name for name in first.names if name in second]
     if not shared:
         raise InvalidInput(
@@ -176,96 +142,78 @@ def compare_files(
             hint="Name two files with columns of the same names.",
             path="/parameters/files",
         )
-    report.matched_rows = first.source.rows + second.source.rows
+    findings.matched_rows = first.source.rows + second.source.rows
     for one, other in ((first, second), (second, first)):
-        alone = [name for name in one.names if name not in other]
-        if alone:
-            listed = ", ".join(["{}"] * len(alone[:8]))
-            report.say(
-                "columns",
-                f"Only {{}} has {listed}.",
-                code(one.source.path),
-                *map(code, alone[:8]),
-                source=one.source.path,
-            )
-    if key:
-        _by_key(data, first, second, report, key)
+        if alone := [code(name) for name in one.names if name not in other]:
+            path = one.source.path
+            findings.say("columns", "Only {} has {}.", code(path), listed(alone[:8]), source=path)
+    if columns_of_key := _key(first, second, shared, key):
+        _by_key(data, first, second, findings, columns_of_key)
     else:
-        report.note("No column tells the rows of both files apart, so rows were not matched; `key` names such columns.")
-    _side_by_side(data, first, second, report, measures)
+        findings.note(
+            "No column tells the rows of both files apart, so rows were not matched; `key` names such columns."
+        )
+    spoken = [one for one in measures if one.column and one.column in first and one.column in second]
+    numbers = [one.name for one in first.numbers if one.name in second and second.named(one.name).kind == "number"]
+    chosen = spoken or [Measure(function="mean", column=name) for name in numbers[:_MEANS]]
+    pair = [_Side(one.source.path, one) for one in (first, second)]
+    lines, _ = _measured(data, pair, chosen, findings)
+    for measure, line in zip((*chosen, _ROWS), lines, strict=True):
+        if spoken or measure is _ROWS:
+            _say(findings, pair, measure, line)
+    _show(findings, [side.name for side in pair], lines, is_drawn=False)
 
 
-def _by_key(data: Data, first: Columns, second: Columns, report: Report, key: Sequence[str]) -> None:
+def _key(first: Columns, second: Columns, shared: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+    """The columns that tell rows apart in both files: those named, else one whose name says so; maybe none."""
+    if named:
+        for columns in (first, second):
+            for name in named:
+                columns.named(name, path="/parameters/key")
+        return tuple(named)
+    likely = [name for name in shared if name.casefold().rpartition("_")[2] in _KEYS]
+    # Numbers that happen to differ from row to row identify nothing.
+    likely += [name for name in shared[:1] if first.named(name).kind == "text"]
+    both = (first, second)
+    return next(((name,) for name in likely if all(one.distinct(name) == one.source.rows > 0 for one in both)), ())
+
+
+def _by_key(data: Data, first: Columns, second: Columns, findings: Findings, key: Sequence[str]) -> None:
     others = [name for name in first.names if name in second and name not in key]
     same = " AND ".join(f"a.{identifier(name)} IS NOT DISTINCT FROM b.{identifier(name)}" for name in key)
-    differs = " OR ".join(f"a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}" for name in others) or "FALSE"
-    keys = ", ".join(identifier(name) for name in key)
+    differs = [f"a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}" for name in others]
+    keys = ", ".join(map(identifier, key))
     old, new = first.table, second.table
-    counts = (
-        f"SELECT (SELECT count(*) FROM {new} AS b WHERE NOT EXISTS (SELECT 1 FROM {old} AS a WHERE {same})) AS added, "
-        f"(SELECT count(*) FROM {old} AS a WHERE NOT EXISTS (SELECT 1 FROM {new} AS b WHERE {same})) AS removed, "
-        f"(SELECT count(*) FROM {old} AS a JOIN {new} AS b ON {same} WHERE {differs}) AS changed"
+    changes = (
+        f"SELECT 'added' AS change, {keys} FROM {new} AS b\n"
+        f"WHERE NOT EXISTS (SELECT 1 FROM {old} AS a WHERE {same})\nUNION ALL\n"
+        f"SELECT 'removed', {keys} FROM {old} AS a\n"
+        f"WHERE NOT EXISTS (SELECT 1 FROM {new} AS b WHERE {same})\nUNION ALL\n"
+        f"SELECT 'changed', {', '.join(f'a.{identifier(name)}' for name in key)}\n"
+        f"FROM {old} AS a JOIN {new} AS b ON {same} WHERE {' OR '.join(differs) or 'FALSE'}"
     )
-    report.sql.append(sql.stated(sql.stated(counts, first), second))
-    row = data.query(counts).rows[0]
-    counted = {name: int(value or 0) for name, value in zip(("added", "removed", "changed"), row, strict=True)}
-    report.metrics |= {f"{name}_rows": value for name, value in counted.items()}
-    report.say(
+    counts = f"SELECT change, count(*) FROM ({changes}) GROUP BY 1"
+    findings.sql.append(sql.stated(sql.stated(counts, first), second))
+    found = {str(row[0]): row[1] for row in data.query(counts).rows}
+    counted = {change: int(found.get(change) or 0) for change in ("added", "removed", "changed")}
+    findings.metrics |= {f"{change}_rows": count for change, count in counted.items()}
+    more, fewer, changed = (plural(count, "row") for count in counted.values())
+    findings.say(
         "rows",
-        f"By {', '.join(['{}'] * len(key))}, {{}} has {plural(counted['added'], 'row')} more, "
-        f"{plural(counted['removed'], 'row')} fewer and "
-        f"{plural(counted['changed'], 'row')} changed against {{}}.",
-        *map(code, key),
+        f"By {{}}, {{}} has {more} more, {fewer} fewer and {changed} changed against {{}}.",
+        listed(map(code, key)),
         code(second.source.path),
         code(first.source.path),
         source=second.source.path,
     )
-    listing = (
-        f"SELECT 'added' AS change, {keys} FROM {new} AS b "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {old} AS a WHERE {same}) UNION ALL "
-        f"SELECT 'removed', {keys} FROM {old} AS a "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {new} AS b WHERE {same}) UNION ALL "
-        f"SELECT 'changed', {', '.join(f'a.{identifier(name)}' for name in key)} "
-        f"FROM {old} AS a JOIN {new} AS b ON {same} WHERE {differs}"
-    )
-    rows = data.query(f"SELECT * FROM ({listing}) ORDER BY ALL LIMIT {_SHOWN}", limit=_SHOWN)
+    rows = data.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_SHOWN}", limit=_SHOWN)
     if rows.rows:
-        report.show(table_of(rows, title="Rows that differ", total=sum(counted.values())))
-        report.name_subjects([row[1] for row in rows.rows])
-    for name in others[:50]:
-        value = data.query(
-            f"SELECT count(*) FROM {old} AS a JOIN {new} AS b ON {same} "
-            f"WHERE a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}"
-        ).rows[0][0]
-        if isinstance(value, int) and value:
-            report.say(
-                "changed columns", f"{{}} differs in {plural(value, 'row')}.", code(name), source=second.source.path
-            )
-
-
-def _side_by_side(data: Data, first: Columns, second: Columns, report: Report, measures: Sequence[Measure]) -> None:
-    query = [one for one in measures if not one.column or (one.column in first and one.column in second)]
-    numbers = [
-        column.name for column in first.numbers if column.name in second and second.named(column.name).kind == "number"
-    ]
-    chosen = [one for one in query if one.column] or [Measure(function="mean", column=name) for name in numbers[:8]]
-    lines = [_line("rows", first.source.rows, second.source.rows)]
-    if chosen:
-        found: list[tuple[Cell, ...]] = []
-        for columns in (first, second):
-            statement = sql.select(TableQuery(measures=tuple(chosen)), columns)
-            report.sql.append(sql.stated(statement, columns))
-            found.append(data.query(statement).rows[0])
-        lines += [_line(one.label, found[0][place], found[1][place]) for place, one in enumerate(chosen)]
-    names = (first.source.path, second.source.path)
-    for (label, *figures), one in zip(lines, (Measure(function="count"), *chosen), strict=True):
-        if label == "rows" or any(measure.column for measure in query):
-            pieces = [] if not one.column else [code(one.column)]
-            pair = _Pair(Prose(f"The {measure_words(one)}", tuple(pieces)), names, figures, unit_of(one, first))
-            pair.say(report, second.source.path)
-    report.show(
-        table_of(
-            Rows(("what", *names, "difference", "change %"), lines, truncated=False, sql=""),
-            title=f"{names[0]} and {names[1]}",
-        )
-    )
+        table = table_of(rows, title="Rows that differ", total=sum(counted.values()))
+        findings.show(table, subjects=[row[1] for row in rows.rows])
+    if differs:
+        each = ", ".join(f"count(*) FILTER (WHERE {one})" for one in differs[:_COLUMNS])
+        row = data.query(f"SELECT {each} FROM {old} AS a JOIN {new} AS b ON {same}").rows[0]
+        for name, value in zip(others, row, strict=False):
+            if isinstance(value, int) and value:
+                template = f"{{}} differs in {plural(value, 'row')}."
+                findings.say("changed columns", template, code(name), source=second.source.path)

@@ -1,7 +1,6 @@
 """Which data files a request may be about: those it names, or all that lie in the workspace."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,8 +12,8 @@ from retinue.tools.workspace import Workspace
 __all__ = ["data_files", "named_files", "where_they_are"]
 
 _LOOKED_AT: Final = 200_000
-_PATH: Final = re.compile(r"""[`"“]([^`"“”]+\.\w+)[`"”]|(?<![\w./@+~-])([\w./@+~-]*\w\.\w[\w.-]*)""")
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
+_QUOTES: Final = "`\"'\u201c\u201d"
 
 
 def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
@@ -33,18 +32,21 @@ def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
 
 
 def named_files(workspace: Workspace, question: str) -> tuple[list[str], str]:
-    """The data files that `question` names, and its text without them."""
-    found: list[str] = []
-
-    def take(match: re.Match[str]) -> str:
-        path = (match[1] or match[2]).rstrip(".")
-        if kind_of(path) is None or (match[1] is not None and not workspace.readable(path)):
-            return match.group()
-        found.append(path)
-        return " "
-
-    rest = _PATH.sub(take, question)
-    return where_they_are(workspace, list(dict.fromkeys(found))), rest
+    """The data files that `question` names, and its text without them. A path with spaces stands between quotes."""
+    quoted = question
+    for mark in _QUOTES:
+        quoted = quoted.replace(mark, "\n")
+    parts = [part for part in quoted.split("\n") if " " in part and kind_of(part) is not None]
+    spoken = [part for part in parts if workspace.readable(part)]
+    rest = question
+    for part in spoken:
+        rest = rest.replace(part, " ")
+    words = dict.fromkeys(word.strip(f"{_QUOTES}.,;:!?()[]{{}}<>") for word in rest.split())
+    for word in words:
+        if kind_of(word) is not None and word.partition(".")[0]:
+            spoken.append(word)
+            rest = rest.replace(word, " ")
+    return where_they_are(workspace, list(dict.fromkeys(spoken))), rest
 
 
 def where_they_are(workspace: Workspace, named: Sequence[str]) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import code, quote
+from retinue.catalogue._prose import Prose, code, quote
+from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst import sql
-from retinue.catalogue.data_analyst.aggregate import filters, where
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.report import Report, chart_of, table_of
-from retinue.catalogue.data_analyst.shown import plural, shown, text_of
+from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
+from retinue.catalogue.data_analyst.words import filters, listed, shown, text_of, where
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping
 from retinue.tools.data import Data, Rows, identifier
@@ -20,97 +20,69 @@ from retinue.tools.data import Data, Rows, identifier
 __all__ = ["log_parse"]
 
 _TOP: Final = 10
+_BARS: Final = 30
 _BURSTS: Final = 5
 _BURST: Final = 3.0
 _LEAST_BURST: Final = 20
 _LEAST_SLOW: Final = 5
 _DURATIONS: Final = ("duration_ms", "seconds", "duration")
 _BAD: Final = "('ERROR', 'ERR', 'CRITICAL', 'CRIT', 'FATAL', 'SEVERE', 'ALERT', 'EMERG', 'PANIC')"
-_NUMBERS: Final = r"regexp_replace({}, '0x[0-9a-fA-F]+|[0-9a-fA-F-]{{32,}}|[0-9]+', '#', 'g')"
+_SHAPE: Final = "regexp_replace(left(message, 200), '0x[0-9a-fA-F]+|[0-9a-fA-F-]{32,}|[0-9]+', '#', 'g')"
 
 
 @dataclass(slots=True)
 class _Log:
     data: Data
     columns: Columns
-    report: Report
+    findings: Findings
     where: str
     conditions: Sequence[Condition]
 
-    def rows(self, statement: str, *, limit: int = 1_000) -> Rows:
+    def rows(self, statement: str) -> Rows:
         """Run a statement and keep it."""
-        self.report.sql.append(sql.stated(statement, self.columns))
-        return self.data.query(statement, limit=limit)
+        self.findings.sql.append(sql.stated(statement, self.columns))
+        return self.data.query(statement, limit=1_000)
 
-    @property
-    def source(self) -> str:
-        return self.columns.source.path
+    def say(self, topic: str, template: str, *pieces: Prose | str, line: Cell = None) -> None:
+        """Add a sentence, with the line that is its first example."""
+        path = self.columns.source.path
+        self.findings.say(topic, template, *pieces, source=f"{path}:{line}" if isinstance(line, int) else path)
 
-    def place(self, line: Cell) -> str:
-        """A line as a source."""
-        return f"{self.source}:{line}" if isinstance(line, int) else self.source
+    def say_top(self, topic: str, template: str, each: str, rows: Sequence[Sequence[Cell]], *, at: int = 1) -> None:
+        """Name the first of some rows with a figure of each."""
+        named = (Prose(each, (code(str(row[0])), shown(row[at]))) for row in rows)
+        self.say(topic, template, listed(named), line=rows[0][-1])
+
+    def show(self, rows: Rows, title: str, *, at: int = 1, line: bool = False, is_drawn: bool = True) -> None:
+        """Show rows with a chart of one of their figures."""
+        labels = [row[0] for row in rows.rows]
+        can_be_drawn = is_drawn and len(labels) > 1 and (line or len(labels) <= _BARS)
+        chart = chart_of(labels, [row[at] for row in rows.rows], title=title, line=line) if can_be_drawn else None
+        self.findings.show(table_of(rows, title=title), chart)
 
 
-def log_parse(data: Data, columns: Columns, report: Report, *, conditions: Sequence[Condition] = ()) -> None:
-    """Summarise the log of `columns`, of the entries that fulfil `conditions`, into `report`."""
-    log = _Log(data, columns, report, f"FROM {columns.table}\nWHERE {sql.every(conditions, columns)}", conditions)
+def log_parse(data: Data, columns: Columns, findings: Findings, *, conditions: Sequence[Condition] = ()) -> None:
+    """Summarise the log of `columns`, of the entries that fulfil `conditions`, into `findings`."""
+    log = _Log(data, columns, findings, f"FROM {columns.table}\nWHERE {sql.every(conditions, columns)}", conditions)
     if conditions:
-        report.understood["filter"] = filters(conditions)
+        findings.understood["filter"] = filters(conditions)
     if not _span(log):
         return
-    error = _error(columns)
     if "level" in columns:
-        _levels(log)
+        _commonest(log, "level", "levels", "Levels: {}.", most=_TOP)
     if "status" in columns:
-        _statuses(log)
+        _commonest(log, "status", "statuses", "Answers by status: {}.", most=_BARS)
+    error = _error(columns)
     if error is not None:
         _errors(log, error)
     if "path" in columns:
         _paths(log, error)
     elif "message" in columns:
-        _messages(log, error)
+        _messages(log, "errors", "Most frequent errors", error)
+        _messages(log, "messages", "Most frequent messages", "TRUE")
     if "at" in columns:
-        _over_time(log, error)
+        _over_time(log, error if findings.metrics.get("errors") else None)
         _bursts(log)
-
-
-def _span(log: _Log) -> bool:
-    """How many entries there are, and from when to when."""
-    times = 'min("at"), max("at"), count("at")' if "at" in log.columns else "NULL, NULL, 0"
-    entries, first, last, timed = log.rows(f"SELECT count(*), {times}\n{log.where}").rows[0]
-    count = entries if isinstance(entries, int) else 0
-    log.report.matched_rows = count
-    words, pieces = where(log.conditions)
-    log.report.metrics["entries"] = count
-    if not count:
-        log.report.say(
-            "entries",
-            f"No entry fits: of {log.columns.source.rows:,} entries of {{}} there is none{words}.",
-            code(log.source),
-            *pieces,
-            source=log.source,
-        )
-        log.report.reject(f"No entry of {log.source} fits.", hint="Ask with fewer conditions.")
-        return False
-    if timed:
-        log.report.say(
-            "span",
-            f"{{}} has {plural(count, 'entry', 'entries')}{words}, from {{}} to {{}}.",
-            code(log.source),
-            *pieces,
-            text_of(first),
-            text_of(last),
-            source=log.source,
-        )
-    else:
-        log.report.say(
-            "span",
-            f"{{}} has {plural(count, 'entry', 'entries')}{words}, without time stamps.",
-            code(log.source),
-            *pieces,
-            source=log.source,
-        )
-    return True
 
 
 def _error(columns: Columns) -> str | None:
@@ -120,55 +92,43 @@ def _error(columns: Columns) -> str | None:
     return "status >= 400" if "status" in columns else None
 
 
-def _levels(log: _Log) -> None:
-    rows = log.rows(
-        f"SELECT level, count(*) AS entries, min(line) AS first_line\n{log.where}\n"
-        f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {_TOP}"
-    )
-    known = [row for row in rows.rows if row[0] is not None]
-    if not known:
-        return
-    listed = ", ".join(["{} {}"] * len(known))
-    log.report.say(
-        "levels",
-        f"Levels: {listed}.",
-        *(piece for row in known for piece in (code(str(row[0])), shown(row[1]))),
-        source=log.source,
-    )
-    _drawn(log, rows, "Entries by level")
+def _span(log: _Log) -> bool:
+    """How many entries there are, and from when to when."""
+    times = 'min("at"), max("at"), count("at")' if "at" in log.columns else "NULL, NULL, 0"
+    entries, first, last, timed = log.rows(f"SELECT count(*), {times}\n{log.where}").rows[0]
+    count = entries if isinstance(entries, int) else 0
+    log.findings.matched_rows = log.findings.metrics["entries"] = count
+    path, fitting = Prose("{}", (code(log.columns.source.path),)), where(log.conditions)
+    if not count:
+        of_all = f"of {log.columns.source.rows:,} entries of {{}} there is none{{}}"
+        log.say("entries", f"No entry fits: {of_all}.", path, fitting)
+        log.findings.report.reject(f"No entry of {path.plain()} fits.", hint="Ask with fewer conditions.")
+        return False
+    counted = f"{{}} has {plural(count, 'entry', 'entries')}{{}}"
+    if timed:
+        log.say("span", f"{counted}, from {{}} to {{}}.", path, fitting, text_of(first), text_of(last))
+    else:
+        log.say("span", f"{counted}, without time stamps.", path, fitting)
+    return True
 
 
-def _statuses(log: _Log) -> None:
+def _commonest(log: _Log, column: str, topic: str, template: str, *, most: int) -> None:
     rows = log.rows(
-        f"SELECT status, count(*) AS entries, min(line) AS first_line\n{log.where} AND status IS NOT NULL\n"
-        "GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT 30"
+        f"SELECT {column}, count(*) AS entries, min(line) AS first_line\n{log.where}\n"
+        f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {most}"
     )
-    if not rows.rows:
-        return
-    named = rows.rows[:6]
-    listed = ", ".join(["{} {}"] * len(named))
-    more = ", …" if len(rows.rows) > len(named) else ""
-    log.report.say(
-        "statuses",
-        f"Answers by status: {listed}{more}.",
-        *(piece for row in named for piece in (code(str(row[0])), shown(row[1]))),
-        source=log.source,
-    )
-    _drawn(log, rows, "Entries by status")
+    if known := [row for row in rows.rows if row[0] is not None]:
+        log.say_top(topic, template, "{} {}", known[:_TOP])
+        log.show(rows, f"Entries by {column}")
 
 
 def _errors(log: _Log, error: str) -> None:
     count, first = log.rows(f"SELECT count(*), min(line)\n{log.where} AND {error}").rows[0]
-    errors = count if isinstance(count, int) else 0
-    log.report.metrics["errors"] = errors
+    errors = log.findings.metrics["errors"] = count if isinstance(count, int) else 0
+    share = f"{100 * errors / (log.findings.matched_rows or 1):.3g} %"
+    counted = f"{plural(errors, 'entry', 'entries')} ({share}) {'has' if errors == 1 else 'have'}"
     means = "a level of ERROR or worse" if "level" in log.columns else "a status from 400 on"
-    total = log.report.matched_rows or 1
-    log.report.say(
-        "errors",
-        f"{plural(errors, 'entry', 'entries')} ({100 * errors / total:.3g} %) "
-        f"{'has' if errors == 1 else 'have'} {means}.",
-        source=log.place(first),
-    )
+    log.say("errors", f"{counted} {means}.", line=first)
 
 
 def _paths(log: _Log, error: str | None) -> None:
@@ -177,81 +137,57 @@ def _paths(log: _Log, error: str | None) -> None:
     slow = (
         f", avg({duration}) AS mean_{duration}, quantile_cont({duration}, 0.95) AS p95_{duration}" if duration else ""
     )
-    named = f"path, count(*) AS entries{bad}{slow}, min(line) AS first_line"
-    select = f"SELECT {named}\n{log.where} AND path IS NOT NULL\nGROUP BY 1"
+    select = (
+        f"SELECT path, count(*) AS entries{bad}{slow}, min(line) AS first_line\n"
+        f"{log.where} AND path IS NOT NULL\nGROUP BY 1"
+    )
     rows = log.rows(f"{select}\nORDER BY 2 DESC, 1\nLIMIT {_TOP}")
     if not rows.rows:
         return
-    _top(log, rows, "paths", "Most entries are for")
-    _drawn(log, rows, "Most frequent paths")
+    log.say_top("paths", "Most entries are for {}.", "{} ({})", rows.rows[:3])
+    log.show(rows, "Most frequent paths")
+    log.findings.report.about([str(row[0]) for row in rows.rows])
     if error and (worst := [row for row in log.rows(f"{select}\nORDER BY 3 DESC, 1\nLIMIT {_TOP}").rows if row[2]]):
-        named = worst[:3]
-        log.report.say(
-            "errors by path",
-            f"Most errors are at {', '.join(['{} ({})'] * len(named))}.",
-            *(piece for row in named for piece in (code(str(row[0])), shown(row[2]))),
-            source=log.place(named[0][-1]),
-        )
+        log.say_top("errors by path", "Most errors are at {}.", "{} ({})", worst[:3], at=2)
     if duration is None:
-        log.report.note("The log has no times of requests, so nothing is said of slow ones.")
+        log.findings.note("The log has no times of requests, so nothing is said of slow ones.")
         return
-    place = 3 if error else 2
-    slowest = log.rows(
-        f"{select}\nHAVING count({duration}) >= {_LEAST_SLOW}\nORDER BY {place + 1} DESC NULLS LAST, 1\nLIMIT {_TOP}"
-    )
+    at = 3 if error else 2
+    least = f"HAVING count({duration}) >= {_LEAST_SLOW}"
+    slowest = log.rows(f"{select}\n{least}\nORDER BY {at + 1} DESC NULLS LAST, 1\nLIMIT {_TOP}")
     if not slowest.rows:
         return
     unit = log.columns.named(duration).unit
-    named = slowest.rows[:3]
-    log.report.say(
-        "slowest paths",
-        f"Slowest on average: {', '.join(['{} with {} (95 % within {})'] * len(named))}.",
-        *(
-            piece
-            for row in named
-            for piece in (code(str(row[0])), shown(row[place], unit), shown(row[place + 1], unit))
-        ),
-        source=log.place(named[0][-1]),
+    each = (
+        Prose("{} with {} (95 % within {})", (code(str(row[0])), shown(row[at], unit), shown(row[at + 1], unit)))
+        for row in slowest.rows[:3]
     )
-    log.report.note(f"Paths with fewer than {_LEAST_SLOW} timed entries are not among the slowest.")
-    log.report.subjects.clear()
-    log.report.name_subjects([row[0] for row in slowest.rows])
-    title = f"Slowest paths (mean {duration})"
-    units = {name: unit for name in (f"mean_{duration}", f"p95_{duration}") if unit}
-    chart = chart_of(
-        [row[0] for row in slowest.rows], [row[place] for row in slowest.rows], title=title, line=False, unit=unit
-    )
-    log.report.show(table_of(slowest, title=title, units=units), chart if len(slowest.rows) > 1 else None)
+    log.say("slowest paths", "Slowest on average: {}.", listed(each), line=slowest.rows[0][-1])
+    log.findings.note(f"Paths with fewer than {_LEAST_SLOW} timed entries are not among the slowest.")
+    log.findings.report.subjects = []
+    log.findings.report.about([str(row[0]) for row in slowest.rows])
+    log.show(slowest, f"Slowest paths (mean {duration})", at=at)
 
 
-def _messages(log: _Log, error: str | None) -> None:
-    """The commonest messages, numbers apart: those of errors first."""
-    for topic, title, condition in (
-        ("errors", "Most frequent errors", f" AND {error}" if error else None),
-        ("messages", "Most frequent messages", ""),
-    ):
-        if condition is None:
-            continue
-        shape = _NUMBERS.format("left(message, 200)")
-        rows = log.rows(
-            f"SELECT {shape} AS message, count(*) AS entries, min(line) AS first_line, "
-            f"min_by(left(message, 200), line) AS first\n{log.where} AND message IS NOT NULL{condition}\n"
-            f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {_TOP}"
-        )
-        if not rows.rows:
-            continue
-        for row in rows.rows[:3]:
-            log.report.say(
-                topic, f"{shown(row[1])} times: {{}}", quote(str(row[3]), longest=160), source=log.place(row[2])
-            )
-        _drawn(log, rows, title, chart=False)
-        log.report.name_subjects([row[0] for row in rows.rows])
+def _messages(log: _Log, topic: str, title: str, condition: str | None) -> None:
+    """The commonest messages that fulfil a condition, numbers apart."""
+    if condition is None:
+        return
+    rows = log.rows(
+        f"SELECT {_SHAPE} AS message, count(*) AS entries, min(line) AS first_line, "
+        f"min_by(left(message, 200), line) AS first\n{log.where} AND message IS NOT NULL AND {condition}\n"
+        f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {_TOP}"
+    )
+    for _, count, line, first in rows.rows[:3]:
+        log.say(topic, f"{shown(count)} times: {{}}", Prose("{}", (quote(str(first), longest=160),)), line=line)
+    if rows.rows:
+        log.show(rows, title, is_drawn=False)
+        log.findings.report.about([str(row[0]) for row in rows.rows])
 
 
 def _over_time(log: _Log, error: str | None) -> None:
     step = log.columns.unit_of_span("at", where=sql.every(log.conditions, log.columns))
     step = "minute" if step == "second" else step
-    error = error if log.report.metrics.get("errors") else None
     bad = f", count(*) FILTER (WHERE {error}) AS errors" if error else ""
     bucket = sql.bucket(Grouping(column="at", unit=step), log.columns)
     rows = log.rows(
@@ -260,23 +196,13 @@ def _over_time(log: _Log, error: str | None) -> None:
     )
     if len(rows.rows) < 2:
         return
-    title = f"{'Errors' if error else 'Entries'} by {step}"
-    place = 2 if error else 1
-    most = max(int(row[place] or 0) for row in rows.rows)
-    if most:
-        first, *others = (text_of(row[0]) for row in rows.rows if row[place] == most)
+    what, at = ("errors", 2) if error else ("entries", 1)
+    title = f"{what.capitalize()} by {step}"
+    if most := max(int(row[at] or 0) for row in rows.rows):
+        first, *others = (text_of(row[0]) for row in rows.rows if row[at] == most)
         as_many = f", and as many in {plural(len(others), 'other')}" if others else ""
-        log.report.say(
-            title.lower(),
-            f"Most {'errors' if error else 'entries'} in one {step}: {{}}, at {{}}{as_many}.",
-            shown(most),
-            first,
-            source=log.source,
-        )
-    chart = chart_of(
-        [row[0] for row in rows.rows], [row[place] for row in rows.rows], title=title, line=True, unit=None
-    )
-    log.report.show(table_of(rows, title=title), chart)
+        log.say(title.lower(), f"Most {what} in one {step}: {{}}, at {{}}{as_many}.", shown(most), first)
+    log.show(rows, title, at=at, line=True)
 
 
 def _bursts(log: _Log) -> None:
@@ -288,35 +214,8 @@ def _bursts(log: _Log) -> None:
         f"WHERE entries >= {_LEAST_BURST} AND entries > {_BURST} * (SELECT median(entries) FROM minutes)\n"
         f"ORDER BY entries DESC, minute LIMIT {_BURSTS}"
     )
-    for row in rows.rows[:3]:
-        log.report.say(
-            "burst",
-            "A burst at {}: {} entries in one minute, where {} are usual.",
-            text_of(row[0]),
-            shown(row[1]),
-            shown(row[3]),
-            source=log.place(row[2]),
-        )
+    for minute, count, line, usual in rows.rows[:3]:
+        template = "A burst at {}: {} entries in one minute, where {} are usual."
+        log.say("burst", template, text_of(minute), shown(count), shown(usual), line=line)
     if rows.rows:
-        log.report.show(table_of(rows, title="Bursts"))
-
-
-def _top(log: _Log, rows: Rows, topic: str, lead: str) -> None:
-    named = rows.rows[:3]
-    log.report.say(
-        topic,
-        f"{lead} {', '.join(['{} ({})'] * len(named))}.",
-        *(piece for row in named for piece in (code(str(row[0])), shown(row[1]))),
-        source=log.place(named[0][-1]),
-    )
-    log.report.name_subjects([row[0] for row in rows.rows])
-
-
-def _drawn(log: _Log, rows: Rows, title: str, *, chart: bool = True) -> None:
-    labels: Sequence[Cell] = [row[0] for row in rows.rows]
-    drawn = (
-        chart_of(labels, [row[1] for row in rows.rows], title=title, line=False, unit=None)
-        if chart and 2 <= len(labels) <= 30
-        else None
-    )
-    log.report.show(table_of(rows, title=title), drawn)
+        log.show(rows, "Bursts", is_drawn=False)

@@ -1,13 +1,15 @@
 """A query held against the columns of a file: names that there are, figures that can be computed."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery
 from retinue.errors import InvalidInput
 
-__all__ = ["checked_query"]
+__all__ = ["checked_query", "with_percentiles"]
+
+_USUAL: Final = (50.0, 90.0, 95.0, 99.0)
 
 T = TypeVar("T")
 
@@ -111,3 +113,29 @@ def _order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:
             path="/parameters/order/by",
         )
     return order.model_copy(update={"by": name})
+
+
+def with_percentiles(query: TableQuery, columns: Columns, points: Sequence[float]) -> TableQuery:
+    """`query` with percentiles of its columns: `points`, else those it names, else 50, 90, 95 and 99.
+
+    Raises:
+        InvalidInput: No column of numbers is named, and there is not just one.
+    """
+    if not points and any(one.function == "percentile" for one in query.measures):
+        return query
+    names = list(dict.fromkeys(one.column for one in query.measures if one.column))
+    names = [name for name in names if columns.named(name).kind == "number"]
+    numbers = [one.name for one in columns.numbers]
+    if not names and len(numbers) != 1:
+        raise InvalidInput(
+            "Percentiles need a column of numbers.",
+            hint=f"Name one of {', '.join(numbers[:24])}." if numbers else "Name another file: this one has none.",
+            path="/parameters/measures",
+            suggestions=tuple(numbers[:24]),
+        )
+    measures = tuple(
+        Measure(function="percentile", column=name, percentile=point)
+        for name in names or numbers
+        for point in points or _USUAL
+    )
+    return query.model_copy(update={"measures": measures, "select": (), "averaged": False})

@@ -6,7 +6,7 @@ Names are quoted and texts are escaped, so SQL in a column's name or in a value 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from retinue.catalogue.data_analyst.literal import literal
+from retinue.contract.table import Cell
 from retinue.contract.table_query import (
     Condition,
     DatePart,
@@ -17,11 +17,12 @@ from retinue.contract.table_query import (
     TableQuery,
     TimeUnit,
 )
+from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from retinue.catalogue.data_analyst.columns import Columns
 
-__all__ = ["bucket", "every", "is_serial", "place_of_order", "select", "stated"]
+__all__ = ["bucket", "every", "is_serial", "literal", "place_of_order", "select", "stated"]
 
 _FUNCTIONS: Final = {
     "sum": "sum({})",
@@ -55,6 +56,21 @@ _BUCKETS: Final[dict[TimeUnit, str]] = {
 """Each as people write it; but for the weekdays their order is that of time. A week is named by its Monday."""
 
 
+def literal(value: Cell) -> str:
+    """`value` as it stands in SQL.
+
+    Raises:
+        InvalidInput: It is a text that holds a NUL.
+    """
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).upper()
+    if isinstance(value, int | float):
+        return repr(value)
+    if "\0" in value:
+        raise InvalidInput("A value holds a NUL character.", hint="Name a value without control characters.")
+    return "'" + value.replace("'", "''") + "'"
+
+
 def select(query: TableQuery, columns: "Columns") -> str:
     """The statement that answers `query`.
 
@@ -86,7 +102,9 @@ def select(query: TableQuery, columns: "Columns") -> str:
 def stated(statement: str, columns: "Columns") -> str:
     """`statement` so that it runs by itself on the file: its path in place of the table."""
     place = columns.file
-    return statement if place is None else statement.replace(f"FROM {columns.table}", f"FROM {place}")
+    if place is None:
+        return statement
+    return statement.replace(f"FROM {columns.table}", f"FROM {place}").replace(f"JOIN {columns.table}", f"JOIN {place}")
 
 
 def _figure(measure: Measure, columns: "Columns") -> str:

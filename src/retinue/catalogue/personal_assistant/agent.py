@@ -1,36 +1,74 @@
-"""The assistant as an agent: which extensions it has, and where it keeps things. One call of it is for `call`.
+"""The assistant as an agent: which extensions it has, and where it keeps things. One call of it is for `call`."""
 
-What a call needs is imported when there is one: every command makes this agent, and few ask it.
-"""
-
+import asyncio
+import os
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, cast
 
+import retinue
+from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
-from retinue.contract.definition import Definition
+from retinue.catalogue.personal_assistant.call import Call
+from retinue.catalogue.personal_assistant.results import (
+    ArgumentValues,
+    AssistantAnswer,
+    DomainNames,
+    DomainTimeout,
+    ExecutionMode,
+    Prompt,
+    ToolName,
+)
+from retinue.catalogue.personal_assistant.roles import Roles
+from retinue.catalogue.personal_assistant.store import stored_in
+from retinue.contract.definition import Sample
+from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.dialects.run_agent import read_config
+from retinue.dialects.run_agent.config import ConfigRead
 from retinue.errors import AccessDenied, MissingFile, NotTrusted
-
-if TYPE_CHECKING:
-    from retinue.agents.extensions import Extension, Extensions
-    from retinue.llm.models import Models
-
-    from .settings import Settings
+from retinue.llm.models import Models
 
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
+_ALL: Final[list[Any]] = []
+_NONE: Final[dict[str, Any]] = {}
+_ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
+_RESULT: Final[dict[str, Any]] = {
+    "name": "TASKS",
+    "intent": "remind me to call Ada tomorrow",
+    "output": _ADDED,
+    "status": "done",
+    "traces": [
+        {
+            "tool": "TASKS_ACTION_add",
+            "args": {"title": "call Ada", "due": "2026-05-05"},
+            "output": _ADDED,
+            "duration_secs": 0.002,
+        }
+    ],
+    "duration_secs": 0.004,
+}
 
 
-def shipped_domains() -> "tuple[Extension, ...]":
+def shipped_domains() -> tuple[Extension, ...]:
     """The domains that come with the assistant."""
-    from retinue.agents.extensions import discover  # noqa: PLC0415 - see above; so below
-
     return discover(_SHIPPED, trusted=True).found
 
 
+@retinue.agent(
+    name="personal_assistant",
+    version="1.0",
+    category="assistant",
+    tags=("assistant", "tasks", "notes", "workouts"),
+    aliases=("assistant",),
+    tier="small",
+    description="Keeps a person's tasks, notes and training log, and answers from them. Use it to be reminded of"
+    " something, to write or find a personal note, or to log and look up workouts. Returns an answer with what each of"
+    " its domains did.",
+)
 class PersonalAssistant:
     """Answers a person from the domains that it has.
 
@@ -47,47 +85,94 @@ class PersonalAssistant:
         self,
         *,
         store: Path | None = None,
-        models: "Models | None" = None,
+        models: Models | None = None,
         tool_root: Path | None = None,
         trusted: Callable[[Path], bool] = lambda _: False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
-        self._models = models
+        self._models = models if models is not None and models.configured else None
         self._tool_root = tool_root
         self._trusted = trusted
         self._environment = environment
         self._known: dict[Path, tuple[tuple[tuple[str, int], ...], Extensions]] = {}
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself."""
-        return load_definition(__package__ or "")
+    @retinue.skill(
+        output=AssistantAnswer,
+        instruction_field="prompt",
+        effects=("read", "write"),
+        thinks="can",
+        examples=(
+            "remind me to water the plants on Sunday",
+            "remind me at 6 pm to pick up the children",
+            "do not let me forget to lock the bike",
+            "what is on my to-do list",
+            "what are my open tasks",
+            "are any of my tasks due tomorrow",
+            "put stamps on my list",
+            "task 3 is done",
+            "postpone task 2 to next week",
+            "take a note: the spare key is at Ada's",
+            "write down that the car is parked on level 3",
+            "note to self: bring the charger",
+            "save an idea: a lamp that wakes me up",
+            "find my note about the wifi password",
+            "search my notes for the pancake recipe",
+            "log 30 minutes of running",
+            "what did I train this week",
+            "what is my record in squats",
+        ),
+        samples=(
+            Sample(
+                title="A reminder",
+                parameters={"prompt": "remind me to call Ada tomorrow"},
+                answer={
+                    "content": _ADDED,
+                    "targets": [{"extension": "TASKS", "intent": "remind me to call Ada tomorrow"}],
+                    "results": [_RESULT],
+                    "timings": {"TASKS": 0.004},
+                    "models": {},
+                },
+            ),
+        ),
+    )
+    async def assist(
+        self,
+        prompt: Prompt,
+        task: Task,
+        run: RunContext,
+        *,
+        only_domains: DomainNames = _ALL,
+        execution_mode: ExecutionMode = "usual",
+        domain_timeout_secs: DomainTimeout = 0,
+        tool: ToolName = "",
+        arguments: ArgumentValues = _NONE,
+    ) -> Reply:
+        """Keeps and finds a person's tasks and reminders, notes and workouts.
 
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Answer one prompt."""
-        import asyncio  # noqa: PLC0415
-        import tempfile  # noqa: PLC0415
-
-        from .call import Call  # noqa: PLC0415
-        from .settings import settings_of  # noqa: PLC0415
-        from .store import stored_in  # noqa: PLC0415
-        from .thinking import Mind  # noqa: PLC0415
-
-        settings = settings_of(task, self._environment)
+        Use it for what somebody wants to be reminded of, has to do, wants noted down, or has trained. Returns the
+        answer, and what each of its domains brought to it.
+        """
+        parameters = {
+            "only_domains": only_domains or None,
+            "execution_mode": None if execution_mode == "usual" else execution_mode,
+            "domain_timeout_secs": domain_timeout_secs or None,
+        }
+        environment = os.environ if self._environment is None else self._environment
+        said = {**_config(task), **{name: value for name, value in parameters.items() if value is not None}}
+        settings = read_config(said, environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
-        models = self._models if self._models is not None and self._models.configured else None
-        mind = None if models is None else Mind(models, settings, run, task, self.definition)
-        call = Call(task, run, settings, extensions, mind)
+        overrides = settings.config.model_overrides
+        definition = PersonalAssistant.definition
+        roles = None if self._models is None else Roles(self._models, overrides, definition, task, run)
+        call = Call(prompt.strip(), run, settings, extensions, roles, tool, arguments)
         if self._store is not None:
             with stored_in(self._store):
                 return await call.answer()
         with tempfile.TemporaryDirectory(prefix="retinue-assistant-") as folder, stored_in(Path(folder) / "store.db"):
             return await call.answer()
 
-    # Whom it has
-
-    def _extensions(self, settings: "Settings", run: RunContext) -> "Extensions":
+    def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
         """The shipped extensions and those of the tool roots, as far as the call wants them.
 
         Raises:
@@ -95,11 +180,9 @@ class PersonalAssistant:
             MissingFile: It is not there.
             NotTrusted: Its code may not run.
         """
-        from retinue.agents.extensions import Extensions  # noqa: PLC0415
-
-        shipped = self._read(_SHIPPED)
-        named = _inside(run.workspace.root, settings.tool_root) if settings.tool_root else None
-        found, skipped = list(shipped.found), list(shipped.skipped)
+        shipped, config = self._read(_SHIPPED), settings.config
+        named = _inside(run.workspace.root, config.tool_root) if config.tool_root else None
+        found, skipped = {one.name.casefold(): one for one in shipped.found}, list(shipped.skipped)
         for root in dict.fromkeys(root for root in (self._tool_root, named) if root):
             # Asked before the folder is looked into: a stranger's tool root may be as large as the disk.
             if not root.is_dir():
@@ -110,21 +193,25 @@ class PersonalAssistant:
                     hint=f"Look at its Python files, then run `retinue trust --tool-root {root}`.",
                 )
             more = self._read(root)
-            names = {extension.name.casefold() for extension in found}
-            found += [extension for extension in more.found if extension.name.casefold() not in names]
+            found = {one.name.casefold(): one for one in more.found} | found
             skipped += more.skipped
-        together = Extensions(tuple(found), tuple(skipped))
-        return together if settings.only_domains is None else together.only(settings.only_domains)
+        together = Extensions(tuple(found.values()), tuple(skipped))
+        return together if config.only_domains is None else together.only(config.only_domains)
 
-    def _read(self, root: Path) -> "Extensions":
+    def _read(self, root: Path) -> Extensions:
         """Read a trusted folder once; again when a file has changed (B19)."""
-        from retinue.agents.extensions import discover  # noqa: PLC0415
-
         state = tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
         known = self._known.get(root)
         if known is None or known[0] != state:
             known = self._known[root] = (state, discover(root, trusted=True))
         return known[1]
+
+
+def _config(task: Task) -> JsonMapping:
+    """The `config` of a `run_agent` call."""
+    own: Any = task.extras.get("run_agent")
+    config: Any = cast("JsonMapping", own).get("config") if isinstance(own, dict) else None
+    return cast("JsonMapping", config) if isinstance(config, dict) else {}
 
 
 def _inside(root: Path, tool_root: str) -> Path:

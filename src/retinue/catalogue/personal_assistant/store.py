@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from retinue.errors import Unavailable
+from retinue.tools.memory.file import use_wal
 
 __all__ = ["open_store", "stored_in"]
 
@@ -57,7 +58,7 @@ def open_store() -> Generator[sqlite3.Connection]:
         raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint="Check its folder and its mode.") from error
     try:
         with connection:
-            connection.execute("PRAGMA journal_mode=WAL")
+            use_wal(connection)
             connection.executescript(_SCHEMA)
             yield connection
     except sqlite3.DatabaseError as error:

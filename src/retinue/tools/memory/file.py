@@ -15,7 +15,7 @@ from typing import Final
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 from retinue.tools.memory.entry import Scope
 
-__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside"]
+__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside", "use_wal"]
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
@@ -86,11 +86,11 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             path=str(path),
         )
     if found < _FORMAT:
-        _use_wal(connection)
+        use_wal(connection)
         connection.executescript(_SCHEMA)
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def use_wal(connection: sqlite3.Connection) -> None:
     """Change to WAL, waiting for others who open a new file at the same moment."""
     # SQLite does not wait by itself here: a change of the journal's mode fails at once when somebody else is at it.
     deadline = monotonic() + _BUSY_S

@@ -31,7 +31,8 @@ def NOTES_ACTION_write(text: str) -> str:  # noqa: N802 - the naming of spec 001
     Note that the green tea is in the upper drawer
     Example response: Wrote note 7.
     Example args: {"text": "The green tea is in the upper drawer."}
-    Notes: Take a note, note down, jot, keep in mind, save a note.
+    Notes: Take a note, note down, note that, note to self, jot, write down, keep in mind, remember that, save a note,
+    save an idea.
 
     Args:
         text: What to keep.
@@ -49,7 +50,8 @@ def NOTES_GET_search(words: str) -> str:  # noqa: N802
     Find my note about tea
     Example response: Note 7 (2026-05-04): The green tea is in the upper drawer.
     Example args: {"words": "tea"}
-    Notes: Search, look up, where did I write, what did I note about, which notes mention.
+    Notes: Search my notes, look up my note, find my note, where did I write, what did I write, what did I note,
+    did I note, which notes mention.
 
     Args:
         words: Words that the note must hold.
@@ -73,7 +75,7 @@ def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
     What are my last 3 notes?
     Example response: Note 7 (2026-05-04): The green tea is in the upper drawer.
     Example args: {"count": 3}
-    Notes: Recent, last, newest, latest notes.
+    Notes: List all my notes; recent, last, newest, latest notes.
 
     Args:
         count: How many, at most ten.

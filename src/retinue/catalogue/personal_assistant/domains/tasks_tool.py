@@ -27,7 +27,8 @@ def TASKS_ACTION_add(title: str, due: date | None = None) -> str:  # noqa: N802 
     Remind me to call Ada tomorrow
     Example response: Added task 4: call Ada, due 2026-05-05.
     Example args: {"title": "call Ada", "due": "2026-05-05"}
-    Notes: Put on my list, todo, remind me, remember, add, I must, I need to, I have to do something by a day.
+    Notes: Put on my list, put on my todo list, add to my list, add a task, remind me, remember to,
+    do not let me forget, don't let me forget, I must, I need to, I have to.
 
     Args:
         title: What is to be done, in a few words.
@@ -45,7 +46,7 @@ def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
     What do I have to do today?
     Example response: Task 4: call Ada, due 2026-05-05.
     Example args: {"due": "2026-05-05"}
-    Notes: Show my to do list, have to do, what is left, open tasks, due.
+    Notes: Show my to do list, what have I got to do, what is still left on my list, open tasks, due, overdue.
 
     Args:
         due: Only those due on or before this day.
@@ -66,7 +67,7 @@ def TASKS_UPDATE_done(number: int) -> str:  # noqa: N802
     Task 4 is finished
     Example response: Task 4 is done: call Ada.
     Example args: {"number": 4}
-    Notes: Complete, finish, tick off, check off, done with.
+    Notes: Complete, finish, mark as done, tick off, check off, done with.
 
     Args:
         number: The number of the task.

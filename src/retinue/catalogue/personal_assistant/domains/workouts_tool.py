@@ -34,7 +34,8 @@ def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
     I did 3 sets of 12 repetitions of squats
     Example response: Logged squats: 3 sets of 12.
     Example args: {"exercise": "squats", "sets": 3, "repetitions": 12}
-    Notes: Trained, I did, I ran, I swam, I lifted, track, log, record a workout or exercise, reps.
+    Notes: Log a workout, log a run, log minutes, track minutes, record a workout, I trained, I did sets, I did minutes,
+    sets of reps.
 
     Args:
         exercise: What was trained.
@@ -78,7 +79,7 @@ def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
     What is my record in squats?
     Example response: squats, 3 sets of 12, on 2026-05-04.
     Example args: {"exercise": "squats"}
-    Notes: Personal best, the most I ever did, the longest, my record in an exercise.
+    Notes: Personal best, the most I ever did, the longest I ever did, my record in, what is my record.
 
     Args:
         exercise: Which exercise.

@@ -1,0 +1,269 @@
+"""One task over data files under way: which file it is about, and what is asked of it.
+
+What is asked stands in typed parameters. A question in words is read by the reader, in one place, where they are empty.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._watch import Watch
+from retinue.catalogue.data_analyst.aggregate import aggregate
+from retinue.catalogue.data_analyst.columns import Columns, read_columns
+from retinue.catalogue.data_analyst.compare import compare_files, compare_groups, sides_of
+from retinue.catalogue.data_analyst.files import data_files, named_files, where_they_are
+from retinue.catalogue.data_analyst.findings import Findings
+from retinue.catalogue.data_analyst.log_parse import log_parse
+from retinue.catalogue.data_analyst.parameters import (
+    AggregateRequest,
+    ComparisonRequest,
+    DataRequest,
+    LogRequest,
+    PercentileRequest,
+    TableRequest,
+)
+from retinue.catalogue.data_analyst.profile import profile
+from retinue.catalogue.data_analyst.query import checked_query, with_percentiles
+from retinue.contract.event import Progress
+from retinue.contract.question import Question
+from retinue.contract.table_query import Measure, TableQuery
+from retinue.contract.task import Task
+from retinue.errors import BudgetExceeded, InvalidInput, YourError
+from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
+from retinue.tools.data import Data, kind_of
+
+__all__ = ["analyse"]
+
+_TRIED: Final = 8
+"""Files whose columns are looked at when none is named."""
+_OPTIONS: Final = 24
+_MEANING: Final = "meaning_"
+
+
+def analyse(request: DataRequest, task: Task, run: RunContext, watch: Watch) -> Reply:
+    """Answer what `request` asks."""
+    with Data(run.workspace, check=watch.check) as data:
+        work = _Work(request, task, run, watch, data)
+        match request:
+            case AggregateRequest() | PercentileRequest():
+                work.aggregate(request)
+            case ComparisonRequest():
+                work.compare(request)
+            case LogRequest():
+                work.summarise_log(request)
+            case _:
+                work.profile()
+        return work.findings.reply()
+
+
+@dataclass(slots=True)
+class _Work:
+    request: DataRequest
+    task: Task
+    run: RunContext
+    watch: Watch
+    data: Data
+    findings: Findings = field(default_factory=Findings)
+
+    def profile(self) -> None:
+        chosen = self._chosen(None)
+        if chosen is not None:
+            self._describe(chosen[0])
+
+    def aggregate(self, request: AggregateRequest | PercentileRequest) -> None:
+        chosen = self._chosen(request)
+        if chosen is None:
+            return
+        columns, reading, query = chosen
+        if reading is not None and reading.is_open and query == TableQuery():  # "what is in flights.csv"
+            self._describe(columns)
+            return
+        if isinstance(request, PercentileRequest):
+            # "The median price", where no percentiles are named, is that figure.
+            figures = query.measures if reading is not None and not request.percentiles else ()
+            if not figures or any(one.function in ("count", "percentile") for one in figures):
+                query = with_percentiles(query, columns, request.percentiles)
+        if not (query.measures or query.select):
+            query = query.model_copy(update={"measures": (Measure(function="count"),)})
+        self.run.emit(Progress("computing"))
+        aggregate(self.data, columns, checked_query(query, columns), self.findings)
+
+    def summarise_log(self, request: LogRequest) -> None:
+        chosen = self._chosen(None, only="log")
+        if chosen is None:
+            return
+        columns = chosen[0]
+        if columns.source.kind != "log":
+            raise InvalidInput(
+                f"{columns.source.path!r} is read as {columns.source.kind}, not as a log.",
+                hint="Name a file that ends in .log, or use `aggregate`.",
+                path="/parameters/files",
+            )
+        self.run.emit(Progress("computing"))
+        # A summary is of all that was logged at the time that the words name; only typed conditions narrow it further.
+        query = None if request.where else self._read(self._named()[1], columns).query
+        times = {one.name for one in columns.times}
+        spoken = () if query is None else tuple(one for one in query.where if one.column in times)
+        conditions = checked_query(TableQuery(where=(*request.where, *spoken)), columns).where
+        log_parse(self.data, columns, self.findings, conditions=conditions)
+
+    def compare(self, request: ComparisonRequest) -> None:
+        named, rest = self._named()
+        if len(named) > 1:
+            first, second = self._open(named[0]), self._open(named[1])
+            query = request.query() if request.measures else self._read(rest, first).query or TableQuery()
+            measures = checked_query(TableQuery(measures=query.measures), first).measures
+            compare_files(self.data, first, second, self.findings, key=request.key, measures=measures)
+            return
+        chosen = self._chosen(request)
+        if chosen is None:
+            return
+        columns, _, query = chosen
+        query = checked_query(query, columns)
+        sides = sides_of(query)
+        self.run.emit(Progress("computing"))
+        if sides is not None:
+            compare_groups(self.data, columns, *sides, self.findings)
+        elif query.group_by:
+            aggregate(self.data, columns, query, self.findings)
+        else:
+            self.findings.report.reject(
+                "It is not clear what is compared with what.",
+                hint="Name two values of one column, two months or years, or two files.",
+                code="invalid_input",
+            )
+
+    def _describe(self, columns: Columns) -> None:
+        def progress(done: int, total: int) -> None:
+            self.run.emit(Progress("describing columns", "", done, total))
+
+        profile(self.data, columns, self.findings, check=self.watch.check, progress=progress)
+
+    # -- files and words
+
+    def _open(self, path: str) -> Columns:
+        """A file as columns; what it lacks goes into the findings."""
+        self.run.emit(Progress("reading the file", path))
+        columns = self._columns(path)
+        self.findings.opened(columns.source, columns.notes)
+        return columns
+
+    def _columns(self, path: str) -> Columns:
+        return read_columns(self.data, self.data.open(path), check=self.watch.check)
+
+    def _named(self) -> tuple[list[str], str]:
+        """The files that are named, and the question without them."""
+        spoken, rest = named_files(self.run.workspace, self.request.question)
+        target = [self.task.target] if self.task.target and kind_of(self.task.target) is not None else []
+        answers = [line.partition(": ")[2] for line in self.task.context.constraints if line.startswith("file: ")]
+        return where_they_are(self.run.workspace, self.request.files) or target or answers or spoken, rest
+
+    def _chosen(
+        self, request: TableRequest | None, *, only: str = ""
+    ) -> tuple[Columns, TableReading | None, TableQuery] | None:
+        """The file that is asked about with what is asked of it; None when there is no answer, which is then said.
+
+        Args:
+            request: What is asked of it; None for the file as a whole.
+            only: Which kind of file.
+        """
+        named, rest = self._named()
+        there = named[:1] or data_files(self.run.workspace, only=only)
+        if len(named) > 1:
+            self.findings.report.warn(
+                "incomplete_context",
+                f"Only `{named[0]}` was read, not {', '.join(f'`{path}`' for path in named[1:])}.",
+                impact="No figure counts the others.",
+                recovery="Ask about one file at a time, or compare two.",
+            )
+        query = TableQuery() if request is None else request.query()
+        if request is None or query.measures or query.select or (named and not rest.strip()):
+            if len(there) > 1:
+                self._ask_which(there)
+                return None
+            if not named:
+                self.findings.note(f"No file was named; `{there[0]}` is the only data here.")
+            return self._open(there[0]), None, query
+        readings = self._readings(there, rest)
+        path = self._fitting(readings)
+        if path is None:
+            return None
+        columns, reading = readings[path]
+        if not named:
+            self.findings.note(f"No file was named; `{path}` is the one that fits.")
+        self.findings.opened(columns.source, columns.notes)
+        self.findings.note(*reading.notes)
+        return columns, reading, query if reading.query is None else _merged(reading.query, query)
+
+    def _readings(self, paths: Sequence[str], question: str) -> dict[str, tuple[Columns, TableReading]]:
+        """What the question comes to with the columns of each of the first few files."""
+        found: dict[str, tuple[Columns, TableReading]] = {}
+        for path in paths[:_TRIED]:
+            try:
+                columns = self._columns(path)
+            except (YourError, BudgetExceeded):  # whatever is wrong with it, the file that is meant may be another
+                if len(paths) == 1:
+                    raise
+                continue
+            found[path] = columns, self._read(question, columns)
+        return found
+
+    def _read(self, question: str, columns: Columns) -> TableReading:
+        """The question as the reader understands it; answers that were given to earlier questions count."""
+        said = (line.partition(": ") for line in self.task.context.constraints)
+        answers = {key.removeprefix(_MEANING): value for key, _, value in said if key.startswith(_MEANING)}
+        meanings = self.request.meanings if isinstance(self.request, TableRequest) else {}
+        return read_table_question(question, columns.facts(), meanings={**answers, **meanings})
+
+    def _fitting(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> str | None:
+        """The one file that the question can be read with; that there is none, or several, is said."""
+        complete = [path for path, (_, one) in readings.items() if one.query is not None and one.is_about]
+        partial = [path for path, (_, one) in readings.items() if one.ambiguity is not None]
+        fitting = complete or partial or [path for path, (_, one) in readings.items() if one.query or one.is_open]
+        if len(fitting) > 1:
+            self._ask_which(fitting)
+            return None
+        if fitting and (complete or not partial):
+            return fitting[0]
+        self._refuse(readings)
+        return None
+
+    def _ask_which(self, paths: Sequence[str]) -> None:
+        options = tuple(paths[:_OPTIONS])
+        text = f"Which file? Available: {', '.join(options)}{', …' if len(paths) > _OPTIONS else ''}."
+        self.findings.report.questions = (Question(id="file", text=text, kind="choice", options=options),)
+
+    def _refuse(self, readings: Mapping[str, tuple[Columns, TableReading]]) -> None:
+        """Ask what an ambiguous word means; or say which words name nothing, what there is, and what would work."""
+        ambiguity = next((one.ambiguity for _, one in readings.values() if one.ambiguity is not None), None)
+        if ambiguity is not None:
+            options = ambiguity.options[:_OPTIONS]
+            text = f"Which column is `{ambiguity.words}`? Available: {', '.join(options)}."
+            id_ = f"{_MEANING}{ambiguity.words.casefold()}"[:64]
+            self.findings.report.questions = (Question(id=id_, text=text, kind="choice", options=options),)
+            return
+        nearest = min(readings.values(), key=lambda one: len(one[1].unread), default=None)
+        if nearest is None:
+            hint = "Name one, to see what is wrong."
+            self.findings.report.reject("None of the data files here can be read.", hint=hint)
+            return
+        columns, reading = nearest
+        words = ", ".join(f"`{word}`" for word in reading.unread[:8])
+        names = f"{', '.join(columns.names[:_OPTIONS])}{', …' if len(columns) > _OPTIONS else ''}"
+        self.findings.report.reject(
+            f"{words or 'The question'} cannot be read as a question about `{columns.source.path}`.",
+            hint=f"Its columns are {names}. Ask for example: {'; '.join(example_questions(columns.facts()))}.",
+            code="invalid_input",
+        )
+
+
+def _merged(spoken: TableQuery, typed: TableQuery) -> TableQuery:
+    """What the words ask for, with typed parts in the place of theirs."""
+    parts: dict[str, Any] = {
+        name: value for name in TableQuery.model_fields if (value := getattr(typed, name)) not in ((), None, 0, False)
+    }
+    compared = [one.value for one in (*spoken.where, *spoken.within, *spoken.having)]
+    if typed.limit in compared and not spoken.limit:
+        parts.pop("limit", None)  # "at most 100" is no limit, though a binder takes it for one
+    return spoken.model_copy(update=parts)
