@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
-from retinue.orchestration.routing.planner import Planner
-from retinue.orchestration.routing.router import FLOOR_WITHOUT_EXAMPLES, Router, Routing
+from retinue.orchestration.reader.planner import Planner
+from retinue.orchestration.reader.router import Router, Routing
 
 __all__ = ["measure"]
 
@@ -73,7 +73,8 @@ def _bfcl() -> list[Row]:
         routing = everyone.route(query["query"], limit=len(tools))
         ranked = [_number(routing, place) for place in range(len(routing.candidates))]
         among = [number for number in ranked if number in query["candidates"]]
-        best = next((c.share for c in routing.candidates if int(c.agent[1:]) in query["candidates"]), 0.0)
+        near = (one for one in routing.candidates if int(one.agent[1:]) in query["candidates"])
+        best = max((one.share - everyone.floor(everyone.place(one)) for one in near), default=-1.0)
         shares[query["gold"] is not None].append(best)
         if query["gold"] is not None:
             gold.append(query["gold"])
@@ -87,10 +88,10 @@ def _bfcl() -> list[Row]:
         )
         for top, goal in goals.items()
     ]  # fmt: skip
-    kept = _share(share >= FLOOR_WITHOUT_EXAMPLES for share in shares[True])
-    refused = _share(share < FLOOR_WITHOUT_EXAMPLES for share in shares[False])
+    kept = _share(above >= 0 for above in shares[True])
+    refused = _share(above < 0 for above in shares[False])
     note = f"{refused:.2f} of the unanswerable refused"
-    return [*rows, Row("answerable kept by the fallback floor", kept, "share", note=note)]
+    return [*rows, Row("answerable kept by the floor", kept, "share", note=note)]
 
 
 def _found(lists: Sequence[Sequence[int]], gold: Sequence[int], top: int) -> float:

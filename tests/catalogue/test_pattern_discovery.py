@@ -31,7 +31,7 @@ from retinue.contract.table import Table
 from retinue.contract.task import Task
 from retinue.engine.outside import Outside
 from retinue.errors import AccessDenied, InternalError, UnknownName
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
 

@@ -24,7 +24,7 @@ from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import UnknownName
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.router import Router
 from retinue.tools.structure import Import, Structure
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository

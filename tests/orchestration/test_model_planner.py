@@ -24,7 +24,7 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.model_planner import ModelPlanner
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planning import Planning, planning_of
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from retinue.orchestration.thinker import Thinker
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

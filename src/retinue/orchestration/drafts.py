@@ -13,8 +13,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped
 from retinue.contract.sanitize import printable
 from retinue.orchestration.planning import MOVES
-from retinue.orchestration.routing.bind import bind
-from retinue.orchestration.routing.reading import Surroundings
+from retinue.orchestration.reader.bind import bind
+from retinue.orchestration.reader.parameters import Surroundings
 
 if TYPE_CHECKING:
     from retinue.contract.task import ContextLevel

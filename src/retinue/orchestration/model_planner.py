@@ -23,10 +23,10 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.drafts import MOST_NODES, Draft, draft_shape, parameters_shape
 from retinue.orchestration.order import RESERVED, Caller
 from retinue.orchestration.planning import Planning, with_planning
+from retinue.orchestration.reader.clauses import sentences
+from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
+from retinue.orchestration.reader.planner import Planner, check_goal
 from retinue.orchestration.reader.table_call import facts_text, unknown_names
-from retinue.orchestration.routing.clauses import sentences
-from retinue.orchestration.routing.planner import Planner, check_goal
-from retinue.orchestration.routing.reading import NOWHERE, Surroundings
 from retinue.orchestration.thinker import Thinker, Thought
 
 __all__ = ["ModelPlanner", "Split"]

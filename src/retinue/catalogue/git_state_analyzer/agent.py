@@ -298,7 +298,7 @@ def _read(question: str, workspace: "Workspace", now_ns: int) -> tuple[Mapping[s
     """
     from retinue.catalogue.git_state_analyzer.moments import today  # noqa: PLC0415 - when it is needed
     from retinue.catalogue.git_state_analyzer.question import read_left_out  # noqa: PLC0415
-    from retinue.orchestration.routing.bind import Surroundings, bind  # noqa: PLC0415
+    from retinue.orchestration.reader.bind import Surroundings, bind  # noqa: PLC0415
 
     def is_path(text: str) -> bool:
         # A bare word that is a folder's name too ("the testing docs") is read with the words around it, later.

@@ -23,7 +23,7 @@ from retinue.contract.result import Trace
 from retinue.contract.tool import ToolSpec
 from retinue.errors import AccessDenied, RetinueError
 from retinue.llm.port import Request, Said, ToolAnswer, ToolUse
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from retinue.telemetry import tool_span
 
 from .route import is_question

@@ -13,7 +13,7 @@ from retinue.agents.extensions import Extension
 from retinue.contract.schema import compile as compiled
 from retinue.errors import OutputInvalid, RetinueError
 from retinue.llm.port import AnswerShape, Request, Said
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 
 from .sight import RouterSight, Target, talk
 from .slots import SMALL_WORDS, around, as_definition

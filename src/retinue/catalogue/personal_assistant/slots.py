@@ -15,8 +15,8 @@ from retinue.agents.extensions import Extension, ExtensionTool
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
-from retinue.orchestration.routing.bind import bind
-from retinue.orchestration.routing.reading import Surroundings
+from retinue.orchestration.reader.bind import bind
+from retinue.orchestration.reader.parameters import Surroundings
 
 from .days import find_day
 

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
-from retinue.orchestration.reader.spelling import one_edit_from
 from retinue.orchestration.reader.table_words import DIMENSIONS, MONTHS, NUMBERS, PHRASES, STOP_WORDS, WEEKDAYS, Kind
+from retinue.orchestration.reader.words import slip_of
 
 __all__ = ["YEARS", "Item", "ItemIndex", "tokens_of", "words_of"]
 
@@ -244,9 +244,7 @@ class ItemIndex:
             return Item(token, "column", columns=tuple(dict.fromkeys(short)))
         if token[0].isupper() and (found := self._containing(token)):
             return Item(token, "value", "contains", values=tuple(found))
-        meant = one_edit_from(word, self._spelled) or one_edit_from(
-            words_of(token)[0] if words_of(token) else "", self._spelled
-        )
+        meant = slip_of(word, self._spelled) or slip_of(words_of(token)[0] if words_of(token) else "", self._spelled)
         if meant is not None and word not in DIMENSIONS and token.isalpha():
             if (meant,) in PHRASES:
                 item = Item(token, *PHRASES[meant,])
