@@ -49,7 +49,7 @@ _OF_THEM: Final = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN: Final = re.compile(
-    r"\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b|\bthat (?:file|commit|table|branch)\b",
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b|\bth(?:at|e same) (?:file|commit|table|branch)\b",
     re.IGNORECASE,
 )
 

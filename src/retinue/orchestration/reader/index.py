@@ -95,11 +95,13 @@ class SkillIndex:
 
 
 def z_scores(values: Sequence[float]) -> list[float]:
-    """How many standard deviations each value lies above the mean."""
-    if not values:
-        return []
-    mean = sum(values) / len(values)
-    deviation = sqrt(max(0.0, sum(map(mul, values, values)) / len(values) - mean * mean)) or 1.0
+    """How many standard deviations each value lies above the mean of them all and of nothing.
+
+    Without that "nothing" the scores of two documents would be 1 and -1, however near they are.
+    """
+    count = len(values) + 1
+    mean = sum(values) / count
+    deviation = sqrt(max(0.0, sum(map(mul, values, values)) / count - mean * mean)) or 1.0
     return [(value - mean) / deviation for value in values]
 
 

@@ -6,9 +6,9 @@ says what was understood and what would work. Who walks the plan is the business
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
@@ -16,9 +16,9 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import Bound, bind
 from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
-from retinue.orchestration.reader.router import Likeness, Router, without_values
+from retinue.orchestration.reader.router import FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
 from retinue.orchestration.reader.table_call import takes_query
-from retinue.orchestration.reader.words import FUNCTION_STEMS, telling_words, word_set, word_tokens
+from retinue.orchestration.reader.words import FUNCTION_STEMS, is_light, telling_words, word_set, word_tokens
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -30,11 +30,10 @@ GOAL_CHARS: Final = 10_000
 
 _NAMED: Final = 1.0
 """What it adds to a score, in standard deviations, that a word of the clause is a name among the facts of a skill."""
-_NAMED_FLOOR: Final = 0.05
-"""Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for."""
 _MOST_CLAUSES: Final = 50
 _MOST_PIECES: Final = 12
 _CONSIDERED: Final = 8
+_REFUSED: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
 _CAN: Final = "can be asked "
 _ALTERNATIVES: Final = 3
 _REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get")
@@ -141,11 +140,13 @@ class Planner:
         for sentence in sentences(text):
             if telling_words(sentence.text) or not sentence.text.isascii():
                 requests += self._cut(sentence, requests, around)
+        refused = [one.dropped.model_copy(update=_REFUSED) for one in requests if _is_refusal(one.clause.text)]
+        requests = [one for one in requests if not _is_refusal(one.clause.text)]
         nodes = self._nodes([one for one in requests[:_MOST_CLAUSES] if one.chosen])
         left_out = [one.dropped for one in requests[:_MOST_CLAUSES] if not one.chosen]
         reason = f"Only the first {_MOST_CLAUSES} requests of a goal are planned."
         beyond = [one.dropped.model_copy(update={"reason": reason}) for one in requests[_MOST_CLAUSES:]]
-        return Plan(goal=text, nodes=nodes, dropped=(*left_out, *beyond))
+        return Plan(goal=text, nodes=nodes, dropped=(*left_out, *refused, *beyond))
 
     def read(
         self,
@@ -181,7 +182,7 @@ class Planner:
             chosen.candidate,
             chosen.bound,
             tuple(one.candidate for one in others if not one.asks)[:_ALTERNATIVES],
-            waits=clause.follows or chosen.waits,
+            waits=clause.follows or bool(chosen.back),
         )
 
     def _reading(self, candidate: Candidate, text: str, around: Surroundings, before: ClauseCall | None) -> "_Reading":
@@ -190,46 +191,48 @@ class Planner:
         skill = self._skill(candidate)
         if place not in self._parameters:
             self._parameters[place] = parameters_of(skill.input_schema)
+        parameters = self._parameters[place]
         back = refers_back(text) if before is not None else None
-        carried = _carried(before, self._parameters[place], skill) if before is not None and back else ()
-        bound = bind(
-            skill, text, agent=candidate.agent, before=carried, around=around, parameters=self._parameters[place]
+        carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
+        bound = bind(skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
+        values = len(telling_words(text)) - len(telling_words(bound.rest))
+        result = _Reading(
+            candidate,
+            bound,
+            candidate.score + _NAMED * values,
+            is_whole=takes_query(skill) and not bound.rest,
+            back=back if back is not None and not any(one in carried for one in bound.bindings) else "",
         )
-        name = f"`{candidate.agent}.{candidate.skill}`"
-        telling = telling_words(text)
-        left = telling_words(bound.rest)
-        unknown = self.router.unknown_words(left, place)
-        values = len(telling) - len(left)
-        is_whole = takes_query(skill) and not bound.rest
-        result = _Reading(candidate, bound, candidate.score + _NAMED * values, is_whole=is_whole)
-        missing = [one for one in bound.questions if one.kind == "question"]
-        uses = any(one in carried for one in bound.bindings)
-        waits = back is not None and not uses
-        if missing and not waits:
-            named = ", ".join(f"`{one.parameter}`" for one in missing if one.parameter)
-            return replace(result, objection=f"The nearest, {name}, needs {named or 'more'}, and nothing says it.")
-        if takes_text(skill):
-            floor = self.router.floor(place)
+        result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, place)))
+        objection = self._objection(result, text, skill, {one.name: one for one in parameters})
+        return replace(result, fits=not objection, objection=objection)
+
+    def _objection(self, reading: "_Reading", text: str, skill: Skill, parameters: Mapping[str, Parameter]) -> str:
+        """What keeps a skill from being called like this; empty when nothing does."""
+        name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
+        place = self.router.place(reading.candidate)
+        missing = [one.parameter or "" for one in reading.bound.questions if one.kind == "question"]
+        if missing and not (reading.back and all(_is_told(parameters.get(one)) for one in missing)):
+            return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
+        names_table = takes_query(skill) and any(one.parameter == "files" for one in reading.values)
+        if takes_text(skill) or names_table:
+            share, floor = reading.candidate.share, self.router.floor(place)
             if self._is_strange_order(text, place):
-                return replace(
-                    result, objection=f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
-                )
-            if candidate.share < floor and not is_whole:
-                low = f"The nearest, {name}, knows {candidate.share:.2f} of it where {floor:.2f} is needed."
-                return replace(result, objection=low)
-        elif unknown:
-            objection = f"The nearest, {name}, cannot be told of {_listed(unknown)}."
-            return replace(result, unknown=tuple(unknown), objection=objection)
-        elif waits and not missing:
-            return replace(result, objection=f"What “{back}” is, {name} cannot be told before another has answered.")
-        return replace(result, fits=True, asks=bool(bound.questions) and not waits, waits=waits)
+                return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
+            if share < floor and not names_table:
+                return f"The nearest, {name}, knows {share:.2f} of it where {floor:.2f} is needed."
+        elif reading.unknown:
+            return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
+        elif reading.back and not missing:
+            return f"What “{reading.back}” is, {name} cannot be told before another has answered."
+        return ""
 
     def _is_strange_order(self, text: str, place: int) -> bool:
-        """Whether `text` orders something in a word that the skill does not use: "order me a pizza"."""
+        """Whether `text` orders something in a word with which no example of the skill begins: "order me a pizza"."""
         first, second, *_ = [*text.lower().split(), "", ""]
-        if not first.isalpha() or second not in _DETERMINERS or not telling_words(first):
+        if not first.isalpha() or second not in _DETERMINERS or is_light(first) or not telling_words(first):
             return False
-        return word_tokens(first)[0] not in self._openers[place]
+        return bool(self.router.skills[place][1].examples) and word_tokens(first)[0] not in self._openers[place]
 
     def _cut(self, sentence: Clause, before: Sequence[ClauseCall], around: Surroundings) -> list[ClauseCall]:
         """The requests in one sentence: cut where both sides are requests that somebody can do."""
@@ -248,7 +251,7 @@ class Planner:
             found.append(request)
             other = read(part)
             found.pop()
-            if self._are_two(request, other):
+            if self._are_two(request, other, joined(sentence, begun, part)):
                 if telling_words(begun.text):
                     found.append(request)
                 begun, request = part, other
@@ -267,9 +270,17 @@ class Planner:
             return False
         return bool(telling_words(request.instruction.partition(" ")[2]))
 
-    def _are_two(self, left: ClauseCall, right: ClauseCall) -> bool:
+    def _are_two(self, left: ClauseCall, right: ClauseCall, whole: Clause) -> bool:
         """Whether two neighbouring pieces of a sentence are two requests."""
-        return self._is_request(left) and self._is_request(right)
+        if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
+            return True
+        if self._is_request(left) and self._is_request(right):
+            return True
+        if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
+            return False
+        together = self.router.route(strip_courtesy(whole.text), limit=1).candidates[0].share
+        says_enough = min(len(telling_words(without_values(one.instruction))) for one in (left, right)) > 1
+        return says_enough and max(left.chosen.share, right.chosen.share) >= together
 
     def _nodes(self, requests: Iterable[ClauseCall]) -> tuple[Delegation, ...]:
         nodes: list[Delegation] = []
@@ -330,7 +341,8 @@ def read_words(definition: Definition, words: str, around: Surroundings, *, skil
     def is_meant(_definition: Definition, one: Skill) -> bool:
         return skill is None or one.name == skill
 
-    return Planner([definition], floor=_NAMED_FLOOR).read(Clause(words), around, only=is_meant)
+    # Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for.
+    return Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2).read(Clause(words), around, only=is_meant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +352,7 @@ class _Reading:
     Attributes:
         is_whole: Every word of it is a name or a value of one table.
         fits: The skill can be called like this.
-        asks: A person has to say which of several is meant.
-        waits: What "it" is, the request before brings.
+        back: What it says of something that only the request before brings: "it".
         objection: Why it does not fit.
         unknown: The words that keep it from fitting.
     """
@@ -351,10 +362,25 @@ class _Reading:
     score: float
     is_whole: bool = False
     fits: bool = False
-    asks: bool = False
-    waits: bool = False
+    back: str = ""
     objection: str = ""
     unknown: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person has to say something first."""
+        return bool(self.bound.questions) and not self.back
+
+    @property
+    def values(self) -> list[Binding]:
+        """What was read from the words."""
+        return [one for one in self.bound.bindings if one.how == "said"]
+
+
+def _is_refusal(text: str) -> bool:
+    """Whether `text` says what is not to be done: "don't list any commits"."""
+    words = strip_courtesy(text).lower().replace("\u2019", "'").split(maxsplit=2)
+    return bool(words) and (words[0] in {"don't", "dont", "never"} or words[:2] == ["do", "not"])
 
 
 def _openers(skill: Skill) -> frozenset[str]:
@@ -363,27 +389,19 @@ def _openers(skill: Skill) -> frozenset[str]:
     return frozenset(tokens[0] for text in texts if (tokens := word_tokens(text)))
 
 
-def _carried(before: ClauseCall, parameters: Sequence[Parameter], skill: Skill) -> tuple[Binding, ...]:
-    """What the request before said, for parameters of the same name or the same kind of facts."""
-    own = {one.name: one for one in parameters if one.name != skill.instruction_field}
-    by_kind = {one.facts: one.name for one in parameters if one.facts}
-    found: list[Binding] = []
-    for binding in before.bound.bindings:
-        if binding.how != "said" or binding.value == before.instruction:
-            continue
-        name = binding.parameter if binding.parameter in own else by_kind.get(_kind(binding), "")
-        value = cast("str | list[object]", binding.value)
-        if name and own[name].items is None and isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        elif name and own[name].items is not None and isinstance(value, str):
-            value = [value]
-        if name and own[name].accepts(value):
-            found.append(Binding(parameter=name, value=value, how="said", words=binding.words))
-    return tuple(found)
+def _carried(
+    before: ClauseCall, candidate: Candidate, skill: Skill, parameters: Sequence[Parameter], around: Surroundings
+) -> tuple[Binding, ...]:
+    """What the request before names, for a skill that speaks of "it"; of another skill only files and names."""
+    bound = bind(skill, before.instruction, agent=candidate.agent, around=around, parameters=parameters)
+    is_same = before.chosen is not None and before.chosen.skill == candidate.skill
+    kinds = {one.name for one in parameters if one.facts or (is_same and one.takes_days)}
+    return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
 
 
-def _kind(binding: Binding) -> str:
-    return "path" if binding.parameter in {"files", "paths", "file", "path"} else ""
+def _is_told(parameter: Parameter | None) -> bool:
+    """Whether what another request brings may be a value for `parameter`."""
+    return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
 
 
 def _node(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:

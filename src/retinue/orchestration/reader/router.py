@@ -8,7 +8,7 @@ of `bind` and `planner`.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from typing import Final, TypeAlias
 
 from retinue.contract.definition import Definition, Skill
@@ -18,16 +18,21 @@ from retinue.orchestration.reader.parameters import parameters_of
 from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
     FUNCTION_WORDS,
+    NEGATIONS,
     gram_tokens,
+    is_light,
     slip_of,
     telling_words,
     word_tokens,
 )
 
-__all__ = ["FLOOR", "Likeness", "Router", "Routing", "example_like", "without_values"]
+__all__ = ["FLOOR", "FLOOR_WITHOUT_EXAMPLES", "Likeness", "Router", "Routing", "example_like", "without_values"]
 
 FLOOR: Final = 0.5
 """So much of a clause must be known, as if each of its words stood in the skill's text once."""
+FLOOR_WITHOUT_EXAMPLES: Final = 0.1
+"""The share that is good enough for a skill with fewer than three examples."""
+_ENOUGH_EXAMPLES: Final = 3
 
 _MOST_CHARS: Final = 2_000
 _VALUE: Final = re.compile(
@@ -139,24 +144,31 @@ class Router:
 
     def floor(self, place: int) -> float:
         """The least share that is good enough for the skill at `place`; the longer its text, the less."""
-        return FLOOR * self._words.once(place) if self._floor is None else self._floor
+        if self._floor is not None:
+            return self._floor
+        if len(self.skills[place][1].examples) < _ENOUGH_EXAMPLES:
+            return FLOOR_WITHOUT_EXAMPLES
+        return FLOOR * self._words.once(place)
 
     def place(self, candidate: Candidate) -> int:
         """Where the skill of `candidate` stands in `skills`."""
         return self._places[candidate.agent, candidate.skill]
 
-    def unknown_words(self, words: Iterable[str], place: int) -> list[str]:
-        """Those of `words` that the skill at `place` does not use itself, nor any that one of them misspells."""
+    def unknown_words(self, text: str, place: int) -> list[str]:
+        """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
+
+        A "not" is known only in front of the word before which the skill has it itself.
+        """
         if place not in self._vocabularies:
             definition, skill = self.skills[place]
-            pieces = chain(_own_texts(definition, skill), skill.examples)
-            self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces)))
+            pieces = list(chain(_own_texts(definition, skill), skill.examples))
+            self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
+                *map(_negated, pieces)
+            )
         known = self._vocabularies[place]
-        return [
-            word
-            for word in words
-            if (token := word_tokens(word)[0]) not in known and (token.isdigit() or slip_of(token, known) is None)
-        ]
+        words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))
+        unknown = [word for word, token in words if token not in known and not _is_like(token, known)]
+        return unknown + [pair for pair in _negated(text) if pair not in known]
 
     def _candidate(self, clause: str, place: int, score: float, share: float) -> Candidate:
         definition, skill = self.skills[place]
@@ -167,6 +179,17 @@ class Router:
         return Candidate(
             agent=definition.name, skill=skill.name, score=round(score, 4), share=round(share, 4), reason=reason
         )
+
+
+def _is_like(token: str, known: frozenset[str]) -> bool:
+    return not token.isdigit() and slip_of(token, known) is not None
+
+
+def _negated(text: str) -> list[str]:
+    """Each "not" of `text` with the word behind it."""
+    words = text.lower().replace("\u2019", "'").split()
+    pairs = ((one, *word_tokens(other)) for one, other in pairwise([*words, ""]) if one.strip(",;:") in NEGATIONS)
+    return [" ".join(pair[:2]) for pair in pairs]
 
 
 def without_values(text: str) -> str:

@@ -16,6 +16,7 @@ from retinue.orchestration.reader.parameters import Parameter, Surroundings
 from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
     FUNCTION_WORDS,
+    NEGATIONS,
     gram_tokens,
     slip_of,
     word_set,
@@ -24,9 +25,6 @@ from retinue.orchestration.reader.words import (
 
 __all__ = ["READERS", "ClauseWords", "KnownNames", "Value"]
 
-NEGATIONS: Final = word_set(
-    "no not without dont don't didn't doesn't isn't never exclude excluding except skip skipping omit ignore ignoring"
-)
 _CUES: Final = word_set("in from using use search only via through within inside")
 _GAPS: Final = frozenset([",", "and", "or", "the"])
 _YES: Final = word_set("with include including counting show only also")
@@ -265,7 +263,12 @@ def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iter
     if is_written or around.find is None:
         return
     for number, stem in enumerate(words.stems):
-        if len(stem) < 3 or stem in place.own_stems or stem in FUNCTION_STEMS or not words.free(*words.places[number]):
+        if (
+            len(stem) < 3
+            or stem.isdigit()
+            or stem in place.own_stems | FUNCTION_STEMS
+            or not words.free(*words.places[number])
+        ):
             continue
         if meant := tuple(around.find(words.words[number])):
             yield words.value(meant[0], number, number + 1)
@@ -423,8 +426,8 @@ def _quotes(parameter: Parameter, words: ClauseWords) -> list[Value]:
 READERS: Final[Sequence[Reader]] = (
     read_outright,
     read_shaped,
-    read_name,
     read_days,
+    read_name,
     read_quoted,
     read_flag,
     read_number,

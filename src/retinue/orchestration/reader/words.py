@@ -5,7 +5,17 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["FUNCTION_STEMS", "FUNCTION_WORDS", "gram_tokens", "slip_of", "telling_words", "word_set", "word_tokens"]
+__all__ = [
+    "FUNCTION_STEMS",
+    "FUNCTION_WORDS",
+    "NEGATIONS",
+    "gram_tokens",
+    "is_light",
+    "slip_of",
+    "telling_words",
+    "word_set",
+    "word_tokens",
+]
 
 FUNCTION_WORDS: Final = """
 a about after all also am an and any are as at be been before being but by can could did do does doing for from get
@@ -17,6 +27,11 @@ _COURTESIES: Final = """
 bye cheers fine good goodbye great hello hey hi morning nice ok okay perfect right sorry thank thanks well yes very
 much lot everyone there
 """
+_LIGHT: Final = """
+actually any anything currently ever exactly find given gives here kind list look made make makes mean means now own
+really say says see show something still there thing things use used uses using work works yet
+"""
+"""Words of asking and being: a skill need not know them to do what is asked, though they help to find it."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
@@ -46,6 +61,11 @@ def telling_words(text: str) -> list[str]:
     words = _HUMP.findall(text)
     courtesies = frozenset(_COURTESIES.split()) if len(words) < _FEW else frozenset[str]()
     return [word for word in words if word.lower() not in courtesies and _stem(word.lower()) not in FUNCTION_STEMS]
+
+
+def is_light(word: str) -> bool:
+    """Whether `word` is so general that nobody must be able to be told of it."""
+    return word.lower() in _LIGHT_WORDS
 
 
 def slip_of(word: str, known: Collection[str], *, shortest: int = 5) -> str | None:
@@ -82,3 +102,7 @@ def _stem(word: str) -> str:
 
 
 FUNCTION_STEMS: Final = frozenset(word_tokens(FUNCTION_WORDS))
+_LIGHT_WORDS: Final = word_set(_LIGHT)
+NEGATIONS: Final = word_set(
+    "no not without dont don't didn't doesn't isn't never exclude excluding except skip skipping omit ignore ignoring"
+)
