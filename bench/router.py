@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
-from retinue.orchestration.routing.planner import Planner
-from retinue.orchestration.routing.router import FLOOR_WITHOUT_EXAMPLES, Router, Routing
+from retinue.orchestration.reader.planner import Planner
+from retinue.orchestration.reader.router import Router, Routing
 
 __all__ = ["measure"]
 
@@ -64,16 +64,17 @@ def _auroc(inside: Sequence[float], outside: Sequence[float]) -> float:
 
 def _bfcl() -> list[Row]:
     tools, queries = _tools(), _read("bfcl_small_routing")
-    everyone = Router(tools)
+    everyone, ranking = Router(tools), Router(tools, floor=0.0)
     given: list[list[int]] = []
     whole: list[list[int]] = []
     shares: dict[bool, list[float]] = {True: [], False: []}
     gold: list[int] = []
     for query in queries:
-        routing = everyone.route(query["query"], limit=len(tools))
+        routing = ranking.route(query["query"], limit=len(tools))
         ranked = [_number(routing, place) for place in range(len(routing.candidates))]
         among = [number for number in ranked if number in query["candidates"]]
-        best = next((c.share for c in routing.candidates if int(c.agent[1:]) in query["candidates"]), 0.0)
+        near = (one for one in routing.candidates if int(one.agent[1:]) in query["candidates"])
+        best = max((one.share - everyone.floor(everyone.place(one)) for one in near), default=-1.0)
         shares[query["gold"] is not None].append(best)
         if query["gold"] is not None:
             gold.append(query["gold"])
@@ -87,10 +88,10 @@ def _bfcl() -> list[Row]:
         )
         for top, goal in goals.items()
     ]  # fmt: skip
-    kept = _share(share >= FLOOR_WITHOUT_EXAMPLES for share in shares[True])
-    refused = _share(share < FLOOR_WITHOUT_EXAMPLES for share in shares[False])
+    kept = _share(above >= 0 for above in shares[True])
+    refused = _share(above < 0 for above in shares[False])
     note = f"{refused:.2f} of the unanswerable refused"
-    return [*rows, Row("answerable kept by the fallback floor", kept, "share", note=note)]
+    return [*rows, Row("answerable kept by the floor", kept, "share", note=note)]
 
 
 def _found(lists: Sequence[Sequence[int]], gold: Sequence[int], top: int) -> float:
@@ -101,18 +102,19 @@ def _clinc() -> list[Row]:
     rows: list[Row] = []
     for examples, accuracy, area in ((0, 0.431, 0.670), (5, 0.747, 0.845), (20, 0.818, 0.884)):
         intents = _read("clinc150_intents")
-        router = Router(
+        agents = [
             _agent(number, intent["intent"], "", {}, intent["examples"][:examples])
             for number, intent in enumerate(intents)
-        )
+        ]
+        router, ranking = Router(agents), Router(agents, floor=0.0)
         right: list[bool] = []
         shares: dict[bool, list[float]] = {True: [], False: []}
         abstained: dict[bool, list[bool]] = {True: [], False: []}
         for query in _read("clinc150_dev"):
-            routing = router.route(query["text"])
+            routing = ranking.route(query["text"])
             inside = query["intent"] != _NONE
             shares[inside].append(routing.candidates[0].share)
-            abstained[inside].append(routing.abstained)
+            abstained[inside].append(router.route(query["text"]).abstained)
             if inside:
                 right.append(intents[_number(routing)]["intent"] == query["intent"])
         how = f"CLINC150, {examples} examples"

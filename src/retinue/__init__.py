@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from retinue.llm.recording import Recorder, Replay
     from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
-    from retinue.orchestration.routing.planner import Planner
+    from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.supervise import supervise
     from retinue.tools.port import Tool, ToolOutput
     from retinue.tools.workspace import Workspace
@@ -204,7 +204,7 @@ _NAMES: Final = {
     "llm.recording": "Recorder Replay",
     "llm.scripted": "ScriptedModel",
     "orchestration.orchestrator": "Orchestrator workflows",
-    "orchestration.routing.planner": "Planner",
+    "orchestration.reader.planner": "Planner",
     "orchestration.supervise": "supervise",
     "tools.port": "Tool ToolOutput",
     "tools.workspace": "Workspace",

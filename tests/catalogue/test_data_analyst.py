@@ -23,8 +23,8 @@ from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
 from retinue.contract.table_query import Condition, TableQuery
 from retinue.contract.task import Context, Task
+from retinue.orchestration.reader.router import Router
 from retinue.orchestration.reader.tables import read_table_question
-from retinue.orchestration.routing.router import Router
 from retinue.tools.data import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask

@@ -16,7 +16,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.lint import lint
 from retinue.contract.task import Task
 from retinue.errors import UnknownName
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.router import Router
 from tests.catalogue.conftest import Ask
 from tests.house.test_imports import loaded_after
 

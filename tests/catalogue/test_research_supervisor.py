@@ -21,7 +21,7 @@ from retinue.contract.task import Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.check import findings
 from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 
 LIMITS = """# Limits

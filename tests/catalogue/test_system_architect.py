@@ -23,7 +23,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.outside import Outside
 from retinue.errors import UnknownName
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.router import Router
 from retinue.tools.structure import Import
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository

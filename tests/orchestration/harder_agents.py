@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from retinue.contract.definition import Definition, Effect, Skill
-from retinue.orchestration.routing.reading import Surroundings
+from retinue.orchestration.reader.parameters import Surroundings
 
 _TEXT: Final[dict[str, Any]] = {"type": "string", "maxLength": 10_000, "description": "The question in plain words."}
 _DATA: Final = r"\.(?:csv|tsv|json|jsonl|ndjson|parquet|log)(?:\.gz)?$"

@@ -23,8 +23,8 @@ import pytest
 
 from retinue.catalogue import agents
 from retinue.contract.plan import Delegation, Plan
-from retinue.orchestration.routing.planner import Planner
-from retinue.orchestration.routing.reading import Surroundings
+from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.planner import Planner
 
 ALL: Final = json.loads((Path(__file__).parent / "data" / "fresh_goals.json").read_text(encoding="utf-8"))
 FLOORS: Final = {"learn": 54, "check": 46, "joined learn": 23, "joined check": 20, "eight": 71}

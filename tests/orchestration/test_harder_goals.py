@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from retinue.contract.plan import Plan
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from tests.orchestration.harder_agents import EVERYBODY, PROJECT
 
 PLANNER = Planner(EVERYBODY)

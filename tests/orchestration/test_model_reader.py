@@ -30,8 +30,8 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planning import Planning, planning_of
 from retinue.orchestration.reader.model import ModelReader
+from retinue.orchestration.reader.planner import Planner
 from retinue.orchestration.reader.prompt import FACTS_CHARS, SKILLS_CHARS
-from retinue.orchestration.routing.planner import Planner
 from retinue.orchestration.thinker import Thinker
 from retinue.tools.workspace import Workspace
 from tests.examples import examples

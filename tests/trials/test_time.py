@@ -15,7 +15,6 @@ import pytest
 from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
 from retinue.agents.load.operations import with_operations
-from retinue.catalogue.git_state_analyzer import question as git_question
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
 from retinue.contract import json, names, sanitize
 from retinue.contract.definition import Definition, Skill
@@ -26,9 +25,9 @@ from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
+from retinue.orchestration.reader.clauses import pieces, sentences
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.orchestration.report_rules import objections
-from retinue.orchestration.routing import speech
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import cut
 from retinue.tools.web.text import read_html
@@ -151,8 +150,7 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "as_code": as_code,
         "html": prose,
         "objections": objections,
-        "without_limits": speech.without_limits,
-        "git_question": lambda text: (git_question.read_question(text), git_question.read_left_out(text)),
+        "sentences": lambda text: [list(pieces(one)) for one in sentences(text)],
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,

@@ -1,6 +1,7 @@
 """`retinue ask`: one request to one agent."""
 
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _DIALECTS = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
-_NAMED_FLOOR = 0.05
-"""Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for."""
-
 _TOO_MANY = "Too many arguments. Put the instruction in quotes."
 
 
@@ -201,7 +199,7 @@ def _asked(project: "Project", words: "Sequence[str]", program: _Program, folder
         skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
         return _asked_program(project, program, skill, _single(words[1:] if skill else words), folder)
     agent, rest, module = _named(project, words)
-    skill, instruction = _requested(agent, rest)
+    skill, instruction = _requested(project, agent, rest)
     return _Asked(project, agent, skill.name, instruction, Settled("ask", str(project.root), module=module))
 
 
@@ -229,7 +227,7 @@ def _asked_by_message(project: "Project", request: "DialectRequest", program: _P
         project, name = with_module(project, module)
     agent = project.registry.get(name)
     # An operation that it does not have is refused by its contract, in the dialect of the request.
-    skill = fold(request.skill) if request.skill else _skill_for(agent, request.instruction).name
+    skill = fold(request.skill) if request.skill else _skill_for(project, agent, request.instruction).name
     settled = Settled("ask", str(project.root), module=module)
     return _Asked(project, agent, skill, request.instruction, settled, request.target, request.context)
 
@@ -302,7 +300,7 @@ def _is_text(word: str) -> bool:
     return word == "-" or not word.strip() or len(word.split()) > 1
 
 
-def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
+def _requested(project: "Project", agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
     """Which skill is asked, and the instruction.
 
     Raises: as `_asked`.
@@ -316,7 +314,7 @@ def _requested(agent: "Agent", words: "Sequence[str]") -> "tuple[Skill, str]":
         if nearest(words[0], [skill.name for skill in definition.skills]):
             _skill_called(agent, words[0])
     instruction = _single(words)
-    return _skill_for(agent, instruction), instruction
+    return _skill_for(project, agent, instruction), instruction
 
 
 def _skill_called(agent: "Agent", name: str) -> "Skill":
@@ -344,7 +342,7 @@ def _skill_called(agent: "Agent", name: str) -> "Skill":
     return skill
 
 
-def _skill_for(agent: "Agent", instruction: str) -> "Skill":
+def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
     """The skill that is meant when none is named, or the one that the instruction speaks of.
 
     Raises: as `_skill_called`.
@@ -352,17 +350,21 @@ def _skill_for(agent: "Agent", instruction: str) -> "Skill":
     from retinue.errors import UnknownName
 
     definition = agent.definition
+    if definition.default_skill is not None:
+        return _skill_called(agent, definition.default_skill.name)
     names = [skill.name for skill in definition.skills]
-    skill = definition.default_skill or _fitting(agent, instruction)
-    if skill is None:
-        raise UnknownName(
-            f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
-            if instruction.strip()
-            else f"`{definition.name}` has {len(names)} skills, so name one.",
-            hint=f"Name one of {', '.join(names)}.",
-            suggestions=tuple(names),
-        )
-    return _skill_called(agent, skill.name)
+    message, reason = f"`{definition.name}` has {len(names)} skills, so name one.", ""
+    if instruction.strip():
+        from retinue.orchestration.reader.facts import surroundings
+        from retinue.orchestration.reader.planner import read_words
+
+        around = surroundings(project.registry, project.workspace, date.today())  # noqa: DTZ011 - the user's own day
+        read = read_words(definition, instruction, around)
+        if read.chosen is not None:
+            return _skill_called(agent, read.chosen.skill)
+        message = f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
+        reason = f"{read.reason} "
+    raise UnknownName(message, hint=f"{reason}Name one of {', '.join(names)}.", suggestions=tuple(names))
 
 
 def _single(words: "Sequence[str]") -> str:
@@ -376,16 +378,6 @@ def _single(words: "Sequence[str]") -> str:
     if len(words) > 1:
         raise click.UsageError(_TOO_MANY)
     return words_of(words)
-
-
-def _fitting(agent: "Agent", instruction: str) -> "Skill | None":
-    """The skill that the instruction speaks of; None when none clearly is."""
-    from retinue.orchestration.routing.router import Router
-
-    if not instruction.strip():
-        return None
-    routing = Router([agent.definition], floor=_NAMED_FLOOR).route(instruction)
-    return None if routing.abstained else agent.definition.skill(routing.candidates[0].skill)
 
 
 def _decoded(said: dict[str, Any], skill: "Skill | None") -> "tuple[dict[str, Any], tuple[Decoding, ...]]":

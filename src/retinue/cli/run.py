@@ -133,7 +133,7 @@ def _read(
     """The plan in a file, with the goal and the level of context that were said beside it."""
     from retinue.cli.plans import handing_on, plan_in
     from retinue.orchestration.planning import without_planning
-    from retinue.orchestration.routing.planner import check_goal
+    from retinue.orchestration.reader.planner import check_goal
 
     read = without_planning(plan_in(source, project, budget, quiet=quiet), only_usage=True)  # it was paid then
     plan = handing_on(read, level)

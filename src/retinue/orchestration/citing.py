@@ -18,7 +18,7 @@ from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.condense import full_text
 from retinue.orchestration.present.sources import place_of, sources_in
 from retinue.orchestration.present.tamed import tame
-from retinue.orchestration.routing.words import FUNCTION_WORDS, word_tokens
+from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.synthesise import RUN_AGENT, Ended
 from retinue.orchestration.thinker import Thinker
 

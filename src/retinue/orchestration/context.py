@@ -25,6 +25,7 @@ from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput
 from retinue.llm.purse import Purse
 from retinue.orchestration.check import ASK_LESS, Check, ring
 from retinue.orchestration.order import Caller
+from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
 from retinue.orchestration.requests import keyed
 from retinue.tools.workspace import Workspace
 
@@ -101,7 +102,7 @@ class Surface:
 
     Attributes:
         emit: Records an event of a node: body, node, attempt.
-        exists: Whether the workspace has a path; for binding an alternative.
+        around: What may be known beside the words of a request.
         offload: Where CPU-heavy work goes; without one it is refused.
         calls_left: How many more agents may be called from inside steps.
         check: Knows the agents at hand; for plans that agents return.
@@ -119,7 +120,7 @@ class Surface:
     workspace: Workspace | None = None
     offload: Pool | None = None
     outside: Outside = REAL
-    exists: Callable[[str], bool] | None = None
+    around: Surroundings = NOWHERE
     calls_left: int = field(default=0)
     check: Check | None = None
     light_schema: Callable[[], str] = str

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.reader.model import ModelReader
-    from retinue.orchestration.routing.planner import Planner
-    from retinue.orchestration.routing.reading import Surroundings
+    from retinue.orchestration.reader.parameters import Surroundings
+    from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.thinker import Thinker
 
 __all__ = ["Answerer", "Goals", "PlannedBy", "by_name", "thinks_along"]
@@ -127,7 +127,7 @@ class Goals:
         return Thinker(model, purse, deadline_ns, thinking)
 
     def _rules(self) -> "Planner":
-        from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
+        from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
 
         return self.planner or Planner(self.registry.offered())
 

@@ -25,17 +25,15 @@ from retinue.errors import UnknownName
 from retinue.orchestration.goals import Answerer, Goals, PlannedBy, by_name, thinks_along
 from retinue.orchestration.order import RUN_PLAN, Order, digests_of
 from retinue.orchestration.planning import planning_of
-from retinue.orchestration.routing.whereabouts import exists_in, find_in
 from retinue.orchestration.running import workflows
 from retinue.orchestration.shares import shared
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.contract.definition import Skill
     from retinue.llm.models import Models
     from retinue.orchestration.allotment import Allocate
-    from retinue.orchestration.routing.planner import Planner
-    from retinue.orchestration.routing.reading import Surroundings
+    from retinue.orchestration.reader.parameters import Surroundings
+    from retinue.orchestration.reader.planner import Planner
 
 __all__ = ["Orchestrator", "workflows"]
 
@@ -206,11 +204,19 @@ class Orchestrator:
         definition = called.definition
         # The plan names a major only where the plain name would reach another one: the agent is told what is asked.
         major = None if self.registry.get(definition.name) is called else definition.major
-        found = _meant(definition, instruction) if skill is None else definition.skill(skill)
+        name = skill if skill is not None or definition.default_skill is None else definition.default_skill.name
+        found = None if name is None else definition.skill(name)
+        if name is None or (found is not None and found.instruction_field and instruction.strip() and not parameters):
+            from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a call in full needs none
+
+            read = read_words(definition, instruction, self._around(), skill=name)
+            if read.unknown and found is not None:
+                return Plan(goal=instruction, dropped=(read.dropped,))
+            found = found or (definition.skill(read.chosen.skill or "") if read.chosen else None)
         if found is None:  # the boundary says best what there is
             node = Delegation(id="n1", agent=definition.name, major=major, limits=limits or Limits(), skill=skill)
             return Plan(goal=instruction, nodes=(node,))
-        from retinue.orchestration.routing.bind import bind  # noqa: PLC0415 - nor does it need to read words
+        from retinue.orchestration.reader.bind import bind  # noqa: PLC0415 - nor does it need to read words
 
         bound = bind(
             found,
@@ -252,22 +258,9 @@ class Orchestrator:
         )
 
     def _around(self) -> "Surroundings":
-        from retinue.orchestration.reader.facts import FactsReader  # noqa: PLC0415 - as above
-        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415
+        from retinue.orchestration.reader.facts import surroundings  # noqa: PLC0415 - only when words are read
 
-        workspace = self.workspace
-        facts = None if workspace is None else FactsReader(self.registry, workspace)
-        return Surroundings(today=self._day(), exists=exists_in(workspace), find=find_in(workspace), facts=facts)
+        return surroundings(self.registry, self.workspace, self._day())
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()
-
-
-def _meant(definition: "Definition", instruction: str) -> "Skill | None":
-    """The skill that an instruction without one is for; None when it fits none of several."""
-    if definition.default_skill is not None or not instruction.strip():
-        return definition.default_skill
-    from retinue.orchestration.routing.router import Router  # noqa: PLC0415 - a named skill needs no words read
-
-    routing = Router([definition]).route(instruction)
-    return None if routing.abstained else definition.skill(routing.candidates[0].skill)

@@ -90,7 +90,7 @@ def generic_task(definition: Definition, words: str, tried: Collection[tuple[str
     others = tuple(skill for skill in definition.skills if (definition.name, skill.name) not in tried)
     if not any(not skill.unavailable for skill in others):
         return "has no other skill"
-    from retinue.orchestration.routing.router import Router  # noqa: PLC0415 - only a request that failed needs it
+    from retinue.orchestration.reader.router import Router  # noqa: PLC0415 - only a request that failed needs it
 
     routing = Router([definition.model_copy(update={"skills": others})]).route(words, limit=1)
     return f"does nothing like it: {routing.reason}" if routing.abstained else routing.candidates[0]

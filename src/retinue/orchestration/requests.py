@@ -4,12 +4,12 @@ Values out of values: nothing is started here, and no choice is made; `walk` sta
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from zlib import crc32
 
 from retinue.contract.budget import Budget
@@ -22,13 +22,11 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.schema import compile as compiled
 from retinue.contract.task import Context, OutputWish, Task
 from retinue.contract.tokens import counter
-from retinue.errors import RetinueError
+from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.condense import Savings, hand_on
 from retinue.orchestration.order import Order
+from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
 from retinue.orchestration.synthesise import RUN_AGENT
-
-if TYPE_CHECKING:
-    from retinue.orchestration.routing.reading import Surroundings
 
 __all__ = ["Progress", "Requests", "addressed", "answer_in", "keyed"]
 
@@ -78,7 +76,7 @@ class Requests:
         order: Order,
         definitions: Mapping[str, Definition],
         *,
-        exists: Callable[[str], bool] | None = None,
+        around: Surroundings = NOWHERE,
     ) -> None:
         self.results: dict[str, Result] = {}
         self.counter = counter(order.counter)
@@ -86,7 +84,8 @@ class Requests:
         self._run = run
         self._order = order
         self._definitions = definitions
-        self._exists = exists
+        today = date.fromisoformat(order.today) if order.today else None
+        self.around = replace(around, today=today)
 
     def task(self, progress: Progress, name: str, inputs: JsonMapping) -> Task:
         """The task of a node, to be called in the step called `name`, with what its needs have `handed_on`."""
@@ -153,13 +152,20 @@ class Requests:
             }
         )
 
-    @property
-    def around(self) -> "Surroundings":
-        """What may be known beside the words of a request."""
-        from retinue.orchestration.routing.reading import Surroundings  # noqa: PLC0415 - when words are read anew
+    def read(self, node: Delegation) -> tuple[Delegation, Result | None]:
+        """`node` with the parameters that its words say, where nobody has read them yet; or why they say none."""
+        skill = self.skill_of(Candidate(agent=node.agent, skill=node.skill, score=0, share=0)) if node.skill else None
+        has_words = skill is not None and skill.instruction_field is not None and bool(node.instruction.strip())
+        if not has_words or node.parameters or node.bindings or node.questions:
+            return node, None
+        from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a plan read before needs none
 
-        today = date.fromisoformat(self._order.today) if self._order.today else None
-        return Surroundings(today=today, exists=self._exists)
+        read = read_words(self._definitions[node.agent], node.instruction, self.around, skill=node.skill)
+        if read.unknown:
+            error = InvalidInput(read.reason, hint="Say it in other words, or give parameters.", path="/instruction")
+            return node, self.without(node, error, outcome="rejected")
+        bound = read.bound
+        return node.model_copy(update={"parameters": bound.parameters, "bindings": bound.bindings}), None
 
     def skill_of(self, candidate: Candidate) -> Skill | None:
         """What the candidate's definition says of it; None when there is no such skill."""
@@ -168,10 +174,14 @@ class Requests:
 
     def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
         """`node` as a request to `candidate`; None when something would have to be asked first."""
-        from retinue.orchestration.routing.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
+        from retinue.orchestration.reader.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
+        from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - as above
 
         skill = self.skill_of(candidate)
         if skill is None:
+            return None
+        definition = self._definitions[candidate.agent]
+        if read_words(definition, node.instruction, self.around, skill=skill.name).unknown:
             return None
         bound = bind(
             skill,

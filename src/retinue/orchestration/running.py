@@ -24,7 +24,7 @@ from retinue.orchestration.check import Check
 from retinue.orchestration.context import Deadline, Surface
 from retinue.orchestration.goals import by_name
 from retinue.orchestration.order import RUN_PLAN, Order
-from retinue.orchestration.routing.whereabouts import exists_in
+from retinue.orchestration.reader.facts import surroundings
 from retinue.orchestration.thoughts import Mind
 from retinue.orchestration.walk import Walk
 from retinue.tools.workspace import Workspace
@@ -61,7 +61,7 @@ def workflows(
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
     check, light = Check(registry.definitions()), partial(light_schema_of, registry)
-    exists = exists_in(workspace)
+    around = surroundings(registry, workspace)
     shared: dict[str, tuple[Purse, Deadline]] = {}
     planners = _Planners(registry, grants)
 
@@ -79,7 +79,7 @@ def workflows(
             workspace=workspace,
             offload=offload,
             outside=outside,
-            exists=exists,
+            around=around,
             check=check,
             light_schema=light,
             above=order.above,
@@ -114,7 +114,7 @@ class _Planners:
     def model(self) -> "ModelReader":
         """Plans with a model's judgement."""
         from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - most runs ask no model
-        from retinue.orchestration.routing.planner import Planner  # noqa: PLC0415 - as above
+        from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - as above
 
         if self._made is None or self._made[0] != len(self._registry):
             definitions = self._registry.offered()

@@ -70,7 +70,7 @@ class Walk:
         self._state = State(command.plan)
         self._account = Account(command.budget, surface.purse)
         self._ledger = self._account.ledger
-        self._requests = Requests(scope.run, command, definitions, exists=surface.exists)
+        self._requests = Requests(scope.run, command, definitions, around=surface.around)
         self._decisions = Decisions(self._requests, definitions)
         self._progress = {node.id: Progress(node) for node in command.plan.nodes}
         self._open: dict[str, tuple[str, _Kind]] = {}
@@ -216,6 +216,9 @@ class Walk:
         """Start a node that is ready, or say why not."""
         if progress.node.questions:
             progress.node = self._requests.told_by_needs(progress.node)
+        progress.node, unclear = self._requests.read(progress.node)
+        if unclear is not None:
+            return unclear
         node = progress.node
         if not node.questions:
             thought = self._thoughts.splitting(progress)

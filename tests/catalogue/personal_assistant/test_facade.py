@@ -11,7 +11,7 @@ import pytest
 from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
 from retinue.catalogue.personal_assistant.facade import Case, judge, read_cases, shipped_cases
 from retinue.errors import InvalidInput, MissingFile
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from tests.house.tree import child_environment
 
 

@@ -14,9 +14,9 @@ from retinue.agents.extensions import Extension, ExtensionTool
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
-from retinue.orchestration.routing.bind import Surroundings, bind
-from retinue.orchestration.routing.router import Router
-from retinue.orchestration.routing.words import FUNCTION_WORDS, word_tokens
+from retinue.orchestration.reader.bind import Surroundings, bind
+from retinue.orchestration.reader.router import Router
+from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 
 __all__ = ["ToolRequest", "is_question", "only_reads", "read_prompt"]
 

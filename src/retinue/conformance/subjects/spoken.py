@@ -21,8 +21,8 @@ from retinue.contract.task import Task
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Known
 from retinue.errors import RetinueError, UnknownName
-from retinue.orchestration.routing.bind import bind
-from retinue.orchestration.routing.router import Router
+from retinue.orchestration.reader.bind import bind
+from retinue.orchestration.reader.router import Router
 from retinue.tools.workspace import Workspace
 
 __all__ = ["spoken"]

@@ -1,16 +1,19 @@
-"""Asks skills what their parameters can be in a workspace, each source once."""
+"""Asks skills what their parameters can be in a workspace, each source once; and what else is known there."""
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 from retinue.agents.registry import Registry
 from retinue.contract.facts import Facts
 from retinue.errors import RetinueError
+from retinue.orchestration.reader.parameters import Surroundings
+from retinue.orchestration.reader.places import exists_in, find_in
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FactsReader"]
+__all__ = ["FactsReader", "surroundings"]
 
 
 class FactsReader:
@@ -40,3 +43,9 @@ class FactsReader:
             return self._read[source]
         except RetinueError:
             return None
+
+
+def surroundings(registry: Registry, workspace: Workspace | None, today: date | None = None) -> Surroundings:
+    """What may be known beside the words of a request to agents of `registry`."""
+    facts = None if workspace is None else FactsReader(registry, workspace)
+    return Surroundings(today=today, exists=exists_in(workspace), find=find_in(workspace), facts=facts)

@@ -28,11 +28,11 @@ from retinue.orchestration._foreign import one_line
 from retinue.orchestration.check import Check
 from retinue.orchestration.order import Caller
 from retinue.orchestration.planning import Move, Planning, with_planning
+from retinue.orchestration.reader.bind import bind
+from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
+from retinue.orchestration.reader.planner import Planner, check_goal
 from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, goal_prompt
 from retinue.orchestration.reader.table_call import unknown_names
-from retinue.orchestration.routing.bind import bind
-from retinue.orchestration.routing.planner import Planner, check_goal
-from retinue.orchestration.routing.reading import NOWHERE, Surroundings
 from retinue.orchestration.thinker import Thinker, Thought
 
 if TYPE_CHECKING:

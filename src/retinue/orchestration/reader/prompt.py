@@ -13,8 +13,8 @@ from retinue.contract.facts import Facts
 from retinue.contract.json import dumps
 from retinue.contract.names import fold
 from retinue.orchestration._foreign import foreign, one_line
+from retinue.orchestration.reader.parameters import Surroundings
 from retinue.orchestration.reader.table_call import facts_text
-from retinue.orchestration.routing.reading import Surroundings
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
-from retinue.orchestration.reader.spelling import one_edit_from
 from retinue.orchestration.reader.table_words import (
     DIMENSIONS,
     FILLER,
@@ -18,6 +17,7 @@ from retinue.orchestration.reader.table_words import (
     UNIT_SIZES,
     WEEKDAYS,
 )
+from retinue.orchestration.reader.words import slip_of
 
 __all__ = ["Item", "Lexer", "name_words"]
 
@@ -279,7 +279,9 @@ class Lexer:
         if token[0].isupper() and (values := self._containing(token)):
             return Item(token, "v", "contains", values=values)
         parts = name_words(token)
-        meant = one_edit_from(word, self._spelled) or one_edit_from(parts[0] if parts else "", self._spelled)
+        meant = slip_of(word, self._spelled, shortest=4) or slip_of(
+            parts[0] if parts else "", self._spelled, shortest=4
+        )
         if meant is None or word in DIMENSIONS or not token.isalpha():
             return Item(token, "x")
         self.notes.append(f"“{token}” is read as “{meant}”.")

@@ -1,20 +1,54 @@
-"""One parameter of a skill as the binder sees it: its name in words, its plain schema, what it accepts."""
+"""One parameter of a skill as the binder sees it: its name in words, its plain schema, what it accepts.
+
+And what may be known beside the words of a person.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
+from itertools import zip_longest
 from typing import Final, cast
 
+from retinue.contract.definition import Skill
+from retinue.contract.facts import FACTS_KEYWORD, Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import Validator, compile as compiled
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.routing.words import word_tokens
+from retinue.orchestration.reader.words import word_tokens
 
-__all__ = ["Parameter", "parameters_of"]
+__all__ = ["NOWHERE", "Parameter", "Surroundings", "parameters_of", "takes_text"]
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_]+")
 _REFERENCES: Final = 8
+_PATH_NAMES: Final = frozenset(
+    ["path", "paths", "file", "files", "filename", "dir", "directory", "directories", "folder", "folders"]
+)
+_DAY_NAMES: Final = frozenset(["since", "until", "date", "day"])
+_SHAPED: Final = frozenset(["const", "enum", "format", "pattern", FACTS_KEYWORD])
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the binder may know beside the clause.
+
+    Attributes:
+        today: Without it, "yesterday" and "March" are not read.
+        exists: Whether the workspace has that path. Without it, whatever looks like a path is one.
+        find: Where the workspace has files that are called so, or nearly so; best first. Without it, a bare name is no
+            path unless it stands in the root.
+        facts: What the parameters of an agent's skill can be here; None when nobody knows.
+    """
+
+    today: date | None = None
+    exists: Callable[[str], bool] | None = None
+    find: Callable[[str], Sequence[str]] | None = None
+    facts: Callable[[str, str], Facts | None] | None = None
+
+
+NOWHERE: Final = Surroundings()
+"""Nothing is known but the clause itself."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +68,7 @@ class Parameter:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its name, lower case."""
-        return tuple(word.lower() for word in _WORD.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.name)))
+        return tuple(word.lower() for word in _WORD.findall(self.name))
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -49,8 +83,8 @@ class Parameter:
     @property
     def type(self) -> str:
         """Its JSON type; empty when it takes several."""
-        said = self.schema.get("type")
-        return said if isinstance(said, str) else ""
+        name = self.schema.get("type")
+        return name if isinstance(name, str) else ""
 
     @cached_property
     def items(self) -> "Parameter | None":
@@ -63,12 +97,46 @@ class Parameter:
     @cached_property
     def choices(self) -> tuple[str, ...]:
         """The texts it accepts, when they are a fixed set."""
+        return tuple(self.meanings)
+
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        """What each of the texts it accepts means; empty where nobody says."""
         options = self.schema.get("enum")
         if not isinstance(options, list):
             branches = self.schema.get("anyOf") or self.schema.get("oneOf")
             listed = cast("list[object]", branches) if isinstance(branches, list) else []
             options = [cast("JsonMapping", branch).get("const") for branch in listed if isinstance(branch, dict)]
-        return tuple(option for option in cast("list[object]", options) if isinstance(option, str) and option)
+        about = self.schema.get("enumDescriptions")
+        texts = cast("list[object]", about) if isinstance(about, list) else []
+        return {
+            option: str(text or "")
+            for option, text in zip_longest(cast("list[object]", options), texts)
+            if isinstance(option, str) and option
+        }
+
+    @property
+    def facts(self) -> str:
+        """Which names among the facts are its values; `path` also when its name says so, empty for none."""
+        kind = self.schema.get(FACTS_KEYWORD) or (self.items and self.items.schema.get(FACTS_KEYWORD))
+        if isinstance(kind, str):
+            return kind
+        is_text = "string" in {self.type, self.items.type if self.items else ""} and not self.choices
+        return "path" if is_text and self.says(*_PATH_NAMES) else ""
+
+    @property
+    def takes_days(self) -> bool:
+        """Whether a day is a value for it."""
+        if self.type != "string" or self.facts:
+            return False
+        return self.schema.get("format") in {"date", "date-time"} or self.says(*_DAY_NAMES) or "day" in self.stems
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether it takes any text."""
+        return self.type == "string" and not (
+            self.choices or self.facts or self.takes_days or _SHAPED & set(self.schema)
+        )
 
     def says(self, *words: str) -> bool:
         """Whether its name has one of `words`."""
@@ -90,6 +158,18 @@ class Parameter:
             return compiled(self.alone)
         except InvalidDefinition:
             return None
+
+
+def takes_text(skill: Skill) -> bool:
+    """Whether some of the words of a request may be any: a search text, or what one free text must be."""
+    parameters = parameters_of(skill.input_schema)
+    if not parameters:
+        return bool(skill.instruction_field)
+    return any(
+        not (one.type or one.choices or one.facts)
+        or (one.required and one.is_free_text and "default" not in one.schema)
+        for one in parameters
+    )
 
 
 def parameters_of(input_schema: Mapping[str, object]) -> tuple[Parameter, ...]:
@@ -115,9 +195,9 @@ def _plain(inside: JsonMapping, whole: Mapping[str, object]) -> JsonMapping:
             continue
         branches = found.get("anyOf")
         if isinstance(branches, list):
-            kept = [branch for branch in cast("list[JsonMapping]", branches) if branch != {"type": "null"}]
-            if len(kept) == 1 and len(kept) < len(cast("list[object]", branches)):
-                found = {**kept[0], **{key: value for key, value in found.items() if key != "anyOf"}}
+            rest = [branch for branch in cast("list[JsonMapping]", branches) if branch != {"type": "null"}]
+            if len(rest) == 1 and len(rest) < len(cast("list[object]", branches)):
+                found = {**rest[0], **{key: value for key, value in found.items() if key != "anyOf"}}
                 continue
         break
     return found

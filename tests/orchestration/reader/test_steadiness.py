@@ -7,7 +7,7 @@ import pytest
 from retinue.catalogue import agents
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.plan import Plan
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from tests.orchestration.test_fresh_goals import ALL, around, planner
 
 STRANGERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {

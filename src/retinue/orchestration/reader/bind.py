@@ -6,45 +6,39 @@ binder knows types, never agents, and judges no answer: the boundary validates w
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.contract.definition import Skill
+from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding
 from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
 from retinue.errors import InvalidDefinition
+from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of
 from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, takes_query
-from retinue.orchestration.routing.reading import (
-    NOWHERE,
-    READERS,
-    Parameter,
-    Reading,
-    Said,
-    Surroundings,
-    parameters_of,
-)
-from retinue.orchestration.routing.reading.denied import denied_spans, leaves_out
-from retinue.orchestration.routing.reading.said import Side
-from retinue.orchestration.routing.words import word_tokens
+from retinue.orchestration.reader.values import READERS, ClauseWords, KnownNames, Value
+from retinue.orchestration.reader.words import FUNCTION_STEMS, word_tokens
 
 __all__ = ["Bound", "Surroundings", "bind"]
 
 _CLAUSE_CHARS: Final = 10_000
-_SHAPED: Final = frozenset({"const", "enum", "format", "pattern"})
-_FILLING: Final = frozenset({"a", "an", "the", "to", "for", "with", "of", "please", "and", "is", "called", "named"})
-"""Words at the ends of what is left that belong to no text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A skill's parameters, where each came from, and what only a person can say."""
+    """A skill's parameters, where each came from, and what only a person can say.
+
+    Attributes:
+        rest: The clause without the words that became values.
+    """
 
     parameters: JsonMapping = field(default_factory=dict[str, object])
     bindings: tuple[Binding, ...] = ()
     questions: tuple[Question, ...] = ()
+    rest: str = ""
 
 
 def bind(
@@ -64,7 +58,7 @@ def bind(
 
     Args:
         skill: Whose parameters they are.
-        clause: What was said.
+        clause: The words.
         agent: Named in the questions.
         goal: Stands in for a clause that is too short to be an instruction.
         target: What the request is about, when the caller said so.
@@ -76,11 +70,12 @@ def bind(
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
+    facts = _facts(skill, agent, parameters, around)
     if takes_query(skill):
-        facts = around.facts(agent, skill.name) if around.facts is not None and agent is not None else None
-        query = None if facts is None else table_parameters(skill, text, facts, given or {})
+        settled = {**{one.parameter: one.value for one in before}, **(given or {})}
+        query = None if facts is None else table_parameters(skill, text, facts, settled)
         if query is not None:
-            return _bound_to_query(skill, text, query, dict(given or {}), parameters, goal=goal)
+            return _bound_to_query(skill, text, query, dict(given or {}), parameters)
         parameters = [one for one in parameters if one.name not in QUERY_PARTS]
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (given or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
@@ -88,65 +83,72 @@ def bind(
     for parameter in parameters:
         if (binding := _addressed(parameter, skill, text, goal=goal, target=target)) is not None:
             read[parameter.name] = binding
-    said = Said(text, denied=denied_spans(text))
+    words = ClauseWords(text)
+    own = word_tokens(f"{agent or ''} {skill.name} {skill.description}")
+    place = KnownNames(around, facts.names if facts else {}, frozenset(own).union(*(one.stems for one in parameters)))
     unclear = {
-        parameter.name: _which(parameter, reading, said, skill, agent)
-        for parameter, reading in _read(parameters, said, around, read)
+        parameter.name: _which(parameter, value, words, skill, agent)
+        for parameter, value in _read(parameters, words, place, read)
         if parameter.name not in bound
     }
     bound = {**read, **bound}
     for binding in before:
         bound.setdefault(binding.parameter, binding)
-    if open_text and (rest := _only_open_text(parameters, said, skill, agent)) is not None and not unclear:
-        bound.setdefault(rest.parameter, rest)
+    if open_text and not unclear and (left := _only_open_text(parameters, words, skill, place)) is not None:
+        bound.setdefault(left.parameter, left)
     open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
     bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
     missing = (_question(one, skill, agent) for one in open_still if one.required and one.name not in bound)
     questions = (*unclear.values(), *missing)
-    return Bound(values, tuple(bound.values()), questions or _objections(skill, values, agent))
+    return Bound(
+        values, tuple(bound[name] for name in values), questions or _objections(skill, values, agent), words.rest()
+    )
+
+
+def _facts(skill: Skill, agent: str | None, parameters: Sequence[Parameter], around: Surroundings) -> Facts | None:
+    """What the parameters can be, where any of them is told by facts."""
+    if around.facts is None or agent is None:
+        return None
+    if not takes_query(skill) and not any(one.facts not in {"", "path"} for one in parameters):
+        return None
+    return around.facts(agent, skill.name)
 
 
 def _bound_to_query(
-    skill: Skill, clause: str, query: JsonMapping, given: JsonMapping, parameters: Sequence[Parameter], *, goal: str
+    skill: Skill, clause: str, query: JsonMapping, given: JsonMapping, parameters: Sequence[Parameter]
 ) -> Bound:
     """The query that the words ask for, beside the words themselves and what was given."""
     bound = [Binding(parameter=name, value=value, how="given") for name, value in given.items()]
     read = {name: value for name, value in query.items() if name not in given}
     bound += [Binding(parameter=name, value=value, how="said", words=clause) for name, value in read.items()]
     words = next((one for one in parameters if one.name == skill.instruction_field and one.name not in given), None)
-    if words is not None and (text := _addressed(words, skill, clause, goal=goal, target=None)) is not None:
+    if words is not None and (text := _addressed(words, skill, clause, goal="", target=None)) is not None:
         bound.append(text)
     values = {one.parameter: one.value for one in bound}
     return Bound(values, tuple(bound), _objections(skill, values, None))
 
 
 def _read(
-    parameters: Sequence[Parameter], said: Said, around: Surroundings, read: dict[str, Binding]
-) -> Iterator[tuple[Parameter, Reading]]:
+    parameters: Sequence[Parameter], words: ClauseWords, place: KnownNames, read: dict[str, Binding]
+) -> Iterable[tuple[Parameter, Value]]:
     """Fill `read` with what was said; give what may mean several things."""
     unclear: set[str] = set()
     for reader in READERS:
         for parameter in parameters:
             if parameter.name in read or parameter.name in unclear:
                 continue
-            if (reading := reader(parameter, said.on(_side(parameter)), around)) is None:
+            if (value := reader(parameter, words, place)) is None:
                 continue
-            if reading.options:
+            if value.options:
                 unclear.add(parameter.name)
-                said.take(reading)
-                yield parameter, reading
-            elif parameter.accepts(reading.value):
-                said.take(reading)
-                read[parameter.name] = _said(parameter, reading, said)
-
-
-def _side(parameter: Parameter) -> Side:
-    """Which words are read for it; a yes or no is told by the very words that deny it."""
-    if parameter.type == "boolean":
-        return "all"
-    return "denied" if leaves_out(parameter) else "kept"
+                words.taken.append(value)
+                yield parameter, value
+            elif parameter.accepts(value.value):
+                words.taken.append(value)
+                source = words.text[value.start : value.end]
+                read[parameter.name] = Binding(parameter=parameter.name, value=value.value, how="said", words=source)
 
 
 def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, target: str | None) -> Binding | None:
@@ -161,28 +163,27 @@ def _addressed(parameter: Parameter, skill: Skill, clause: str, *, goal: str, ta
     return None
 
 
-def _said(parameter: Parameter, reading: Reading, said: Said) -> Binding:
-    words = said.text[reading.start : reading.end]
-    return Binding(parameter=parameter.name, value=reading.value, how="said", words=words)
-
-
-def _only_open_text(parameters: Sequence[Parameter], said: Said, skill: Skill, agent: str | None) -> Binding | None:
+def _only_open_text(
+    parameters: Sequence[Parameter], words: ClauseWords, skill: Skill, place: KnownNames
+) -> Binding | None:
     """The words that are left, for the one free text of a schema where that must be given."""
-    free = [one for one in parameters if one.type == "string" and not one.choices and not _SHAPED & set(one.schema)]
+    free = [one for one in parameters if one.is_free_text]
     if len(free) != 1 or not free[0].required or free[0].name in {skill.instruction_field, skill.target_field}:
         return None
     # What the skill says of itself is what it is asked to do, and no value: "paint a wooden fence" leaves nothing over.
-    about = " ".join((agent or "", skill.name, skill.description, *(word for one in parameters for word in one.words)))
-    own = frozenset(word_tokens(about.replace("_", " ")))
-    left = [word for word in said.on("kept").words if said.on("kept").free(word.start, word.end)]
-    while left and (left[0].stem in own or left[0].text.lower() in _FILLING):
+    left = [number for number, span in enumerate(words.places) if words.free(*span)]
+    while left and words.stems[left[0]] in place.own_stems | FUNCTION_STEMS:
         del left[0]
-    while left and (left[-1].stem in own or left[-1].text.lower() in _FILLING):
+    while left and words.stems[left[-1]] in place.own_stems | FUNCTION_STEMS:
         del left[-1]
-    words = said.text[left[0].start : left[-1].end] if left else ""
-    if not words or not said.free(left[0].start, left[-1].end) or not free[0].accepts(words):
+    if not left:
+        return None
+    value = words.value(None, left[0], left[-1] + 1)
+    text = words.text[value.start : value.end]
+    if not words.free(value.start, value.end) or not free[0].accepts(text):
         return None  # what another parameter took stands in the middle of them
-    return Binding(parameter=free[0].name, value=words, how="said", words=words)
+    words.taken.append(value)
+    return Binding(parameter=free[0].name, value=text, how="said", words=text)
 
 
 def _default(parameter: Parameter, skill: Skill) -> Binding | None:
@@ -207,14 +208,14 @@ def _question(parameter: Parameter, skill: Skill, agent: str | None) -> Question
     )
 
 
-def _which(parameter: Parameter, reading: Reading, said: Said, skill: Skill, agent: str | None) -> Question:
+def _which(parameter: Parameter, value: Value, words: ClauseWords, skill: Skill, agent: str | None) -> Question:
     """Which of several things the words mean."""
-    words = said.text[reading.start : reading.end]
-    fitting = parameter.items or parameter
-    options = tuple(option for option in reading.options if fitting.accepts(option))
+    text = words.text[value.start : value.end]
+    inside = parameter.items or parameter
+    options = tuple(option for option in value.options if inside.accepts(option))
     return Question(
         id=parameter.name,
-        text=f"Which `{words}` is meant for `{skill.name}`? There are {len(options)}.",
+        text=f"Which `{text}` is meant for `{skill.name}`? There are {len(options)}.",
         kind="choice",
         options=options,
         agent=agent,

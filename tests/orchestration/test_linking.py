@@ -9,7 +9,7 @@ from retinue.agents.python import agent
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.question import Answer, Question
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.routing.planner import Planner
+from retinue.orchestration.reader.planner import Planner
 from retinue.tools.workspace import Workspace
 from tests.orchestration.harder_agents import EVERYBODY, PROJECT
 from tests.orchestration.parts import orchestrated

@@ -1,0 +1,439 @@
+"""The reader by rules: a person's goal becomes a plan of calls, with no model and nothing invented.
+
+The goal is cut into clauses, each is ranked among the skills there are, and the first skill that can be called with its
+words is: all it must have is bound, and no word that tells something is left over. Else nobody is called, and the plan
+says what was understood and what would work. Who walks the plan is the business of `walk`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
+from retinue.errors import InvalidInput
+from retinue.orchestration.reader.bind import Bound, bind
+from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
+from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
+from retinue.orchestration.reader.router import FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
+from retinue.orchestration.reader.table_call import takes_query
+from retinue.orchestration.reader.words import FUNCTION_STEMS, is_light, telling_words, word_set, word_tokens
+
+if TYPE_CHECKING:
+    from retinue.contract.facts import Facts
+
+__all__ = ["GOAL_CHARS", "ClauseCall", "Planner", "check_goal", "read_words"]
+
+GOAL_CHARS: Final = 10_000
+"""The longest goal that is read. What is longer belongs into a file that the goal names."""
+
+_NAMED: Final = 1.0
+"""What it adds to a score, in standard deviations, that a word of the clause is a name among the facts of a skill."""
+_MOST_CLAUSES: Final = 50
+_MOST_PIECES: Final = 12
+_CONSIDERED: Final = 8
+_REFUSED: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
+_CAN: Final = "can be asked "
+_ALTERNATIVES: Final = 3
+_REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get")
+_DETERMINERS: Final = word_set("a an the me us my our your this that these those all some any every")
+
+
+def check_goal(goal: str) -> str:
+    """`goal` without space around it.
+
+    Raises:
+        InvalidInput: It is empty, longer than `GOAL_CHARS`, no Unicode, or holds control characters.
+    """
+    stripped = goal.strip()
+    if not stripped:
+        raise InvalidInput("The goal is empty.", hint="Say what you want to know or have done.", path="/goal")
+    if len(stripped) > GOAL_CHARS:
+        raise InvalidInput(
+            f"The goal has {len(stripped):,} characters; {GOAL_CHARS:,} are read.",
+            hint="Put the long part into a file of the workspace and name the file in the goal.",
+            path="/goal",
+        )
+    for place, character in enumerate(stripped):
+        if "\ud800" <= character <= "\udfff":
+            raise InvalidInput(
+                f"The goal is not valid Unicode at position {place}: {character!r}.",
+                hint="Write it in UTF-8; in a terminal, set a UTF-8 locale such as `LC_ALL=C.UTF-8`.",
+                path="/goal",
+            )
+        if (character < " " and character not in "\t\n\r") or character == "\x7f":
+            raise InvalidInput(
+                f"The goal holds the control character {character!r} at position {place}.",
+                hint="Remove it; only tabs and line ends may stand beside printable characters.",
+                path="/goal",
+            )
+    return stripped
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseCall:
+    """One clause as a call; or why nobody is called.
+
+    Attributes:
+        instruction: The clause without courtesies.
+        chosen: Who is called; None when nobody is.
+        others: Who else could be called with these words.
+        reason: Why nobody is called, in words a person can judge.
+        nearest: Who came nearest.
+        unknown: Words that keep the nearest from being called.
+        waits: It needs what the request before it brings.
+    """
+
+    clause: Clause
+    instruction: str
+    chosen: Candidate | None = None
+    bound: Bound = field(default_factory=Bound)
+    others: tuple[Candidate, ...] = ()
+    reason: str = ""
+    unknown: tuple[str, ...] = ()
+    nearest: tuple[Candidate, ...] = ()
+    waits: bool = False
+
+    @property
+    def dropped(self) -> Dropped:
+        """The clause as what the plan leaves out."""
+        return Dropped(clause=self.clause.text[:500], reason=self.reason, nearest=self.nearest)
+
+
+class Planner:
+    """Plans goals for the agents of one registry.
+
+    Args:
+        definitions: The agents; of two majors side by side the first answers to the bare name.
+        floor: The share of a clause that whoever takes any text must know; `router` has the usual one.
+        likeness: Ranks skills by meaning as well (see `Router`).
+    """
+
+    def __init__(
+        self,
+        definitions: Iterable[Definition],
+        *,
+        floor: float | None = None,
+        likeness: "Callable[[Sequence[Sequence[str]]], Likeness] | None" = None,
+    ) -> None:
+        by_name: dict[str, Definition] = {}
+        for definition in definitions:
+            by_name.setdefault(definition.name, definition)
+        self.router = Router(by_name.values(), floor=floor, likeness=likeness)
+        self._openers = [_openers(skill) for _, skill in self.router.skills]
+        self._all_openers = _REQUEST_WORDS | (frozenset[str]().union(*self._openers) - FUNCTION_STEMS)
+        self._parameters: dict[int, tuple[Parameter, ...]] = {}
+
+    def plan(self, goal: str, *, around: Surroundings = NOWHERE) -> Plan:
+        """A plan for `goal`: empty, with everything dropped, when nobody here can do any of it.
+
+        Empty with nothing dropped when it asks for nothing ("thanks!").
+
+        Raises:
+            InvalidInput: The goal is empty, too long, or holds control characters.
+        """
+        text = check_goal(goal)
+        if not any(character.isalnum() for character in text):
+            return Plan(goal=text, dropped=(Dropped(clause=text, reason="There is no word in it."),))
+        requests: list[ClauseCall] = []
+        for sentence in sentences(text):
+            if telling_words(sentence.text) or not sentence.text.isascii():
+                requests += self._cut(sentence, requests, around)
+        refused = [one.dropped.model_copy(update=_REFUSED) for one in requests if _is_refusal(one.clause.text)]
+        requests = [one for one in requests if not _is_refusal(one.clause.text)]
+        nodes = self._nodes([one for one in requests[:_MOST_CLAUSES] if one.chosen])
+        left_out = [one.dropped for one in requests[:_MOST_CLAUSES] if not one.chosen]
+        reason = f"Only the first {_MOST_CLAUSES} requests of a goal are planned."
+        beyond = [one.dropped.model_copy(update={"reason": reason}) for one in requests[_MOST_CLAUSES:]]
+        return Plan(goal=text, nodes=nodes, dropped=(*left_out, *refused, *beyond))
+
+    def read(
+        self,
+        clause: Clause,
+        around: Surroundings,
+        *,
+        before: ClauseCall | None = None,
+        only: Callable[[Definition, Skill], bool] | None = None,
+    ) -> ClauseCall:
+        """`clause` as a call.
+
+        Args:
+            clause: What is asked, of one agent.
+            around: What is known beside the words.
+            before: The call that an "it" may refer to.
+            only: Which skills may be called at all; all, unless said.
+        """
+        instruction = strip_courtesy(clause.text)
+        routing = self.router.route(instruction, limit=_CONSIDERED, only=only)
+        readings = [self._reading(one, instruction, around, before) for one in routing.candidates]
+        readings.sort(key=lambda one: -one.score)
+        fits = [one for one in readings if one.fits]
+        fits.sort(key=lambda one: (one.asks, not one.is_whole))
+        nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()
+        if not fits:
+            reason = readings[0].objection if readings else routing.reason
+            unknown = readings[0].unknown if readings else ()
+            return ClauseCall(clause, instruction, reason=_reason(reason, nearest), nearest=nearest, unknown=unknown)
+        chosen, *others = fits
+        return ClauseCall(
+            clause,
+            instruction,
+            chosen.candidate,
+            chosen.bound,
+            tuple(one.candidate for one in others if not one.asks)[:_ALTERNATIVES],
+            waits=clause.follows or bool(chosen.back),
+        )
+
+    def _reading(self, candidate: Candidate, text: str, around: Surroundings, before: ClauseCall | None) -> "_Reading":
+        """How `text` would be put to one skill."""
+        place = self.router.place(candidate)
+        skill = self._skill(candidate)
+        if place not in self._parameters:
+            self._parameters[place] = parameters_of(skill.input_schema)
+        parameters = self._parameters[place]
+        back = refers_back(text) if before is not None else None
+        carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
+        bound = bind(skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
+        values = len(telling_words(text)) - len(telling_words(bound.rest))
+        result = _Reading(
+            candidate,
+            bound,
+            candidate.score + _NAMED * values,
+            is_whole=takes_query(skill) and not bound.rest,
+            back=back if back is not None and not any(one in carried for one in bound.bindings) else "",
+        )
+        result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, place)))
+        objection = self._objection(result, text, skill, {one.name: one for one in parameters})
+        return replace(result, fits=not objection, objection=objection)
+
+    def _objection(self, reading: "_Reading", text: str, skill: Skill, parameters: Mapping[str, Parameter]) -> str:
+        """What keeps a skill from being called like this; empty when nothing does."""
+        name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
+        place = self.router.place(reading.candidate)
+        missing = [one.parameter or "" for one in reading.bound.questions if one.kind == "question"]
+        if missing and not (reading.back and all(_is_told(parameters.get(one)) for one in missing)):
+            return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
+        names_table = takes_query(skill) and any(one.parameter == "files" for one in reading.values)
+        if takes_text(skill) or names_table:
+            share, floor = reading.candidate.share, self.router.floor(place)
+            if self._is_strange_order(text, place):
+                return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
+            if share < floor and not names_table:
+                return f"The nearest, {name}, knows {share:.2f} of it where {floor:.2f} is needed."
+        elif reading.unknown:
+            return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
+        elif reading.back and not missing:
+            return f"What “{reading.back}” is, {name} cannot be told before another has answered."
+        return ""
+
+    def _is_strange_order(self, text: str, place: int) -> bool:
+        """Whether `text` orders something in a word with which no example of the skill begins: "order me a pizza"."""
+        first, second, *_ = [*text.lower().split(), "", ""]
+        if not first.isalpha() or second not in _DETERMINERS or is_light(first) or not telling_words(first):
+            return False
+        return bool(self.router.skills[place][1].examples) and word_tokens(first)[0] not in self._openers[place]
+
+    def _cut(self, sentence: Clause, before: Sequence[ClauseCall], around: Surroundings) -> list[ClauseCall]:
+        """The requests in one sentence: cut where both sides are requests that somebody can do."""
+        parts = pieces(sentence)
+        found: list[ClauseCall] = []
+
+        def read(clause: Clause) -> ClauseCall:
+            previous = next((one for one in reversed([*before, *found]) if one.chosen), None)
+            return self.read(clause, around, before=previous)
+
+        if len(parts) > _MOST_PIECES or not parts:
+            return [read(sentence)]
+        begun = parts[0]
+        request = read(begun)
+        for part in parts[1:]:
+            found.append(request)
+            other = read(part)
+            found.pop()
+            if self._are_two(request, other, joined(sentence, begun, part)):
+                if telling_words(begun.text):
+                    found.append(request)
+                begun, request = part, other
+            else:
+                begun = joined(sentence, begun, part)
+                request = read(begun)
+        found.append(request)
+        if not any(one.chosen for one in found):  # nobody does all of it: perhaps somebody does a part
+            found = [read(part) for part in parts] if any(self._is_request(read(part)) for part in parts) else found
+        return [one for one in found if telling_words(one.clause.text) or len(found) == 1]
+
+    def _is_request(self, request: ClauseCall) -> bool:
+        """Whether somebody does it, it begins as requests do, and says what about."""
+        words = word_tokens(request.instruction)
+        if request.chosen is None or len(words) < 2 or words[0] not in self._all_openers:
+            return False
+        return bool(telling_words(request.instruction.partition(" ")[2]))
+
+    def _are_two(self, left: ClauseCall, right: ClauseCall, whole: Clause) -> bool:
+        """Whether two neighbouring pieces of a sentence are two requests."""
+        if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
+            return True
+        if self._is_request(left) and self._is_request(right):
+            return True
+        if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
+            return False
+        together = self.router.route(strip_courtesy(whole.text), limit=1).candidates[0].share
+        says_enough = min(len(telling_words(without_values(one.instruction))) for one in (left, right)) > 1
+        return says_enough and max(left.chosen.share, right.chosen.share) >= together
+
+    def _nodes(self, requests: Iterable[ClauseCall]) -> tuple[Delegation, ...]:
+        nodes: list[Delegation] = []
+        same: dict[str, int] = {}
+        for request in requests:
+            needs = (nodes[-1].id,) if request.waits and nodes else ()
+            node = _node(f"n{len(nodes) + 1}", request, needs)
+            skill = self._skill(request.chosen) if request.chosen else None
+            key = _key(node, skill.instruction_field if skill else None)
+            if key in same:
+                first = nodes[same[key]]
+                if node.instruction.lower() not in first.instruction.lower():
+                    words = f"{first.instruction} {node.instruction}"
+                    nodes[same[key]] = first.model_copy(update={"instruction": words})
+                continue
+            same[key] = len(nodes)
+            nodes.append(node)
+        return tuple(nodes)
+
+    def _skill(self, candidate: Candidate) -> Skill:
+        return self.router.skills[self.router.place(candidate)][1]
+
+    def _with_example(self, candidate: Candidate, around: Surroundings) -> Candidate:
+        """`candidate` with a request that it can do here."""
+        example = next(self._examples(candidate, around), "")
+        if not example:
+            return candidate
+        return candidate.model_copy(update={"reason": f"{candidate.reason}; {_CAN}“{example}”"})
+
+    def _examples(self, candidate: Candidate, around: Surroundings) -> Iterator[str]:
+        """Examples of a skill whose names are there; else one with names that are."""
+        skill = self._skill(candidate)
+        facts: Facts | None = around.facts(candidate.agent, candidate.skill) if around.facts else None
+        if takes_query(skill) and facts is not None and facts.tables:
+            from retinue.orchestration.reader.tables import example_questions  # noqa: PLC0415 - for a refusal only
+
+            table = facts.tables[0]
+            yield from (f"{one} in {table.path}" for one in example_questions(table))
+        for example in skill.examples:
+            bound = bind(skill, example, agent=candidate.agent, around=around)
+            if not bound.questions and without_values(bound.rest) == bound.rest:
+                yield example
+        names = next(iter(facts.names.values()), ()) if facts else ()
+        if names:
+            yield f"{skill.name.replace('_', ' ')} {names[0]}"
+
+
+def read_words(definition: Definition, words: str, around: Surroundings, *, skill: str | None = None) -> ClauseCall:
+    """What `words` ask of one agent: the call, or why it cannot be made.
+
+    Args:
+        definition: The agent.
+        words: What it is asked.
+        around: What is known beside the words.
+        skill: Which of its skills is meant, when the caller said so.
+    """
+
+    def is_meant(_definition: Definition, one: Skill) -> bool:
+        return skill is None or one.name == skill
+
+    # Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for.
+    return Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2).read(Clause(words), around, only=is_meant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a clause would be put to one skill.
+
+    Attributes:
+        is_whole: Every word of it is a name or a value of one table.
+        fits: The skill can be called like this.
+        back: What it says of something that only the request before brings: "it".
+        objection: Why it does not fit.
+        unknown: The words that keep it from fitting.
+    """
+
+    candidate: Candidate
+    bound: Bound
+    score: float
+    is_whole: bool = False
+    fits: bool = False
+    back: str = ""
+    objection: str = ""
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person has to say something first."""
+        return bool(self.bound.questions) and not self.back
+
+    @property
+    def values(self) -> list[Binding]:
+        """What was read from the words."""
+        return [one for one in self.bound.bindings if one.how == "said"]
+
+
+def _is_refusal(text: str) -> bool:
+    """Whether `text` says what is not to be done: "don't list any commits"."""
+    words = strip_courtesy(text).lower().replace("\u2019", "'").split(maxsplit=2)
+    return bool(words) and (words[0] in {"don't", "dont", "never"} or words[:2] == ["do", "not"])
+
+
+def _openers(skill: Skill) -> frozenset[str]:
+    """The words with which requests to a skill begin, by its own examples, name and description."""
+    texts = (skill.description, skill.name.replace("_", " "), *map(strip_courtesy, skill.examples))
+    return frozenset(tokens[0] for text in texts if (tokens := word_tokens(text)))
+
+
+def _carried(
+    before: ClauseCall, candidate: Candidate, skill: Skill, parameters: Sequence[Parameter], around: Surroundings
+) -> tuple[Binding, ...]:
+    """What the request before names, for a skill that speaks of "it"; of another skill only files and names."""
+    bound = bind(skill, before.instruction, agent=candidate.agent, around=around, parameters=parameters)
+    is_same = before.chosen is not None and before.chosen.skill == candidate.skill
+    kinds = {one.name for one in parameters if one.facts or (is_same and one.takes_days)}
+    return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
+
+
+def _is_told(parameter: Parameter | None) -> bool:
+    """Whether what another request brings may be a value for `parameter`."""
+    return parameter is not None and ((parameter.items or parameter).is_free_text or bool(parameter.facts))
+
+
+def _node(name: str, request: ClauseCall, needs: tuple[str, ...]) -> Delegation:
+    chosen = request.chosen
+    if chosen is None:  # only requests that somebody does become nodes
+        raise KeyError(name)
+    return Delegation(
+        id=name,
+        agent=chosen.agent,
+        skill=chosen.skill,
+        instruction=request.instruction,
+        parameters=request.bound.parameters,
+        needs=needs,
+        alternatives=request.others,
+        chosen=chosen,
+        bindings=request.bound.bindings,
+        questions=request.bound.questions,
+    )
+
+
+def _key(node: Delegation, instruction_field: str | None) -> str:
+    """What makes two requests the same; the order of parameters and the case of an instruction do not."""
+    parameters = dict(node.parameters)
+    if instruction_field and isinstance(text := parameters.get(instruction_field), str):
+        parameters[instruction_field] = " ".join(text.lower().rstrip(".?! ").split())
+    return json.dumps([node.agent, node.skill, node.needs, parameters], sort_keys=True, default=str)
+
+
+def _reason(objection: str, nearest: Sequence[Candidate]) -> str:
+    example = nearest[0].reason.partition(f"; {_CAN}")[2] if nearest else ""
+    return f"{objection} It {_CAN}{example}." if example else objection
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, dict.fromkeys(words[:3])))

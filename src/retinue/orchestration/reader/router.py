@@ -1,0 +1,239 @@
+"""Which skill a clause of a goal is for: ranking among all skills there are, and the right to say "none of them".
+
+What a skill is asked for is taken from its definition alone: names, descriptions, parameters, the meanings of choices,
+and `examples`. There is no rule here for any one agent. Whether a skill can be *called* with the words is the business
+of `bind` and `planner`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
+from typing import Final, TypeAlias
+
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.plan import Candidate
+from retinue.orchestration.reader.index import SkillIndex, z_scores
+from retinue.orchestration.reader.parameters import parameters_of
+from retinue.orchestration.reader.words import (
+    FUNCTION_STEMS,
+    FUNCTION_WORDS,
+    NEGATIONS,
+    gram_tokens,
+    is_light,
+    slip_of,
+    telling_words,
+    word_tokens,
+)
+
+__all__ = ["FLOOR", "FLOOR_WITHOUT_EXAMPLES", "Likeness", "Router", "Routing", "example_like", "without_values"]
+
+FLOOR: Final = 0.5
+"""So much of a clause must be known, as if each of its words stood in the skill's text once."""
+FLOOR_WITHOUT_EXAMPLES: Final = 0.1
+"""The share that is good enough for a skill with fewer than three examples."""
+_ENOUGH_EXAMPLES: Final = 3
+
+_MOST_CHARS: Final = 2_000
+_VALUE: Final = re.compile(
+    r"`[^`\n]+`|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
+)
+
+
+Likeness: TypeAlias = Callable[[str], Sequence[float]]
+"""How like each skill is to a clause by meaning, -1 to 1, in the order in which they were given (see `embedding`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Who could do a clause: whoever is good enough, best first, and after them the nearest of the others.
+
+    Attributes:
+        abstained: Nobody is good enough, and `candidates` are only the nearest.
+        reason: Why, in words a person can judge.
+        fitting: How many of `candidates` are good enough.
+    """
+
+    candidates: tuple[Candidate, ...]
+    abstained: bool
+    reason: str
+    fitting: int = 0
+
+    @property
+    def stand_ins(self) -> tuple[Candidate, ...]:
+        """Those that are good enough: they may be asked when the best found nothing."""
+        return self.candidates[: self.fitting]
+
+
+class Router:
+    """Ranks the skills of some agents for a clause: by BM25 over words and over 4-grams, and by meaning if it may.
+
+    Ranking compares skills with each other (the sum of z-scores). Whether one is good enough does not: it must know
+    its *share* of the clause.
+
+    Args:
+        definitions: The agents.
+        floor: The least share that is good enough, for all of them.
+        likeness: Makes the third score, of the texts of each skill; None does without.
+    """
+
+    def __init__(
+        self,
+        definitions: Iterable[Definition],
+        *,
+        floor: float | None = None,
+        likeness: "Callable[[Sequence[Sequence[str]]], Likeness] | None" = None,
+    ) -> None:
+        self.skills: list[tuple[Definition, Skill]] = [
+            (definition, skill) for definition in definitions for skill in definition.skills if not skill.unavailable
+        ]
+        self._places = {(one.name, skill.name): place for place, (one, skill) in enumerate(self.skills)}
+        self._floor = floor
+        texts = _texts(self.skills)
+        self._words = SkillIndex(
+            (chain.from_iterable(map(word_tokens, pieces)) for pieces in texts), common=FUNCTION_STEMS
+        )
+        self._grams = SkillIndex(
+            (chain.from_iterable(map(gram_tokens, pieces)) for pieces in texts),
+            common=frozenset(gram_tokens(FUNCTION_WORDS)),
+        )
+        self._likeness = None if likeness is None else likeness([_brief(skill) for _, skill in self.skills])
+        self._vocabularies: dict[int, frozenset[str]] = {}
+        self._examples = {
+            (frozenset(word_tokens(without_values(one))), place)
+            for place, (_, skill) in enumerate(self.skills)
+            for one in skill.examples
+        }
+
+    def route(self, clause: str, *, limit: int = 5, only: Callable[[Definition, Skill], bool] | None = None) -> Routing:
+        """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
+
+        Args:
+            clause: What is asked.
+            limit: How many candidates are given.
+            only: Which skills may be given at all; all, unless said.
+        """
+        whole, clause = clause[:_MOST_CHARS], without_values(clause[:_MOST_CHARS])
+        words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), gram_tokens(clause)))
+        scores = [sum(z) for z in zip(*map(z_scores, self._scores(whole, words, grams)), strict=True)]
+        ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+        if only is not None:
+            ranked = [place for place in ranked if only(*self.skills[place])]
+        if not ranked:
+            return Routing((), abstained=True, reason="There is no agent to ask.")
+        shares = {place: self._share(words, grams, place) for place in ranked[: max(limit, 1)]}
+        fitting = [place for place, share in shares.items() if share >= self.floor(place)]
+        chosen = [*fitting, *(place for place in shares if place not in fitting)][:limit]
+        candidates = tuple(self._candidate(clause, place, scores[place], shares[place]) for place in chosen)
+        name = f"`{candidates[0].agent}.{candidates[0].skill}`"
+        if fitting:
+            reason = f"{name} fits to {candidates[0].share:.2f}: it {candidates[0].reason}."
+        else:
+            needed = self.floor(chosen[0])
+            reason = f"The nearest, {name}, fits to {candidates[0].share:.2f} where {needed:.2f} is needed."
+        return Routing(candidates, abstained=not fitting, reason=reason, fitting=len(fitting))
+
+    def _scores(self, whole: str, words: Sequence[str], grams: Sequence[str]) -> list[Sequence[float]]:
+        scores: list[Sequence[float]] = [self._words.scores(words), self._grams.scores(grams)]
+        return scores if self._likeness is None else [*scores, self._likeness(whole)]
+
+    def _share(self, words: Sequence[str], grams: Sequence[str], place: int) -> float:
+        if (frozenset(words), place) in self._examples:
+            return 1.0
+        return (self._words.share(words, place) + self._grams.share(grams, place)) / 2
+
+    def floor(self, place: int) -> float:
+        """The least share that is good enough for the skill at `place`; the longer its text, the less."""
+        if self._floor is not None:
+            return self._floor
+        if len(self.skills[place][1].examples) < _ENOUGH_EXAMPLES:
+            return FLOOR_WITHOUT_EXAMPLES
+        return FLOOR * self._words.once(place)
+
+    def place(self, candidate: Candidate) -> int:
+        """Where the skill of `candidate` stands in `skills`."""
+        return self._places[candidate.agent, candidate.skill]
+
+    def unknown_words(self, text: str, place: int) -> list[str]:
+        """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
+
+        A "not" is known only in front of the word before which the skill has it itself.
+        """
+        if place not in self._vocabularies:
+            definition, skill = self.skills[place]
+            pieces = list(chain(_own_texts(definition, skill), skill.examples))
+            self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
+                *map(_negated, pieces)
+            )
+        known = self._vocabularies[place]
+        words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))
+        unknown = [word for word, token in words if token not in known and not _is_like(token, known)]
+        return unknown + [pair for pair in _negated(text) if pair not in known]
+
+    def _candidate(self, clause: str, place: int, score: float, share: float) -> Candidate:
+        definition, skill = self.skills[place]
+        shared = [word for word in telling_words(clause) if self._words.weight(word_tokens(word)[0], place)]
+        reason = f"shares {', '.join(dict.fromkeys(shared[:6]))}" if shared else "shares parts of words only"
+        if like := example_like(skill, clause):
+            reason += f"; is asked like “{like}”"
+        return Candidate(
+            agent=definition.name, skill=skill.name, score=round(score, 4), share=round(share, 4), reason=reason
+        )
+
+
+def _is_like(token: str, known: frozenset[str]) -> bool:
+    return not token.isdigit() and slip_of(token, known) is not None
+
+
+def _negated(text: str) -> list[str]:
+    """Each "not" of `text` with the word behind it."""
+    words = text.lower().replace("\u2019", "'").split()
+    pairs = ((one, *word_tokens(other)) for one, other in pairwise([*words, ""]) if one.strip(",;:") in NEGATIONS)
+    return [" ".join(pair[:2]) for pair in pairs]
+
+
+def without_values(text: str) -> str:
+    """`text` without names of files and of code, numbers and dates: they are what is asked about, and no topic."""
+    return _VALUE.sub(" ", text)
+
+
+def example_like(skill: Skill, clause: str) -> str:
+    """The example of `skill` that has most of the telling words of `clause`; empty when none has two."""
+    tokens = {word_tokens(word)[0] for word in telling_words(clause)}
+    shared = {one: len(tokens.intersection(word_tokens(one))) for one in skill.examples}
+    best = max(shared, key=shared.__getitem__, default="")
+    return best if shared.get(best, 0) > 1 else ""
+
+
+def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
+    """What each skill says of itself, piece by piece; its name counts twice.
+
+    What all skills of an agent say alike tells none of them from another, and is left out.
+    """
+    found: list[list[str]] = []
+    for _, several in groupby(skills, key=lambda one: id(one[0])):
+        same_agent = list(several)
+        parameters = [list(_parameter_texts(skill.input_schema)) for _, skill in same_agent]
+        shared = frozenset(parameters[0]).intersection(*parameters) if len(parameters) > 1 else frozenset[str]()
+        for (definition, skill), own in zip(same_agent, parameters, strict=True):
+            pieces = [skill.name, skill.name, definition.name, *definition.aliases, *definition.tags]
+            pieces += [definition.description, skill.description, *map(without_values, skill.examples)]
+            found.append([*pieces, *(text for text in own if text not in shared)])
+    return found
+
+
+def _own_texts(definition: Definition, skill: Skill) -> list[str]:
+    names = [skill.name, definition.name, *definition.aliases, *definition.tags]
+    return [*names, definition.description, skill.description, *_parameter_texts(skill.input_schema)]
+
+
+def _brief(skill: Skill) -> list[str]:
+    return [f"{skill.name.replace('_', ' ')}. {skill.description}", *skill.examples]
+
+
+def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:
+    for parameter in parameters_of(schema):
+        yield f"{parameter.name} {parameter.description}"
+        for inside in (parameter, parameter.items):
+            if inside is not None:
+                yield from (f"{choice} {meaning}" for choice, meaning in inside.meanings.items())

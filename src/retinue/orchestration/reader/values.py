@@ -1,0 +1,437 @@
+"""What in a clause is a value for a parameter, by its schema type: one reader for each kind of parameter.
+
+A reader gives a `Value` or None. It may be shy, never bold: a value that nobody named costs more than a question.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Final, TypeAlias, cast
+
+from retinue.orchestration.reader.dates import spans_of_time
+from retinue.orchestration.reader.index import SkillIndex, z_scores
+from retinue.orchestration.reader.parameters import Parameter, Surroundings
+from retinue.orchestration.reader.words import (
+    FUNCTION_STEMS,
+    FUNCTION_WORDS,
+    NEGATIONS,
+    gram_tokens,
+    slip_of,
+    word_set,
+    word_tokens,
+)
+
+__all__ = ["READERS", "ClauseWords", "KnownNames", "Value"]
+
+_CUES: Final = word_set("in from using use search only via through within inside")
+_GAPS: Final = frozenset([",", "and", "or", "the"])
+_YES: Final = word_set("with include including counting show only also")
+_FLAG_WORDS: Final = word_set("include exclude with without is has do no allow should only")
+_LIMITS: Final = word_set("top last first latest newest oldest only most least limit maximum to")
+_LIMIT_NAMES: Final = ("limit", "count", "max", "top", "number", "n", "size", "most")
+_NUMBERS: Final = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
+_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
+_CHUNK: Final = re.compile(r"(?<![\w/.:@-])[\w.@+~/-]{2,200}(?![\w/]|:\S)")
+_LOOKS_LIKE_A_PATH: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
+_AMOUNT: Final = re.compile(
+    rf"(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
+    r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?",
+    re.IGNORECASE,
+)
+_TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_MOST_MEANT: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value, and where in the clause it was read.
+
+    Attributes:
+        shared: Other parameters may read the same words too ("since March" has a beginning and an end).
+        options: All that the words may mean, when that is several: then a person has to say which.
+    """
+
+    value: object
+    start: int
+    end: int
+    shared: bool = False
+    options: tuple[str, ...] = ()
+
+
+class ClauseWords:
+    """A clause as words with places, and which of them a parameter has taken already."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.places = [match.span() for match in _WORD.finditer(text)]
+        self.words = [text[start:end].lower().replace("\u2019", "'") for start, end in self.places]
+        self.stems = [(word_tokens(word) or [""])[0] for word in self.words]
+        self.taken: list[Value] = []
+
+    def free(self, start: int, end: int, *, sharing: bool = False) -> bool:
+        """Whether nothing between `start` and `end` is taken; with `sharing`, what is shared counts as free."""
+        return all(end <= one.start or start >= one.end or (sharing and one.shared) for one in self.taken)
+
+    def before(self, start: int, *, most: int) -> list[str]:
+        """Up to `most` words right before the place `start`, nearest first."""
+        return [word for word, place in zip(self.words, self.places, strict=True) if place[1] <= start][
+            : -most - 1 : -1
+        ]
+
+    def is_denied(self, start: int, *, within: int = 3) -> bool:
+        """Whether what begins at `start` is to be left out: "not in the tests"."""
+        before = self.before(start, most=within)
+        return not NEGATIONS.isdisjoint(before) and "only" not in before
+
+    def find(self, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Where the words with these stems stand in a row and are free: index of the first, index after the last."""
+        for first in range(len(self.stems) - len(stems) + 1 if stems else 0):
+            last = first + len(stems)
+            if self.stems[first:last] == list(stems) and self.free(self.places[first][0], self.places[last - 1][1]):
+                yield first, last
+
+    def value(self, value: object, first: int, last: int, *, options: tuple[str, ...] = ()) -> Value:
+        """`value` as read from the words `first` up to before `last`."""
+        return Value(value, self.places[first][0], self.places[last - 1][1], options=options)
+
+    def rest(self) -> str:
+        """The text without what is taken."""
+        kept = list(self.text)
+        for one in self.taken:
+            kept[one.start : one.end] = " " * (one.end - one.start)
+        return "".join(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What is known where the words were written, for the parameters of one skill.
+
+    Attributes:
+        names: Names among the facts of the skill, by kind.
+        own_stems: ClauseWords by which the skill speaks of itself; they are no parts of names.
+    """
+
+    around: Surroundings
+    names: Mapping[str, Sequence[str]]
+    own_stems: frozenset[str]
+
+
+Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
+
+
+def read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """A parameter named outright: `limit=5`, "depth: deep_dive", `--since=2024-01-01`."""
+    name = r"[\s_-]?".join(map(re.escape, parameter.words))
+    bare = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
+    pattern = rf"(?<![\w-])-{{0,2}}{name}\s?[=:]\s?(?:\"([^\"\n]*)\"|'([^'\n]*)'|`([^`\n]*)`|({bare}))"
+    for match in re.finditer(pattern, words.text, re.IGNORECASE) if name else ():
+        text = next(group for group in match.groups() if group is not None)
+        value = _decoded(text.rstrip(".?!") if match[4] else text, parameter)
+        if value is not None and words.free(*match.span()):
+            return Value(value, *match.span())
+    return None
+
+
+def _decoded(text: str, parameter: Parameter) -> object | None:
+    if parameter.choices:
+        return next((choice for choice in parameter.choices if word_tokens(choice) == word_tokens(text)), None)
+    match parameter.type:
+        case "boolean":
+            return _TRUTHS.get(text.lower())
+        case "integer" | "number":
+            amount = _AMOUNT.match(text)
+            return None if amount is None else _number(amount[1], parameter)
+        case "array":
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            values = [part if parameter.items is None else _decoded(part, parameter.items) for part in parts]
+            return values if values and None not in values else None
+        case "string":
+            return text or None
+        case _:
+            return None
+
+
+def read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """A word that passes the schema's pattern or format: a ticket id, an address."""
+    is_shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {"date", "date-time"}
+    if parameter.type != "string" or parameter.choices or parameter.facts or parameter.takes_days or not is_shaped:
+        return None
+    for match in re.finditer(r"[^\s,;()\"'`]{2,200}", words.text):
+        text = match.group().rstrip(".?!:")
+        if not text.isalpha() and words.free(*match.span()) and parameter.accepts(text):
+            return Value(text, match.start(), match.start() + len(text))
+    return None
+
+
+def read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+    """Names among the facts: whole, by a part, by a word that misspells a part; and paths that exist."""
+    if not parameter.facts:
+        return None
+    several = parameter.items is not None
+    inside = parameter.items or parameter
+    leaves_out = not NEGATIONS.isdisjoint(parameter.words)
+    source = _paths if parameter.facts == "path" else _names
+    found = [
+        one
+        for one in source(parameter, words, place)
+        if words.is_denied(one.start) == leaves_out and any(map(inside.accepts, one.options or (one.value,)))
+    ]
+    if not found:
+        return None
+    if not several:
+        own = parameter.stems - FUNCTION_STEMS
+        return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), found[0])
+    if unclear := next((one for one in found if one.options and parameter.facts == "path"), None):
+        return unclear
+    values = chain.from_iterable(one.options or (cast("str", one.value),) for one in found)
+    return Value(list(dict.fromkeys(values)), found[0].start, found[-1].end)
+
+
+def _stem(word: str) -> str:
+    return (word_tokens(word) or [""])[0]
+
+
+def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iterator[Value]:
+    whole, parts = _name_index(tuple(place.names.get(parameter.facts, ())))
+    number = 0
+    while number < len(words.stems):
+        meant, last = _named_from(number, words, whole, parts, place)
+        if meant and words.free(words.places[number][0], words.places[last - 1][1]):
+            yield words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
+            number = last
+        else:
+            number += 1
+
+
+def _named_from(
+    first: int,
+    words: ClauseWords,
+    whole: Mapping[tuple[str, ...], tuple[str, ...]],
+    parts: Mapping[str, tuple[str, ...]],
+    place: KnownNames,
+) -> tuple[tuple[str, ...], int]:
+    """The names that the words from `first` on mean, and where they end."""
+    for last in range(min(len(words.stems), first + 8), first, -1):
+        if meant := whole.get(tuple(words.stems[first:last])):
+            return meant, last
+    stem = words.stems[first]
+    if stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
+        return (), first + 1
+    found = parts.get(stem) or parts.get(slip_of(stem, parts.keys()) or "", ())
+    last = first + 1
+    while last < len(words.stems) and (both := [one for one in parts.get(words.stems[last], ()) if one in found]):
+        found, last = tuple(both), last + 1
+    return (found if len(found) <= _MOST_MEANT else (), last)
+
+
+@lru_cache(maxsize=64)
+def _name_index(names: tuple[str, ...]) -> tuple[dict[tuple[str, ...], tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Names by all their words, and by each of them."""
+    whole: dict[tuple[str, ...], list[str]] = {}
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        stems = word_tokens(name)
+        if any(stem not in FUNCTION_STEMS for stem in stems):
+            whole.setdefault(tuple(stems), []).append(name)
+        for stem in dict.fromkeys(stems):
+            parts.setdefault(stem, []).append(name)
+    return {key: tuple(one) for key, one in whole.items()}, {key: tuple(one) for key, one in parts.items()}
+
+
+def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iterator[Value]:
+    """Paths as they are written and, where nobody wrote one, the files that are called like a word."""
+    around = place.around
+    is_written = False
+    for match in _CHUNK.finditer(words.text):
+        text = match.group().rstrip(".")
+        start, end = match.start(), match.start() + len(text)
+        if not text or not words.free(start, end):
+            continue
+        looks = _LOOKS_LIKE_A_PATH.search(text) is not None
+        if looks if around.exists is None else (looks or _stem(text) not in place.own_stems) and around.exists(text):
+            is_written = True
+            yield Value(text, start, end)
+        elif looks and around.find is not None and (meant := tuple(around.find(text))):
+            is_written = True
+            yield Value(meant[0], start, end, options=meant if len(meant) > 1 else ())
+    if is_written or around.find is None:
+        return
+    for number, stem in enumerate(words.stems):
+        if (
+            len(stem) < 3
+            or stem.isdigit()
+            or stem in place.own_stems | FUNCTION_STEMS
+            or not words.free(*words.places[number])
+        ):
+            continue
+        if meant := tuple(around.find(words.words[number])):
+            yield words.value(meant[0], number, number + 1)
+
+
+def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+    """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
+    if not parameter.takes_days:
+        return None
+    for span in spans_of_time(words.text, today=place.around.today):
+        end = span.start + len(span.words)
+        if parameter.says("since", "after", "from", "start", "begin", "first", "newer"):
+            day = span.first
+        elif parameter.says("until", "before", "to", "end", "last", "older"):
+            day = span.last
+        else:
+            day = span.first if span.first == span.last else None
+        if day is not None and words.free(span.start, end, sharing=True) and not words.is_denied(span.start, within=1):
+            with_time = parameter.schema.get("format") == "date-time"
+            return Value(f"{day.isoformat()}T00:00:00Z" if with_time else day.isoformat(), span.start, end, shared=True)
+    return None
+
+
+def read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """A number whose unit, or the word before it, is one of the parameter; or the only one, where one must be given."""
+    if parameter.type not in {"integer", "number"}:
+        return None
+    left = [match for match in _AMOUNT.finditer(words.text) if words.free(*match.span(1))]
+    for match in left:
+        unit, before = _stem(match[2] or ""), words.before(match.start(), most=2)
+        by_unit = len(unit) > 2 and unit in parameter.stems and unit not in FUNCTION_STEMS
+        by_name = not set(before).isdisjoint(parameter.words)
+        as_limit = parameter.says(*_LIMIT_NAMES) and before[:1] and before[0] in _LIMITS
+        is_time = unit in {"day", "week", "month", "quarter", "year"} and unit not in map(_stem, parameter.words)
+        value = _number(match[1], parameter)
+        if match[2] == "%" and value is not None and parameter.schema.get("maximum") == 1:
+            return Value(value / 100, *match.span())
+        if value is None or is_time or not (by_unit or by_name or as_limit):
+            continue
+        return Value(value, match.start(), match.end(2) if by_unit else match.end(1))
+    value = _number(left[0][1], parameter) if len(left) == 1 and parameter.required else None
+    return None if value is None else Value(value, *left[0].span(1))
+
+
+def _number(text: str, parameter: Parameter) -> int | float | None:
+    """The number as the parameter's type has it; None when it is no whole number and must be."""
+    value = float(_NUMBERS.get(text.lower(), text.replace(",", "")))
+    if value.is_integer():
+        return int(value)
+    return None if parameter.type == "integer" else value
+
+
+def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """The choice whose name and meaning is nearest to the clause; none when two are as near, or none is."""
+    if not parameter.choices:
+        return None
+    free = [number for number, place in enumerate(words.places) if words.free(*place)]
+    texts = tuple(f"{name.replace('_', ' ')} {meaning}" for name, meaning in parameter.meanings.items())
+    index, grams, held = _choice_index(texts)
+    stems = [words.stems[number] for number in free]
+    parts = gram_tokens(" ".join(words.words[number] for number in free))
+    scores = [sum(z) for z in zip(z_scores(index.scores(stems)), z_scores(grams.scores(parts)), strict=True)]
+    ranked = sorted(range(len(texts)), key=lambda number: -scores[number])
+    best = _named_choice(parameter, stems, ranked[0])
+    shared = [
+        number
+        for number in free
+        if words.stems[number] in held[best]
+        and words.stems[number] not in FUNCTION_STEMS
+        and not words.is_denied(words.places[number][0])
+        and not (len(texts) > 1 and all(words.stems[number] in one for one in held))
+    ]
+    if best < 0 or not shared:
+        return None
+    telling = max(shared, key=lambda number: index.rarity(words.stems[number]))
+    return words.value(parameter.choices[best], telling, telling + 1)
+
+
+def _named_choice(parameter: Parameter, stems: Sequence[str], nearest: int) -> int:
+    """The one choice that is named by all its words, or `nearest` when none is; -1 when two are."""
+    names = [set(word_tokens(name)) for name in parameter.choices]
+    named = [number for number, name in enumerate(names) if name and name.issubset(stems)]
+    named = [one for one in named if not any(names[one] < names[other] for other in named)]
+    return nearest if not named else named[0] if len(named) == 1 else -1
+
+
+@lru_cache(maxsize=256)
+def _choice_index(texts: tuple[str, ...]) -> tuple[SkillIndex, SkillIndex, list[frozenset[str]]]:
+    held = [frozenset(word_tokens(text)) for text in texts]
+    words = SkillIndex(map(word_tokens, texts), common=FUNCTION_STEMS)
+    return words, SkillIndex(map(gram_tokens, texts), common=frozenset(gram_tokens(FUNCTION_WORDS))), held
+
+
+def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """Those choices that an "in", "from" or "only" introduces, and what follows them by "and"; or all but those denied.
+
+    A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
+    """
+    inside = parameter.items
+    if inside is None or not inside.choices:
+        return None
+    places = sorted(
+        (*place, choice) for choice in inside.choices for place in words.find(word_tokens(choice.replace("_", " ")))
+    )
+    chosen: list[tuple[int, int, str]] = []
+    denied: list[tuple[int, int, str]] = []
+    for first, last, choice in places:
+        start = words.places[first][0]
+        gap = words.text[words.places[chosen[-1][1] - 1][1] : start].split() if chosen else ["begins"]
+        if words.is_denied(start):
+            denied.append((first, last, choice))
+        elif not _CUES.isdisjoint(words.before(start, most=2)) or _GAPS.issuperset(gap):
+            chosen.append((first, last, choice))
+    if chosen:
+        return words.value(list(dict.fromkeys(choice for *_, choice in chosen)), chosen[0][0], chosen[-1][1])
+    others = [choice for choice in inside.choices if choice not in {one for *_, one in denied}]
+    return words.value(others, denied[0][0], denied[-1][1]) if denied and others else None
+
+
+def read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """Yes for "with tests", no for "without tests". A bare mention says yes where no is the default."""
+    if parameter.type != "boolean":
+        return None
+    turned = not NEGATIONS.isdisjoint(parameter.words)
+    for first, last in words.find(word_tokens(" ".join(word for word in parameter.words if word not in _FLAG_WORDS))):
+        before = words.before(words.places[first][0], most=3)
+        if cue := next((word for word in before if word in NEGATIONS), None):
+            return words.value(turned, max(0, first - 1 - before.index(cue)), last)
+        cues = _YES & set(before[:2])
+        if cues or (parameter.schema.get("default") is False and not turned and "include" not in parameter.words):
+            return words.value(not turned, first - 1 if before[:1] and before[0] in cues else first, last)
+    return None
+
+
+def read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """What is quoted right behind the parameter's own word."""
+    own = set(word_tokens(" ".join(parameter.words)))
+    found = _quotes(parameter, words)
+    return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), None)
+
+
+def read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """The one thing in quotes that is left, for a parameter that must be given."""
+    found = _quotes(parameter, words)
+    return found[0] if parameter.required and len(found) == 1 else None
+
+
+def _quotes(parameter: Parameter, words: ClauseWords) -> list[Value]:
+    if parameter.type != "string" or parameter.choices or parameter.facts:
+        return []
+    found = (match for match in _QUOTED.finditer(words.text) if words.free(*match.span()))
+    return [Value(match[match.lastindex or 1], *match.span()) for match in found]
+
+
+READERS: Final[Sequence[Reader]] = (
+    read_outright,
+    read_shaped,
+    read_days,
+    read_name,
+    read_quoted,
+    read_flag,
+    read_number,
+    read_choices,
+    read_choice,
+    read_only_quote,
+)
