@@ -18,7 +18,7 @@ from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
 from retinue.orchestration.reader.router import FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
 from retinue.orchestration.reader.table_call import takes_query
-from retinue.orchestration.reader.words import FUNCTION_STEMS, is_light, telling_words, word_set, word_tokens
+from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -259,14 +259,15 @@ class Planner:
                 begun = joined(sentence, begun, part)
                 request = read(begun)
         found.append(request)
-        if not any(one.chosen for one in found):  # nobody does all of it: perhaps somebody does a part
-            found = [read(part) for part in parts] if any(self._is_request(read(part)) for part in parts) else found
+        if not any(one.chosen for one in found) and not any(NEGATIONS.intersection(part.words[:1]) for part in parts):
+            singly = [read(part) for part in parts]  # nobody does all of it: perhaps somebody does a part
+            found = singly if any(one.chosen and self._opens(one) for one in singly) else found
         return [one for one in found if telling_words(one.clause.text) or len(found) == 1]
 
-    def _is_request(self, request: ClauseCall) -> bool:
-        """Whether somebody does it, it begins as requests do, and says what about."""
+    def _opens(self, request: ClauseCall) -> bool:
+        """Whether it begins as requests do, and says what about."""
         words = word_tokens(request.instruction)
-        if request.chosen is None or len(words) < 2 or words[0] not in self._all_openers:
+        if len(words) < 2 or words[0] not in self._all_openers:
             return False
         return bool(telling_words(request.instruction.partition(" ")[2]))
 
@@ -274,7 +275,7 @@ class Planner:
         """Whether two neighbouring pieces of a sentence are two requests."""
         if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
             return True
-        if self._is_request(left) and self._is_request(right):
+        if self._opens(left) and self._opens(right) and (left.chosen or right.chosen):
             return True
         if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
             return False
