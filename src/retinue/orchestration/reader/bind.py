@@ -17,7 +17,7 @@ from retinue.contract.plan import Binding
 from retinue.contract.question import Question
 from retinue.contract.schema import compile as compiled
 from retinue.errors import InvalidDefinition
-from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of
+from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
 from retinue.orchestration.reader.table_call import QUERY_PARTS, table_parameters, takes_query
 from retinue.orchestration.reader.values import READERS, ClauseWords, KnownNames, Value
 from retinue.orchestration.reader.words import FUNCTION_STEMS, word_tokens
@@ -33,12 +33,14 @@ class Bound:
 
     Attributes:
         rest: The clause without the words that became values.
+        missing: Parameters that it must have and that nothing says.
     """
 
     parameters: JsonMapping = field(default_factory=dict[str, object])
     bindings: tuple[Binding, ...] = ()
     questions: tuple[Question, ...] = ()
     rest: str = ""
+    missing: tuple[str, ...] = ()
 
 
 def bind(
@@ -85,7 +87,14 @@ def bind(
             read[parameter.name] = binding
     words = ClauseWords(text)
     own = word_tokens(f"{agent or ''} {skill.name} {skill.description}")
-    place = KnownNames(around, facts.names if facts else {}, frozenset(own).union(*(one.stems for one in parameters)))
+    names = facts.names if facts else dict[str, Sequence[str]]()
+    place = KnownNames(
+        around,
+        names,
+        own_stems=frozenset(own).union(*(one.stems for one in parameters)),
+        name_stems=frozenset(word_tokens(skill.name)),
+        is_text=takes_text(skill) or takes_query(skill),
+    )
     unclear = {
         parameter.name: _which(parameter, value, words, skill, agent)
         for parameter, value in _read(parameters, words, place, read)
@@ -100,10 +109,14 @@ def bind(
     bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
-    missing = (_question(one, skill, agent) for one in open_still if one.required and one.name not in bound)
-    questions = (*unclear.values(), *missing)
+    missing = [one for one in open_still if one.required and one.name not in bound]
+    questions = (*unclear.values(), *(_question(one, skill, agent) for one in missing))
     return Bound(
-        values, tuple(bound[name] for name in values), questions or _objections(skill, values, agent), words.rest()
+        values,
+        tuple(bound[name] for name in values),
+        questions or _objections(skill, values, agent),
+        words.rest(),
+        tuple(one.name for one in missing),
     )
 
 

@@ -73,6 +73,11 @@ class Clause:
         """Where it ends in the text it was cut from."""
         return self.start + len(self.text)
 
+    @property
+    def words(self) -> list[str]:
+        """Its words in lower case."""
+        return self.text.lower().replace("\u2019", "'").split()
+
 
 def sentences(goal: str) -> tuple[Clause, ...]:
     """`goal` cut wherever it is surely cut. Bullets and quotes around the whole are left out."""

@@ -18,7 +18,7 @@ from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
 from retinue.orchestration.reader.router import FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
 from retinue.orchestration.reader.table_call import takes_query
-from retinue.orchestration.reader.words import FUNCTION_STEMS, is_light, telling_words, word_set, word_tokens
+from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
@@ -192,6 +192,8 @@ class Planner:
         if place not in self._parameters:
             self._parameters[place] = parameters_of(skill.input_schema)
         parameters = self._parameters[place]
+        if strange := self._strangeness(candidate, text, skill):
+            return _Reading(candidate, Bound(), candidate.score, objection=strange)
         back = refers_back(text) if before is not None else None
         carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
         bound = bind(skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
@@ -204,28 +206,40 @@ class Planner:
             back=back if back is not None and not any(one in carried for one in bound.bindings) else "",
         )
         result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, place)))
-        objection = self._objection(result, text, skill, {one.name: one for one in parameters})
+        objection = self._objection(result, skill, {one.name: one for one in parameters})
         return replace(result, fits=not objection, objection=objection)
 
-    def _objection(self, reading: "_Reading", text: str, skill: Skill, parameters: Mapping[str, Parameter]) -> str:
+    def _objection(self, reading: "_Reading", skill: Skill, parameters: Mapping[str, Parameter]) -> str:
         """What keeps a skill from being called like this; empty when nothing does."""
         name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
-        place = self.router.place(reading.candidate)
-        missing = [one.parameter or "" for one in reading.bound.questions if one.kind == "question"]
+        missing = reading.bound.missing
         if missing and not (reading.back and all(_is_told(parameters.get(one)) for one in missing)):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
-        names_table = takes_query(skill) and any(one.parameter == "files" for one in reading.values)
-        if takes_text(skill) or names_table:
-            share, floor = reading.candidate.share, self.router.floor(place)
-            if self._is_strange_order(text, place):
-                return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
-            if share < floor and not names_table:
-                return f"The nearest, {name}, knows {share:.2f} of it where {floor:.2f} is needed."
-        elif reading.unknown:
+        if takes_text(skill) or self._names_table(reading, skill):
+            return ""
+        if reading.unknown:
             return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
-        elif reading.back and not missing:
+        if reading.back and not missing:
             return f"What “{reading.back}” is, {name} cannot be told before another has answered."
         return ""
+
+    def _strangeness(self, candidate: Candidate, text: str, skill: Skill) -> str:
+        """What speaks against putting any `text` to a skill; empty for one that must be able to be told all of it."""
+        if not takes_text(skill):
+            return ""
+        name, place = f"`{candidate.agent}.{candidate.skill}`", self.router.place(candidate)
+        if self._is_strange_order(text, place):
+            return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
+        if candidate.share < (floor := self.router.floor(place)):
+            return f"The nearest, {name}, knows {candidate.share:.2f} of it where {floor:.2f} is needed."
+        if not self.router.speaks_of(text, place):
+            return f"The nearest, {name}, is about something else."
+        return ""
+
+    @staticmethod
+    def _names_table(reading: "_Reading", skill: Skill) -> bool:
+        """Whether a table is named, of which the skill says itself what it cannot be asked."""
+        return takes_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values)
 
     def _is_strange_order(self, text: str, place: int) -> bool:
         """Whether `text` orders something in a word with which no example of the skill begins: "order me a pizza"."""
@@ -259,22 +273,23 @@ class Planner:
                 begun = joined(sentence, begun, part)
                 request = read(begun)
         found.append(request)
-        if not any(one.chosen for one in found):  # nobody does all of it: perhaps somebody does a part
-            found = [read(part) for part in parts] if any(self._is_request(read(part)) for part in parts) else found
+        if not any(one.chosen for one in found) and not any(NEGATIONS.intersection(part.words[:1]) for part in parts):
+            singly = [read(part) for part in parts]  # nobody does all of it: perhaps somebody does a part
+            found = singly if any(one.chosen and self._opens(one) for one in singly) else found
         return [one for one in found if telling_words(one.clause.text) or len(found) == 1]
 
-    def _is_request(self, request: ClauseCall) -> bool:
-        """Whether somebody does it, it begins as requests do, and says what about."""
+    def _opens(self, request: ClauseCall) -> bool:
+        """Whether it begins as requests do, and says what about."""
         words = word_tokens(request.instruction)
-        if request.chosen is None or len(words) < 2 or words[0] not in self._all_openers:
+        if len(words) < 2 or words[0] not in self._all_openers:
             return False
-        return bool(telling_words(request.instruction.partition(" ")[2]))
+        return any(not is_light(word) for word in telling_words(request.instruction.partition(" ")[2]))
 
     def _are_two(self, left: ClauseCall, right: ClauseCall, whole: Clause) -> bool:
         """Whether two neighbouring pieces of a sentence are two requests."""
         if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
             return True
-        if self._is_request(left) and self._is_request(right):
+        if self._opens(left) and self._opens(right) and (left.chosen or right.chosen):
             return True
         if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
             return False

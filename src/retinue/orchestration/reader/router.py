@@ -34,6 +34,7 @@ FLOOR_WITHOUT_EXAMPLES: Final = 0.1
 """The share that is good enough for a skill with fewer than three examples."""
 _ENOUGH_EXAMPLES: Final = 3
 
+_NOT_ALONE: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
 _MOST_CHARS: Final = 2_000
 _VALUE: Final = re.compile(
     r"`[^`\n]+`|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
@@ -154,6 +155,14 @@ class Router:
         """Where the skill of `candidate` stands in `skills`."""
         return self._places[candidate.agent, candidate.skill]
 
+    def speaks_of(self, text: str, place: int) -> bool:
+        """Whether `text` has a word of the name or description of the skill at `place`; or its examples have none."""
+        skill = self.skills[place][1]
+        words = telling_words(f"{skill.name} {skill.description}")
+        own = {word_tokens(word)[0] for word in words if not is_light(word)}
+        within = [not own.isdisjoint(word_tokens(example)) for example in skill.examples]
+        return 2 * sum(within) <= len(within) or not own.isdisjoint(word_tokens(text))
+
     def unknown_words(self, text: str, place: int) -> list[str]:
         """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
 
@@ -167,6 +176,7 @@ class Router:
             )
         known = self._vocabularies[place]
         words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))
+        words = ((word, token) for word, token in words if word.lower() not in _NOT_ALONE)
         unknown = [word for word, token in words if token not in known and not _is_like(token, known)]
         return unknown + [pair for pair in _negated(text) if pair not in known]
 

@@ -1,5 +1,6 @@
 """Parameters of a skill that takes a `TableQuery`: read out of words, or held against the tables that there are."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
@@ -16,6 +17,7 @@ __all__ = ["QUERY_PARTS", "facts_text", "table_parameters", "takes_query", "unkn
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
 
+_FILE: Final = re.compile(r"[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b", re.IGNORECASE)
 _COLUMNS: Final = 60
 _VALUES: Final = 8
 _VALUE: Final = 40
@@ -40,6 +42,8 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
     if given.get("measures") or given.get("select"):
         return None
     tables, rest = _named(facts.tables, clause, cast("list[str]", given.get("files") or []))
+    if _FILE.search(rest):  # of which nothing is known
+        return None
     meanings = cast("Mapping[str, str]", given.get("meanings") or {})
     readings = [(table, read_table_question(rest, table, meanings=meanings)) for table in tables]
     complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]

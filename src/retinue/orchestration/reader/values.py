@@ -46,6 +46,8 @@ _AMOUNT: Final = re.compile(
 )
 _TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _MOST_MEANT: Final = 9
+_PART_OF_A_NAME: Final = 3
+"""A third of the words of a name means it: "Ada" of Ada King Lovelace, and not one word of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class KnownNames:
     around: Surroundings
     names: Mapping[str, Sequence[str]]
     own_stems: frozenset[str]
+    name_stems: frozenset[str]
+    is_text: bool
 
 
 Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
@@ -218,16 +222,26 @@ def _named_from(
 ) -> tuple[tuple[str, ...], int]:
     """The names that the words from `first` on mean, and where they end."""
     for last in range(min(len(words.stems), first + 8), first, -1):
-        if meant := whole.get(tuple(words.stems[first:last])):
+        text = words.text[words.places[first][0] : words.places[last - 1][1]]
+        meant = whole.get(tuple(words.stems[first:last]), ())
+        if place.is_text:  # where any words may stand, a name is one only as it is written
+            meant = tuple(name for name in meant if text in {name, name.rpartition(".")[2]})
+        if meant:
             return meant, last
     stem = words.stems[first]
-    if stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
+    if place.is_text or stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
         return (), first + 1
     found = parts.get(stem) or parts.get(slip_of(stem, parts.keys()) or "", ())
     last = first + 1
     while last < len(words.stems) and (both := [one for one in parts.get(words.stems[last], ()) if one in found]):
         found, last = tuple(both), last + 1
+    found = tuple(name for name in found if _PART_OF_A_NAME * (last - first) >= len(_telling_stems(name)))
     return (found if len(found) <= _MOST_MEANT else (), last)
+
+
+@lru_cache(maxsize=16_384)
+def _telling_stems(name: str) -> frozenset[str]:
+    return frozenset(word_tokens(name)) - FUNCTION_STEMS
 
 
 @lru_cache(maxsize=64)
@@ -260,7 +274,7 @@ def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iter
         elif looks and around.find is not None and (meant := tuple(around.find(text))):
             is_written = True
             yield Value(meant[0], start, end, options=meant if len(meant) > 1 else ())
-    if is_written or around.find is None:
+    if is_written or around.find is None or place.is_text:
         return
     for number, stem in enumerate(words.stems):
         if (
@@ -321,7 +335,7 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """The choice whose name and meaning is nearest to the clause; none when two are as near, or none is."""
     if not parameter.choices:
         return None
@@ -337,10 +351,12 @@ def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) ->
         number
         for number in free
         if words.stems[number] in held[best]
-        and words.stems[number] not in FUNCTION_STEMS
+        and words.stems[number] not in FUNCTION_STEMS | place.name_stems
         and not words.is_denied(words.places[number][0])
         and not (len(texts) > 1 and all(words.stems[number] in one for one in held))
     ]
+    if not shared and best >= 0 and parameter.required and "default" not in parameter.schema:
+        shared = [number for number in free if words.stems[number] in held[best]]
     if best < 0 or not shared:
         return None
     telling = max(shared, key=lambda number: index.rarity(words.stems[number]))
