@@ -493,8 +493,9 @@ def test_a_skill_with_an_endless_schema_is_named_and_not_shown():
     assert len(told) < SKILLS_CHARS
 
 
-def test_what_a_model_leaves_out_comes_with_the_nearest_skills_and_an_example():
-    plan, _, _ = planned([{"move": "cannot_handle", "reason": "Nobody sings."}], goal="sing a song about squares")
+def test_what_a_model_leaves_out_comes_with_the_nearest_skills_and_an_example(tmp_path: Path):
+    refusal = {"move": "cannot_handle", "reason": "Nobody sings."}
+    plan, _, _ = read_here(tmp_path, [refusal], "sing a song about squares")
     (dropped,) = plan.dropped
     assert (dropped.clause, dropped.reason) == ("sing a song about squares", "Nobody sings.")
     assert "square" in {one.agent for one in dropped.nearest}

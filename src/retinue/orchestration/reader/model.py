@@ -28,7 +28,7 @@ from retinue.orchestration._foreign import one_line
 from retinue.orchestration.check import Check
 from retinue.orchestration.order import Caller
 from retinue.orchestration.planning import Move, Planning, with_planning
-from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, goal_prompt
+from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, count_mentions, goal_prompt
 from retinue.orchestration.reader.table_call import unknown_names
 from retinue.orchestration.routing.bind import bind
 from retinue.orchestration.routing.planner import Planner, check_goal
@@ -44,6 +44,7 @@ MOST_NODES: Final = 40
 """A model that plans more has not understood; a larger plan is made in parts, each by its own."""
 
 _NEAREST: Final = 30
+_FIRST: Final = 4
 _PIECES: Final = 20
 _ALTERNATIVES: Final = 3
 _SHOWN: Final = 20
@@ -266,18 +267,21 @@ class ModelReader:
                 valid.append((draft, self._with_candidates(plan, draft)))
             return objections
 
-        prompt = goal_prompt(goal, self._nearest(goal), around=around, answers=answers, whole=whole)
+        prompt = goal_prompt(goal, self._nearest(goal, around), around=around, answers=answers, whole=whole)
         thought = await thinker.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _shape(), judge=judge)
         draft, plan = valid[-1] if thought.data is not None else (None, Plan())
         return draft, plan, thought
 
-    def _nearest(self, goal: str) -> Iterator[tuple[Definition, Skill]]:
-        """All skills, those nearest to the goal or to one of its sentences first."""
+    def _nearest(self, goal: str, around: Surroundings) -> Iterator[tuple[Definition, Skill]]:
+        """All skills: those nearest to the goal or to one of its sentences, those whose facts it names, the others."""
         sentences = goal.replace("? ", ". ").replace("\n", ". ").split(". ")
         pieces = dict.fromkeys([goal, *(one.strip() for one in sentences if one.strip())])
         ranked = [self.rules.router.route(piece, limit=_NEAREST).candidates for piece in list(pieces)[:_PIECES]]
-        near = (one for one in chain.from_iterable(zip_longest(*ranked)) if one is not None)
-        order = dict.fromkeys([*((one.agent, one.skill) for one in near), *self._skills])
+        near = [(one.agent, one.skill) for one in chain.from_iterable(zip_longest(*ranked)) if one is not None]
+        facts = {key: around.facts(*key) for key in self._skills} if around.facts is not None else {}
+        mentions = {key: count_mentions(one, goal) for key, one in facts.items() if one is not None}
+        named = sorted((key for key, count in mentions.items() if count), key=lambda key: -mentions[key])
+        order = dict.fromkeys([*near[:_FIRST], *named[:_FIRST], *near[_FIRST:], *self._skills])
         return (self._skills[key] for key in order if key in self._skills)
 
     def _node(self, call: DraftedCall, around: Surroundings) -> Delegation:
