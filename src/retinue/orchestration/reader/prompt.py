@@ -19,7 +19,15 @@ from retinue.orchestration.routing.words import FUNCTION_WORDS, word_tokens
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["FACTS_CHARS", "INSTRUCTIONS", "SKILLS_CHARS", "SPLITTING", "count_mentions", "goal_prompt", "known_facts"]
+__all__ = [
+    "FACTS_CHARS",
+    "INSTRUCTIONS",
+    "SKILLS_CHARS",
+    "SPLITTING",
+    "count_mentions",
+    "describe_facts",
+    "goal_prompt",
+]
 
 SKILLS_CHARS: Final = 14_000
 """Characters of skills with their parameters: about a dozen of the ready-made ones."""
@@ -82,20 +90,20 @@ def goal_prompt(
     if whole and whole != goal:
         parts.insert(0, f"It is part of this, which others work on too:\n{one_line(whole, limit=_GOAL)}")
     parts += [f"You asked: {question}\nThe person answered: {answer}" for question, answer in answers]
-    shown, text = _skills_text(skills)
+    visible, text = _skills_text(skills)
     limit = SKILLS_CHARS + 2 * _OTHERS_CHARS
     parts.append(f"The agents:\n{foreign('the definitions of the agents', text, limit=limit)}")
     if around.today is not None and '"date' in text:
         parts.append(f"Today is {around.today.isoformat()}.")
-    return "\n\n".join([*parts, *_facts_blocks(goal, shown, around)])
+    return "\n\n".join([*parts, *_facts_blocks(goal, visible, around)])
 
 
-def known_facts(facts: Facts, *, about: str = "") -> str:
+def describe_facts(facts: Facts, *, about: str = "") -> str:
     """What there is, in a line for each column and each kind of names; names that `about` speaks of come first."""
-    words = _telling(about)
+    words = _significant_words(about)
     lines = [facts_text(facts)] if facts.tables else []
-    for kind, listed in facts.names.items():
-        names = sorted(listed, key=lambda name: words.isdisjoint(word_tokens(name))) if words else listed
+    for kind, all_names in facts.names.items():
+        names = sorted(all_names, key=lambda name: words.isdisjoint(word_tokens(name))) if words else all_names
         more = f", and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
         lines.append(f"{one_line(kind)}: {', '.join(one_line(one, limit=80) for one in names[:_NAMES])}{more}")
     return "\n".join(lines)
@@ -106,17 +114,17 @@ def count_mentions(facts: Facts, goal: str) -> int:
     columns = [column for table in facts.tables for column in table.columns]
     texts = [*(one.path for one in facts.tables), *(one.name for one in columns)]
     texts += [value for one in columns for value in one.values]
-    texts += [name for listed in facts.names.values() for name in listed[:_MOST_NAMES]]
-    return len(_telling(goal).intersection(word_tokens(" ".join(texts))))
+    texts += [name for names in facts.names.values() for name in names[:_MOST_NAMES]]
+    return len(_significant_words(goal).intersection(word_tokens(" ".join(texts))))
 
 
-def _telling(text: str) -> set[str]:
+def _significant_words(text: str) -> set[str]:
     return set(word_tokens(text)).difference(word_tokens(FUNCTION_WORDS))
 
 
 def _skills_text(skills: Iterable[tuple[Definition, Skill]]) -> tuple[list[tuple[str, Skill]], str]:
     """The skills that fit in with their parameters, and the text of all."""
-    shown: list[tuple[str, Skill]] = []
+    visible: list[tuple[str, Skill]] = []
     entries: list[str] = []
     others: list[str] = []
     shared: dict[str, str] = {}
@@ -131,14 +139,14 @@ def _skills_text(skills: Iterable[tuple[Definition, Skill]]) -> tuple[list[tuple
         if not new.keys() & shared.keys() and size + needs <= SKILLS_CHARS:
             size += needs
             shared |= new
-            shown.append((definition.name, skill))
+            visible.append((definition.name, skill))
             entries.append(f"{line}\n{entry}")
         elif other_size + len(line) <= _OTHERS_CHARS:
             other_size += len(line)
             others.append(line)
-    listed = [f"  {name}: {text}" for name, text in shared.items()]
-    parts = (("", entries), ("Types in #/$defs:", listed), ("Further skills, without their parameters:", others))
-    return shown, "\n\n".join("\n".join([head, *lines]).strip() for head, lines in parts if lines)
+    type_lines = [f"  {name}: {text}" for name, text in shared.items()]
+    parts = (("", entries), ("Types in #/$defs:", type_lines), ("Further skills, without their parameters:", others))
+    return visible, "\n\n".join("\n".join([head, *lines]).strip() for head, lines in parts if lines)
 
 
 def _parameters_text(skill: Skill) -> tuple[str, dict[str, str]]:
@@ -170,15 +178,15 @@ def _brief(schema: object, *, is_schema: bool = True) -> object:
     }
 
 
-def _facts_blocks(goal: str, shown: Iterable[tuple[str, Skill]], around: Surroundings) -> list[str]:
+def _facts_blocks(goal: str, visible: Iterable[tuple[str, Skill]], around: Surroundings) -> list[str]:
     """What there is for the skills that are shown; what several have in common stands there once."""
     owners: dict[int, list[str]] = {}
     texts: dict[int, str] = {}
-    for agent, skill in islice(shown, _MOST_FACTS if around.facts is not None else 0):
+    for agent, skill in islice(visible, _MOST_FACTS if around.facts is not None else 0):
         facts = around.facts(agent, skill.name) if around.facts is not None else None
         if facts is not None and (facts.tables or facts.names):
             owners.setdefault(id(facts), []).append(f"{agent}.{skill.name}")
-            texts[id(facts)] = texts.get(id(facts)) or known_facts(facts, about=goal)
+            texts[id(facts)] = texts.get(id(facts)) or describe_facts(facts, about=goal)
     limit = FACTS_CHARS // max(len(texts), 1)
     return [
         f"What there is for {', '.join(owners[key])}:\n{foreign('the files of this workspace', text, limit=limit)}"
