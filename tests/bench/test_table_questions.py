@@ -8,7 +8,7 @@ import pytest
 
 from bench.table_questions import Question, call, load, verdict
 from retinue.agents.registry import Registry
-from retinue.catalogue.data_analyst import DataAnalyst
+from retinue.catalogue import agents
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
@@ -68,12 +68,17 @@ def test_every_question_that_has_an_answer_has_a_typed_call_with_that_answer() -
 def test_a_model_that_gives_these_calls_is_never_corrected(table: str, tmp_path: Path) -> None:
     questions = [one for one in QUESTIONS if one.table == table and one.call]
     (tmp_path / table).write_bytes((TABLES / table).read_bytes())
-    models = Models.only(ScriptedModel([_draft(one) for one in questions]))
-    orchestrator = Orchestrator(Registry([DataAnalyst]), InProcessEngine({}), Workspace(tmp_path), models=models)
-    for one in questions:
+    scripted = ScriptedModel([_draft(one) for one in questions])
+    orchestrator = Orchestrator(
+        Registry(agents()), InProcessEngine({}), Workspace(tmp_path), models=Models.only(scripted)
+    )
+    for number, one in enumerate(questions):
         plan = asyncio.run(orchestrator.plan_goal(one.question, by="model"))
         planning = planning_of(plan) or Planning()
         assert (planning.by, planning.corrections, planning.refused) == ("model", 0, ()), one.question
+        prompt = str(scripted.asked[number].turns[0])
+        assert "  measures: {" in prompt, one.question  # the skill is shown with its parameters, and what there is
+        assert f"{table}: " in prompt
 
 
 def _draft(one: Question) -> dict[str, Any]:

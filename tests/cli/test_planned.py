@@ -48,7 +48,7 @@ def test_a_configured_model_plans_and_the_explanation_says_so(retinue: Give, thi
     assert "Who made the plan" in said.out
     assert "It is for the poet alone." in said.out
     assert "There is no house here." in said.out
-    assert len(models["medium"].asked) == 1
+    assert [len(models[tier].asked) for tier in ("small", "medium")] == [2, 0]  # to plan, and for the poem
 
 
 def test_the_rules_plan_when_they_are_asked_to_and_no_model_is(retinue: Give, thinkers: Any) -> None:
@@ -76,7 +76,7 @@ def test_a_model_that_plans_badly_is_told_of_and_the_rules_go_on(retinue: Give, 
     thinkers("I am only a poet.")
     said = retinue("run", "--agent", "poet", "write a poem about the sea", "--choose", "auto")
     assert said.code == 0
-    assert "The rules made the plan, since `scripted:medium` made none" in said.err
+    assert "The rules made the plan, since `scripted:small` made none" in said.err
     assert "Roses are red." in said.out
 
 

@@ -393,6 +393,7 @@ def history(names: Mapping[str, Sequence[str]], *, columns: int = 0, is_complete
     @agent(
         description="Counts the commits of people and branches.",
         effects=["read"],
+        aliases=["historian"],
         facts=what_there_is,
         examples=["how many commits did Ada make"],
     )
@@ -493,12 +494,20 @@ def test_a_skill_with_an_endless_schema_is_named_and_not_shown():
     assert len(told) < SKILLS_CHARS
 
 
-def test_what_a_model_leaves_out_comes_with_the_nearest_skills_and_an_example():
-    plan, _, _ = planned([{"move": "cannot_handle", "reason": "Nobody sings."}], goal="sing a song about squares")
+def test_what_a_model_leaves_out_comes_with_the_nearest_skills_and_an_example(tmp_path: Path):
+    refusal = {"move": "cannot_handle", "reason": "Nobody sings."}
+    plan, _, _ = read_here(tmp_path, [refusal], "sing a song about squares")
     (dropped,) = plan.dropped
     assert (dropped.clause, dropped.reason) == ("sing a song about squares", "Nobody sings.")
     assert "square" in {one.agent for one in dropped.nearest}
     assert "square 12" in dropped.examples
+
+
+def test_an_agent_that_is_called_by_its_alias_is_held_against_its_facts_too(tmp_path: Path):
+    wrong = drafted(drafted_node("a", "historian", "how many commits", skill="commits", parameters={"author": "Zoe"}))
+    _, planning, scripted = read_here(tmp_path, [wrong, commits(author="Ada Lovelace")])
+    assert planning.corrections == 1
+    assert "There is no author `Zoe`" in str(scripted.asked[1].turns[-1])
 
 
 def test_the_day_is_told_to_whom_it_matters():

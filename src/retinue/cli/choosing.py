@@ -56,6 +56,7 @@ class Choosing:
             InvalidInput: The goal is empty, too long, or holds control characters.
             RetinueError: A model is insisted on, and none can be asked.
         """
+        from retinue.cli.planned import reads_goals
         from retinue.cli.questions import Person
         from retinue.cli.screen import somebody_is_there
 
@@ -63,7 +64,8 @@ class Choosing:
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
         ask = None if self.silent or not somebody_is_there() else Person(nullcontext)
-        return await orchestrator.plan_goal(goal, budget=budget, by=by, ask=ask)
+        reader = replace(orchestrator, model=reads_goals(self.project))
+        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
 
     async def way_of(self, plan: "Plan") -> "Plan":
         """`plan`, done the way that is chosen; as it is where nobody in it asks a model.

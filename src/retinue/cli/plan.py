@@ -86,8 +86,8 @@ def command(
         deliver(f"{json_text(plan.to_json())}\n", output)
     facts = _facts_of(plan, project)
     if as_json:
-        shown = {name: _clipped(one).to_json() for name, one in facts.items()}
-        extras = {**plan.extras, "facts": shown} if shown else plan.extras
+        by_skill = {name: _clipped(one).to_json() for name, one in facts.items()}
+        extras = {**plan.extras, "facts": by_skill} if by_skill else plan.extras
         echo_json(plan.model_copy(update={"extras": extras}).to_json())
     else:
         echo("\n".join([plan_text(plan), *_facts_lines(facts)]))
@@ -104,19 +104,19 @@ def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
     read = FactsReader(project.registry, Workspace(project.root))
     nearest = [] if plan.nodes else [near for dropped in plan.dropped for near in dropped.nearest]
     skills = [(one.agent, one.skill) for one in (*plan.nodes, *nearest)]
-    found = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if skill}
-    return {name: facts for name, facts in found.items() if facts is not None and (facts.tables or facts.names)}
+    everything = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if skill}
+    return {name: facts for name, facts in everything.items() if facts is not None and (facts.tables or facts.names)}
 
 
 def _facts_lines(facts: "dict[str, Facts]") -> Iterator[str]:
     """Each group of facts once, below the skills that have it in common."""
     from retinue.cli.output import counted, safe
     from retinue.contract.text import cut
-    from retinue.orchestration.reader.prompt import known_facts
+    from retinue.orchestration.reader.prompt import describe_facts
 
     owners: dict[str, list[str]] = {}
     for name, one in facts.items():
-        owners.setdefault(known_facts(one), []).append(name)
+        owners.setdefault(describe_facts(one), []).append(name)
     for text, names in owners.items():
         yield f"{click.style('here', bold=True)} for {', '.join(names)}"
         lines = text.split("\n")
@@ -139,5 +139,5 @@ def _clipped(facts: "Facts") -> "Facts":
         )
         for table in facts.tables[:_TABLES]
     ]
-    names = {kind: tuple(listed[:_NAMES]) for kind, listed in facts.names.items()}
+    names = {kind: tuple(every[:_NAMES]) for kind, every in facts.names.items()}
     return facts.model_copy(update={"tables": tuple(tables), "names": names})

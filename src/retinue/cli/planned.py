@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from retinue.contract.plan import Plan
     from retinue.orchestration.orchestrator import Orchestrator
 
-__all__ = ["planner_option", "tell_planning", "thinking_as_set", "thinks_along", "with_planner"]
+__all__ = ["planner_option", "reads_goals", "tell_planning", "thinking_as_set", "thinks_along", "with_planner"]
 
 _KEY: Final = "run.planner"
 
@@ -38,8 +38,13 @@ def thinking_as_set(project: "Project", orchestrator: "Orchestrator") -> "Orches
 
 
 def thinks_along(project: "Project") -> str | None:
-    """The model that plans: the default, or where only tiers are set the medium one (A16)."""
+    """The model that thinks along in a run: the default, or where only tiers are set the medium one (A16)."""
     return "medium" if project.models.configured and not project.models.default else None
+
+
+def reads_goals(project: "Project") -> str | None:
+    """The model that turns goals into plans: the default, or where only tiers are set the small one."""
+    return "small" if project.models.configured and not project.models.default else None
 
 
 def tell_planning(plan: "Plan") -> None:

@@ -26,7 +26,7 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
 
     from retinue.cli import watchdog
     from retinue.cli.options import Bounds
-    from retinue.cli.planned import thinks_along
+    from retinue.cli.planned import reads_goals
     from retinue.cli.project import budget_of
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
@@ -36,7 +36,7 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
     engine = InProcessEngine({})
     models = project.models if project.models.configured else None
     orchestrator = Orchestrator(
-        project.registry, engine, Workspace(project.root), models=models, model=thinks_along(project)
+        project.registry, engine, Workspace(project.root), models=models, model=reads_goals(project)
     )
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and models is None):

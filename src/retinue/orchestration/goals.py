@@ -155,12 +155,12 @@ class Goals:
     def _with_examples(self, dropped: Dropped) -> Dropped:
         """`dropped` with an example of each skill that came near, of those that name no file that is not here."""
         definitions = by_name(self.registry.offered())
-        found: list[str] = []
+        requests: list[str] = []
         for near in dropped.nearest if dropped.wanted else ():
             skill = definitions[near.agent].skill(near.skill) if near.agent in definitions else None
             examples = () if skill is None else skill.examples
-            found += [example for example in examples if self._is_possible(example)][:1]
-        return dropped.model_copy(update={"examples": tuple(found)})
+            requests += [example for example in examples if self._is_possible(example)][:1]
+        return dropped.model_copy(update={"examples": tuple(requests)})
 
     def _is_possible(self, example: str) -> bool:
         exists = self.around.exists

@@ -139,16 +139,16 @@ def _missing(data: JsonMapping) -> Iterator[Block]:
     is_refusal = not data.get("answer")
     refusals = [Item(_said(one, "clause"), _reason(one, is_refusal=is_refusal)) for one in unplanned]
     refusals += [_failed(one) for one in failures if _said(one, "outcome") == "rejected"]
-    broken = [_failed(one) for one in failures if _said(one, "outcome") != "rejected"]
+    failed = [_failed(one) for one in failures if _said(one, "outcome") != "rejected"]
     questions = [Item("", _said(one, "text")) for one in _list(data, "questions")]
     if refusals:
         yield Listing("not_answered", tuple(refusals))
     examples = dict.fromkeys(example for one in unplanned for example in _texts(one, "examples")) if is_refusal else ()
     if examples:
-        listed = "\n".join(f"- {as_line(example)}" for example in list(examples)[:_EXAMPLES])
-        yield Prose(f"What could be asked here:\n\n{listed}")
-    if broken:
-        yield Listing("failures", tuple(broken))
+        lines = "\n".join(f"- {as_line(example)}" for example in list(examples)[:_EXAMPLES])
+        yield Prose(f"What could be asked here:\n\n{lines}")
+    if failed:
+        yield Listing("failures", tuple(failed))
     if questions:
         yield Listing("questions", tuple(questions))
 

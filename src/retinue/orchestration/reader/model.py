@@ -31,7 +31,7 @@ from retinue.orchestration.planning import Move, Planning, with_planning
 from retinue.orchestration.reader.bind import bind
 from retinue.orchestration.reader.parameters import NOWHERE, Surroundings
 from retinue.orchestration.reader.planner import Planner, check_goal
-from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, goal_prompt
+from retinue.orchestration.reader.prompt import INSTRUCTIONS, SPLITTING, count_mentions, goal_prompt
 from retinue.orchestration.reader.table_call import unknown_names
 from retinue.orchestration.thinker import Thinker, Thought
 
@@ -44,17 +44,18 @@ MOST_NODES: Final = 40
 """A model that plans more has not understood; a larger plan is made in parts, each by its own."""
 
 _NEAREST: Final = 30
+_FIRST: Final = 4
 _PIECES: Final = 20
 _ALTERNATIVES: Final = 3
 _SHOWN: Final = 20
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
 _NodeName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
-_Words = Annotated[str, StringConstraints(min_length=1, max_length=2_000), AfterValidator(_plain)]
+_Words = Annotated[str, StringConstraints(min_length=1, max_length=2_000), AfterValidator(_one_line)]
 
 
 class DraftedCall(Model):
@@ -193,17 +194,17 @@ class ModelReader:
         text = check_goal(goal)
         if not self._skills:
             return self._by_rules(text, around, thinker, Thought(None, None, "", refused="there is no agent to ask"))
-        draft, plan, thought = await self._draft(text, thinker, around=around, answers=answers)
+        draft, plan, reply = await self._draft(text, thinker, around=around, answers=answers)
         if draft is None:
-            return self._by_rules(text, around, thinker, thought)
+            return self._by_rules(text, around, thinker, reply)
         planning = Planning(
             by="model",
             model=thinker.model.name,
             move=draft.move,
             reason=draft.reason,
             text=draft.text,
-            corrections=thought.corrections,
-            usage=thought.usage,
+            corrections=reply.corrections,
+            usage=reply.usage,
         )
         return with_planning(self.finish(plan), planning)
 
@@ -229,12 +230,12 @@ class ModelReader:
         """
         if most < 2:
             return Split(None, "no delegations are left in the budget for its parts")
-        draft, plan, thought = await self._draft(
+        draft, plan, reply = await self._draft(
             node.instruction, thinker, around=around, above=above, most=most, whole=goal, extra=SPLITTING
         )
-        reason = thought.refused if draft is None else draft.reason
+        reason = reply.refused if draft is None else draft.reason
         parts = self.finish(plan) if draft is not None and len(plan.nodes) > 1 else None
-        return Split(parts, reason, thought.usage, thinker.model.name)
+        return Split(parts, reason, reply.usage, thinker.model.name)
 
     async def _draft(
         self,
@@ -266,37 +267,41 @@ class ModelReader:
                 valid.append((draft, self._with_candidates(plan, draft)))
             return objections
 
-        prompt = goal_prompt(goal, self._nearest(goal), around=around, answers=answers, whole=whole)
-        thought = await thinker.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _shape(), judge=judge)
-        draft, plan = valid[-1] if thought.data is not None else (None, Plan())
-        return draft, plan, thought
+        prompt = goal_prompt(goal, self._nearest(goal, around), around=around, answers=answers, whole=whole)
+        reply = await thinker.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, _shape(), judge=judge)
+        draft, plan = valid[-1] if reply.data is not None else (None, Plan())
+        return draft, plan, reply
 
-    def _nearest(self, goal: str) -> Iterator[tuple[Definition, Skill]]:
-        """All skills, those nearest to the goal or to one of its sentences first."""
+    def _nearest(self, goal: str, around: Surroundings) -> Iterator[tuple[Definition, Skill]]:
+        """All skills: those nearest to the goal or to one of its sentences, those whose facts it names, the others."""
         sentences = goal.replace("? ", ". ").replace("\n", ". ").split(". ")
         pieces = dict.fromkeys([goal, *(one.strip() for one in sentences if one.strip())])
         ranked = [self.rules.router.route(piece, limit=_NEAREST).candidates for piece in list(pieces)[:_PIECES]]
-        near = (one for one in chain.from_iterable(zip_longest(*ranked)) if one is not None)
-        order = dict.fromkeys([*((one.agent, one.skill) for one in near), *self._skills])
+        near = [(one.agent, one.skill) for one in chain.from_iterable(zip_longest(*ranked)) if one is not None]
+        facts = {key: around.facts(*key) for key in self._skills} if around.facts is not None else {}
+        mentions = {key: count_mentions(one, goal) for key, one in facts.items() if one is not None}
+        by_facts = sorted((key for key, count in mentions.items() if count), key=lambda key: -mentions[key])
+        order = dict.fromkeys([*near[:_FIRST], *by_facts[:_FIRST], *near[_FIRST:], *self._skills])
         return (self._skills[key] for key in order if key in self._skills)
 
     def _node(self, call: DraftedCall, around: Surroundings) -> Delegation:
         """The delegation of a call; one without any parameters is read from its words, as the rules read a goal."""
+        definition = self._check.definition(call.agent)  # also by an alias
+        skill = None if definition is None else definition.skill(call.skill)
         node = Delegation(
             id=call.id,
-            agent=call.agent,
-            skill=call.skill,
+            agent=call.agent if definition is None else definition.name,
+            skill=call.skill if skill is None else skill.name,
             instruction=call.instruction,
             parameters=call.parameters,
             needs=tuple(dict.fromkeys(call.needs)),
             context=dict.fromkeys(call.needs, call.context),
             optional=call.optional,
         )
-        _, skill = self._skills.get((call.agent, call.skill), (None, None))
         if skill is None:
             return node
         words = "" if call.parameters else call.instruction
-        bound = bind(skill, words, agent=call.agent, goal=call.instruction, given=call.parameters, around=around)
+        bound = bind(skill, words, agent=node.agent, goal=call.instruction, given=call.parameters, around=around)
         questions = tuple(question for question in bound.questions if question.parameter is not None)
         return node.model_copy(
             update={"parameters": bound.parameters, "bindings": bound.bindings, "questions": questions}
@@ -336,16 +341,16 @@ class ModelReader:
     def _offered(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         return [one for one in candidates if (one.agent, one.skill) in self._skills]
 
-    def _by_rules(self, goal: str, around: Surroundings, thinker: Thinker, thought: Thought) -> Plan:
+    def _by_rules(self, goal: str, around: Surroundings, thinker: Thinker, reply: Thought) -> Plan:
         """The rules' plan, with why it is not the model's."""
         name = thinker.model.name
         planning = Planning(
             by="rules",
             model=name,
-            reason=f"The rules made the plan, since `{name}` made none: {thought.refused.rstrip('.')}.",
-            corrections=thought.corrections,
-            refused=thought.objections,
-            usage=thought.usage,
+            reason=f"The rules made the plan, since `{name}` made none: {reply.refused.rstrip('.')}.",
+            corrections=reply.corrections,
+            refused=reply.objections,
+            usage=reply.usage,
         )
         return with_planning(self.finish(self.rules.plan(goal, around=around)), planning)
 
@@ -370,5 +375,5 @@ def unknown_values(
 
 def _available(name: str, names: Sequence[str]) -> str:
     near = nearest(name, names)
-    listed = ", ".join(one_line(one, limit=80) for one in (near or names)[:_SHOWN])
-    return f"The nearest: {listed}." if near else f"Available: {listed or 'none'}."
+    choice = ", ".join(one_line(one, limit=80) for one in (near or names)[:_SHOWN])
+    return f"The nearest: {choice}." if near else f"Available: {choice or 'none'}."

@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Final, cast
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import Facts
 from retinue.contract.json import dumps
-from retinue.contract.names import fold
 from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.reader.parameters import Surroundings
 from retinue.orchestration.reader.table_call import facts_text
+from retinue.orchestration.reader.words import FUNCTION_WORDS, word_tokens
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
 
-__all__ = ["FACTS_CHARS", "INSTRUCTIONS", "SKILLS_CHARS", "SPLITTING", "goal_prompt", "known_facts"]
+__all__ = [
+    "FACTS_CHARS",
+    "INSTRUCTIONS",
+    "SKILLS_CHARS",
+    "SPLITTING",
+    "count_mentions",
+    "describe_facts",
+    "goal_prompt",
+]
 
 SKILLS_CHARS: Final = 14_000
 """Characters of skills with their parameters: about a dozen of the ready-made ones."""
@@ -27,6 +35,7 @@ SKILLS_CHARS: Final = 14_000
 _OTHERS_CHARS: Final = 4_000
 FACTS_CHARS: Final = 6_000
 _NAMES: Final = 40
+_MOST_NAMES: Final = 2_000
 _LINE: Final = 160
 _GOAL: Final = 1_000
 _MOST_FACTS: Final = 8
@@ -51,21 +60,13 @@ SPLITTING: Final = """\
 The goal is one request that was meant for a single agent, and is large. Split it into smaller requests only if it \
 holds several that can be done apart; else answer cannot_handle."""
 
-_DROPPED: Final = frozenset(
-    {
-        "$defs",
-        "$schema",
-        "additionalProperties",
-        "maxItems",
-        "maxLength",
-        "minItems",
-        "minLength",
-        "title",
-        "uniqueItems",
-    }
-)
-"""Keywords that tell a reader nothing. Whoever breaks them is told by the validator."""
-_LONG_PATTERN: Final = 60
+_VALIDATOR_ONLY: Final = frozenset({
+    "$defs", "$schema", "additionalProperties", "maxItems", "maxLength", "minItems", "minLength", "pattern", "title",
+    "uniqueItems",
+})  # fmt: skip
+"""Keywords that are not shown: whoever breaks them is told by the findings."""
+_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+_MAPPINGS: Final = frozenset({"patternProperties", "properties"})
 
 
 def goal_prompt(
@@ -89,61 +90,63 @@ def goal_prompt(
     if whole and whole != goal:
         parts.insert(0, f"It is part of this, which others work on too:\n{one_line(whole, limit=_GOAL)}")
     parts += [f"You asked: {question}\nThe person answered: {answer}" for question, answer in answers]
-    shown, text = _skills_text(skills)
+    visible, text = _skills_text(skills)
     limit = SKILLS_CHARS + 2 * _OTHERS_CHARS
     parts.append(f"The agents:\n{foreign('the definitions of the agents', text, limit=limit)}")
     if around.today is not None and '"date' in text:
         parts.append(f"Today is {around.today.isoformat()}.")
-    return "\n\n".join([*parts, *_facts_blocks(goal, shown, around)])
+    return "\n\n".join([*parts, *_facts_blocks(goal, visible, around)])
 
 
-def known_facts(facts: Facts, *, about: str = "") -> str:
+def describe_facts(facts: Facts, *, about: str = "") -> str:
     """What there is, in a line for each column and each kind of names; names that `about` speaks of come first."""
-    words = {part for word in about.split() for part in _parts(word)}
+    words = _significant_words(about)
     lines = [facts_text(facts)] if facts.tables else []
-    for kind, listed in facts.names.items():
-        names = sorted(listed, key=lambda name: words.isdisjoint(_parts(name))) if words else listed
+    for kind, all_names in facts.names.items():
+        names = sorted(all_names, key=lambda name: words.isdisjoint(word_tokens(name))) if words else all_names
         more = f", and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
         lines.append(f"{one_line(kind)}: {', '.join(one_line(one, limit=80) for one in names[:_NAMES])}{more}")
     return "\n".join(lines)
 
 
-def _parts(name: str) -> set[str]:
-    return {part for part in fold(name[:200]).split("_") if len(part) > 2}
+def count_mentions(facts: Facts, goal: str) -> int:
+    """How many words of `goal` stand among the names and values that there are."""
+    columns = [column for table in facts.tables for column in table.columns]
+    texts = [*(one.path for one in facts.tables), *(one.name for one in columns)]
+    texts += [value for one in columns for value in one.values]
+    texts += [name for names in facts.names.values() for name in names[:_MOST_NAMES]]
+    return len(_significant_words(goal).intersection(word_tokens(" ".join(texts))))
+
+
+def _significant_words(text: str) -> set[str]:
+    return set(word_tokens(text)).difference(word_tokens(FUNCTION_WORDS))
 
 
 def _skills_text(skills: Iterable[tuple[Definition, Skill]]) -> tuple[list[tuple[str, Skill]], str]:
     """The skills that fit in with their parameters, and the text of all."""
-    shown: list[tuple[str, Skill]] = []
+    visible: list[tuple[str, Skill]] = []
     entries: list[str] = []
     others: list[str] = []
     shared: dict[str, str] = {}
     size = other_size = 0
     for definition, skill in skills:
-        line = _line(definition, skill)
+        example = f' EX: "{one_line(skill.examples[0], limit=_LINE)}"' if skill.examples else ""
+        about = one_line(skill.description or definition.description, limit=_LINE)
+        line = f"{definition.name}.{skill.name} — {about}{example}"
         entry, types = _parameters_text(skill)
         new = {name: text for name, text in types.items() if shared.get(name) != text}
         needs = len(line) + len(entry) + sum(len(name) + len(text) + 6 for name, text in new.items())
         if not new.keys() & shared.keys() and size + needs <= SKILLS_CHARS:
             size += needs
             shared |= new
-            shown.append((definition.name, skill))
+            visible.append((definition.name, skill))
             entries.append(f"{line}\n{entry}")
         elif other_size + len(line) <= _OTHERS_CHARS:
             other_size += len(line)
             others.append(line)
-    parts = ["\n".join(entries)]
-    if shared:
-        parts.append("Types in #/$defs:\n" + "\n".join(f"  {name}: {text}" for name, text in shared.items()))
-    if others:
-        parts.append("Further skills, without their parameters:\n" + "\n".join(others))
-    return shown, "\n\n".join(parts)
-
-
-def _line(definition: Definition, skill: Skill) -> str:
-    example = one_line(next(iter(skill.examples), ""), limit=_LINE)
-    said = f"{definition.name}.{skill.name} — {one_line(skill.description or definition.description, limit=_LINE)}"
-    return f'{said} EX: "{example}"' if example else said
+    type_lines = [f"  {name}: {text}" for name, text in shared.items()]
+    parts = (("", entries), ("Types in #/$defs:", type_lines), ("Further skills, without their parameters:", others))
+    return visible, "\n\n".join("\n".join([head, *lines]).strip() for head, lines in parts if lines)
 
 
 def _parameters_text(skill: Skill) -> tuple[str, dict[str, str]]:
@@ -160,32 +163,30 @@ def _parameters_text(skill: Skill) -> tuple[str, dict[str, str]]:
     return "\n".join(lines), {name: dumps(_brief(inside)) for name, inside in types.items()}
 
 
-def _brief(schema: object) -> object:
-    """`schema` without what only a validator reads."""
+def _brief(schema: object, *, is_schema: bool = True) -> object:
+    """`schema` without what only a validator reads; without `is_schema`, a mapping of names to schemas."""
     if isinstance(schema, list):
         return [_brief(one) for one in cast("list[object]", schema)]
     if not isinstance(schema, dict):
         return schema
-    kept: JsonMapping = {}
-    for name, value in cast("JsonMapping", schema).items():
-        if name in {"properties", "patternProperties"} and isinstance(value, dict):
-            kept[name] = {each: _brief(inside) for each, inside in cast("JsonMapping", value).items()}
-        elif name in {"default", "enum", "const", "examples"}:
-            kept[name] = value
-        elif name not in _DROPPED and not (name == "pattern" and len(str(value)) > _LONG_PATTERN):
-            kept[name] = _brief(value)
-    return kept
+    return {
+        name: value
+        if is_schema and name in _VALUES
+        else _brief(value, is_schema=name not in _MAPPINGS or not is_schema)
+        for name, value in cast("JsonMapping", schema).items()
+        if not (is_schema and name in _VALIDATOR_ONLY)
+    }
 
 
-def _facts_blocks(goal: str, shown: Iterable[tuple[str, Skill]], around: Surroundings) -> list[str]:
+def _facts_blocks(goal: str, visible: Iterable[tuple[str, Skill]], around: Surroundings) -> list[str]:
     """What there is for the skills that are shown; what several have in common stands there once."""
     owners: dict[int, list[str]] = {}
     texts: dict[int, str] = {}
-    for agent, skill in islice(shown, _MOST_FACTS if around.facts is not None else 0):
+    for agent, skill in islice(visible, _MOST_FACTS if around.facts is not None else 0):
         facts = around.facts(agent, skill.name) if around.facts is not None else None
         if facts is not None and (facts.tables or facts.names):
             owners.setdefault(id(facts), []).append(f"{agent}.{skill.name}")
-            texts[id(facts)] = texts.get(id(facts)) or known_facts(facts, about=goal)
+            texts[id(facts)] = texts.get(id(facts)) or describe_facts(facts, about=goal)
     limit = FACTS_CHARS // max(len(texts), 1)
     return [
         f"What there is for {', '.join(owners[key])}:\n{foreign('the files of this workspace', text, limit=limit)}"
