@@ -7,11 +7,9 @@ from typing import Final
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.system_architect.churn import Churn
-from retinue.catalogue.system_architect.cycles import circles, tangles
-from retinue.catalogue.system_architect.graph import Dependency, Graph
 from retinue.catalogue.system_architect.layers import Broken, Rule
 from retinue.contract.model import JsonMapping
-from retinue.tools.structure import Function, Structure
+from retinue.tools.structure import Dependency, Function, Graph, Structure, circles, tangles
 
 __all__ = ["Facts", "say_cycles", "say_dependencies", "say_hotspots", "say_violations"]
 

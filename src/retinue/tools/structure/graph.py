@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
-from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.contract.model import JsonMapping
-from retinue.tools.structure import Structure, When
+from retinue.tools.structure.records import Structure, When
+from retinue.tools.structure.resolve import Resolver
 
 __all__ = ["Component", "Dependency", "Graph", "component_names", "connect", "grouped"]
 
