@@ -13,7 +13,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, testing
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
 from retinue.catalogue.code_engineer_executor.review import severity_of
 from retinue.contract import schema
 from retinue.contract.lint import lint
@@ -22,6 +22,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 from retinue.llm.scripted import Line, ScriptedModel, use
+from retinue.tools import project_tests
 from retinue.tools.workspace import Workspace
 
 A = '''\
@@ -306,8 +307,8 @@ def test_what_the_code_defines_stands_among_the_facts(call: Call, tmp_path: Path
     read = CodeEngineerExecutor.bind(cache_dir=cache).facts("navigate_only")
     assert read is not None
     facts = read(Workspace(tmp_path))
-    tops = ("Base", "Child", "helper", "wide", "use", "test_use")
-    assert facts.names == {"symbol": (*tops, "Base.run", "Child.run")}
+    names = ("Base", "Child", "helper", "wide", "use", "Base.run", "Child.run", "test_use")
+    assert facts.names == {"symbol": names}
     assert facts.is_complete
     assert read(Workspace(tmp_path)) == facts
     (tmp_path / "a.py").write_text("def lone(): ...\n")
@@ -403,7 +404,7 @@ def test_a_model_that_always_changes_too_many_files_is_told_so_and_so_is_its_use
 def test_tests_that_hang_are_stopped_and_told_apart_from_failing_ones(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing, "_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(project_tests, "_TIMEOUT_S", 3.0)
     (tmp_path / "test_b.py").write_text(f"import threading\n{TEST}    threading.Event().wait()\n")
     model = ScriptedModel(lambda _: RIGHT)
     wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
@@ -458,7 +459,7 @@ def test_a_project_without_tests_keeps_the_proposal_and_writes_nothing(
 def test_a_project_too_large_to_copy_keeps_the_proposal(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing, "_MOST_BYTES", 10)
+    monkeypatch.setattr(project_tests, "_MOST_BYTES", 10)
     model = ScriptedModel([RIGHT])
     wish = {"constraints": {"run_tests": True}, "apply": True, "grants": MAY}
     result = call("fix_bug", "let `helper` in a.py parse its number", model=model, **wish)

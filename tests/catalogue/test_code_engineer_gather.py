@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext, Outside
@@ -199,4 +200,5 @@ def test_what_cannot_be_read_is_named(shop: Path) -> None:
 def test_an_outline_goes_into_json_and_back() -> None:
     [found] = outlined([("a.ts", b"/** Sums. */\nexport function sum(a: number[]) { return a && 1 }\nclass A<\n", "")])
     assert found.notes
-    assert Outlined.from_row(json.loads(json.dumps(found.row()))) == found
+    rows = TypeAdapter(Outlined)
+    assert rows.validate_json(rows.dump_json(found)) == found

@@ -304,13 +304,7 @@ class CodeEngineerExecutor:
     async def _do(
         self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeTarget, task: Task, run: RunContext
     ) -> Reply:
-        from retinue.catalogue._watch import Watch  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.code_engineer_executor.work import Work  # noqa: PLC0415 - when it is needed
-        from retinue.tools.lsp import Navigator, Servers  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
 
         run.emit(Progress("reading the code", task.skill or ""))
-        async with Servers(self._servers) as servers:
-            navigator = Navigator(servers, run.workspace)
-            work = Work(task, run, target, servers, navigator, Watch(run), self.cache_dir)
-            await operation(work, target)
-            return work.reply()
+        return await do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from pydantic import TypeAdapter
 
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._prose import code, quote
@@ -13,7 +15,7 @@ from retinue.contract.facts import Facts
 from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, RetinueError
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.outline import Item, language_for, outline, outline_of
-from retinue.tools.tree import FileEntry, list_files
+from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
 from .work import Work
@@ -22,9 +24,8 @@ __all__ = ["OUTLINED", "TYPED", "Outlined", "outlined", "read_outlines", "read_s
 
 TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
 OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
-_VERSION: Final = 2
+_VERSION: Final = 3
 """The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
-_FIELDS: Final = tuple(Item.__slots__)
 _SYMBOLS: Final = 5_000
 _SECONDS: Final = 2.0
 
@@ -35,21 +36,6 @@ class Outlined(NamedTuple):
     lines: int
     items: tuple[Item, ...]
     notes: tuple[str, ...]
-
-    def row(self) -> list[Any]:
-        """Its JSON form."""
-        return [self.lines, [[getattr(item, name) for name in _FIELDS] for item in self.items], list(self.notes)]
-
-    @classmethod
-    def from_row(cls, row: Sequence[Any]) -> "Outlined":
-        """The outline whose JSON form is `row`.
-
-        Raises:
-            TypeError: It is none.
-            ValueError: It is none.
-        """
-        lines, items, notes = row
-        return cls(int(lines), tuple(Item(*item) for item in items), tuple(map(str, notes)))
 
 
 def outlined(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
@@ -79,7 +65,10 @@ async def read_outlines(work: Work) -> dict[str, Outlined]:
         NotInstalled: A grammar is not here.
     """
     root, folder = str(work.workspace.root), work.target.file
-    known = Rows(work.cache_dir, root, name="outlines", version=_VERSION, read=Outlined.from_row, write=Outlined.row)
+    rows = TypeAdapter(Outlined)
+    known = Rows(
+        work.cache_dir, root, name="outlines", version=_VERSION, read=rows.validate_python, write=rows.dump_python
+    )
     is_wanted = work.is_meant(OUTLINED)
     is_whole = work.target.scope == "project" or folder in ("", ".")
     reading = await read_tree(
@@ -108,48 +97,53 @@ def whole_name(item: Item) -> str:
 
 
 def read_symbols(workspace: Workspace, cache_dir: Path | None) -> Facts:
-    """The names that the code here defines: those at the top of files first, then `Class.method`; the product's first.
+    """The names that the code here defines, the product's before those of its tests; first those at the top of files.
 
     Args:
         workspace: Where the code lies.
         cache_dir: Where it is kept what files define; None keeps nothing.
     """
     end = time.monotonic() + _SECONDS
-    root = str(workspace.root)
-    known = Rows[list[list[str]]](cache_dir, root, name="symbols", version=1, read=list)
-    new: dict[str, list[list[str]]] = {}
-    keys: list[str] = []
-    tops: dict[str, None] = {}
-    members: dict[str, None] = {}
+    known = Rows[list[list[str]]](cache_dir, str(workspace.root), name="symbols", version=1, read=list)
     entries = [each for each in list_files(workspace).files if each.path.endswith(OUTLINED)]
+    keys = {each.path: _key(each.path, each.size, each.mtime_ns) for each in entries}
+    whole = _key(*keys.values())
+    if names := known.get(whole):
+        return Facts(names={"symbol": tuple(names[0])}, is_complete=len(names[0]) < _SYMBOLS)
+    new: dict[str, list[list[str]]] = {}
+    groups: list[list[str]] = [[], [], [], []]
     is_complete = True
-    for entry in sorted(entries, key=lambda each: is_aside(each.path)):
-        key = content_key("symbols", repr((entry.path, entry.size, entry.mtime_ns)).encode())
+    for path, key in keys.items():
         names = known.get(key)
-        if names is None:
-            if time.monotonic() > end:
-                is_complete = False
-                continue
-            try:
-                names = new[key] = _names(workspace, entry)
-            except NotInstalled:
-                return Facts(is_complete=False)
-        keys.append(key)
-        tops |= dict.fromkeys(names[0])
-        members |= dict.fromkeys(names[1])
-    known.save(new, keys)
-    symbols = tuple(dict.fromkeys([*tops, *members]))
-    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=is_complete and len(symbols) <= _SYMBOLS)
+        if names is None and time.monotonic() > end:
+            is_complete = False
+            continue
+        try:
+            names = names or _names(workspace, path)
+        except NotInstalled:
+            return Facts(is_complete=False)
+        new[key] = names
+        for depth, found in enumerate(names):
+            groups[depth + 2 * is_aside(path)] += found
+    symbols = list(dict.fromkeys(name for group in groups for name in group))[:_SYMBOLS]
+    if is_complete:
+        new[whole] = [symbols]
+    known.save(new, new)
+    return Facts(names={"symbol": tuple(symbols)}, is_complete=is_complete and len(symbols) < _SYMBOLS)
 
 
-def _names(workspace: Workspace, entry: FileEntry) -> list[list[str]]:
+def _key(*state: object) -> str:
+    return content_key("symbols", repr(state).encode())
+
+
+def _names(workspace: Workspace, path: str) -> list[list[str]]:
     """What a file defines at its top, and one level below; nothing when it cannot be read.
 
     Raises:
         NotInstalled: Its grammar is not here.
     """
     try:
-        items = outline_of(workspace, entry.path).items
+        items = outline_of(workspace, path).items
     except NotInstalled:
         raise
     except RetinueError:

@@ -84,7 +84,11 @@ class CodeTarget(Model):
     ] = ""
     entry_point: Annotated[
         EntrySymbol | EntryPosition | EntryFile | NoEntry,
-        Field(description="Where to begin, instead of `symbol` and `path`: a file with a symbol or a position."),
+        Field(
+            # Said beside the references too: a reader that follows none of them must not take it for free text.
+            json_schema_extra={"type": "object", "properties": {}},
+            description="Where to begin, instead of `symbol` and `path`: a file with a symbol or a position.",
+        ),
     ] = NoEntry()
     scope: Annotated[
         Literal["symbol", "file", "module", "project"],

@@ -28,11 +28,11 @@ from retinue.tools.hands import Glob, Grep, Read, Seen
 from retinue.tools.hands.replace import Replacement, replaced
 from retinue.tools.lsp import LspTool, Servers
 from retinue.tools.outline import OutlineTool
+from retinue.tools.project_tests import find_suite
 from retinue.tools.refactor import Change, Changes
 
 from .parameters import ChangeRequest, Constraints
 from .refactor import test, write
-from .testing import find_suite
 from .work import Work
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final, assert_never
 from retinue.catalogue._prose import code
 from retinue.catalogue._report import plural
 from retinue.errors import InvalidInput, Unavailable
+from retinue.tools.project_tests import Suite, Tested, find_suite, run_suite
 from retinue.tools.refactor import Changes, extract, move, rename
 
 from .parameters import RefactoringRequest
-from .testing import Suite, Tested, find_suite, run_suite
 from .work import Work, some
 
 if TYPE_CHECKING:

@@ -15,13 +15,12 @@ __all__ = [
     "CodeReview",
     "CodeWork",
     "DocumentationCoverage",
-    "DocumentedName",
     "NavigationStep",
     "OutlinedSymbol",
     "ProjectTests",
     "ProposedChange",
+    "PublicName",
     "ReviewIssue",
-    "UndocumentedName",
     "WorkMetadata",
 ]
 
@@ -102,23 +101,15 @@ class CodeReview(CodeWork):
     issues: tuple[ReviewIssue, ...] = ()
 
 
-class UndocumentedName(Model):
-    """A public name that says nothing of itself."""
+class PublicName(Model):
+    """A public name; `kind` of one without documentation, else its head and what it says of itself."""
 
     file: str
     line: Count
     name: str
-    kind: str
-
-
-class DocumentedName(Model):
-    """A public name with its head, and what it says of itself."""
-
-    file: str
-    line: Count
-    name: str
-    signature: str
-    doc: str
+    kind: str = ""
+    signature: str = ""
+    doc: str = ""
 
 
 class DocumentationCoverage(Model):
@@ -126,8 +117,8 @@ class DocumentationCoverage(Model):
 
     public: Count
     documented: Count
-    missing: tuple[UndocumentedName, ...]
-    signatures: tuple[DocumentedName, ...]
+    missing: tuple[PublicName, ...]
+    signatures: tuple[PublicName, ...]
 
 
 class CodeDocumentation(CodeWork):

@@ -1,6 +1,6 @@
 """One request under way: the code it is about, the language server, what was found and changed, the time left (G19)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import CodeTarget
 
-__all__ = ["Work", "some"]
+__all__ = ["Work", "do_work", "some"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -159,6 +159,22 @@ class Work:
         return report.reply(
             usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.written, **failure
         )
+
+
+async def do_work(
+    operation: Callable[[Work, Any], Awaitable[None]],
+    target: CodeTarget,
+    task: Task,
+    run: RunContext,
+    *,
+    servers: Mapping[str, tuple[str, ...]] | None,
+    cache_dir: Path | None,
+) -> Reply:
+    """What an operation tells of `target`, with language servers that end with it."""
+    async with Servers(servers) as pool:
+        work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
+        await operation(work, target)
+        return work.reply()
 
 
 def some(places: Sequence[str]) -> str:

@@ -6,7 +6,8 @@ Read are import-linter's contracts (`layers`, `forbidden`, `independence`) in `.
 
 import configparser
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal, cast
@@ -148,108 +149,79 @@ def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
     """The rules that the project itself states, and notes on what of them is not judged here."""
     rules: list[Rule] = []
     notes: list[str] = []
-    for file, (options, contracts) in _stated(workspace).items():
+    for file, options, contracts in _contracts(workspace):
         typing = str(options.get("exclude_type_checking_imports", "")).lower() not in ("true", "1", "yes", "on")
         for key, contract in contracts.items():
-            found = _contract(key, contract, file, typing=typing)
-            if not found:
+            stated = _rules(key, contract, file, typing=typing)
+            if not stated:
                 kind = str(contract.get("type", "none"))
                 notes.append(f"The contract {key!r} in {file} is of type {kind!r}, which is not judged here.")
-            rules += found
-    rules += _own(workspace)
-    return rules, notes
+            rules += stated
+    layers = _list(_toml(workspace, "retinue.toml", "architecture").get("layers"))
+    return rules + ([layers_rule(layers, origin="retinue.toml")] if layers else []), notes
 
 
-def _stated(workspace: Workspace) -> dict[str, tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]]:
-    """import-linter's options and contracts, by the file they stand in."""
-    found: dict[str, tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]] = {}
+def _contracts(workspace: Workspace) -> Iterator[tuple[str, Mapping[str, Any], dict[str, Mapping[str, Any]]]]:
+    """import-linter's options and contracts, with the file they stand in."""
     for file in _INI:
         parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(_text(workspace, file))
-        except configparser.Error:
-            continue
-        contracts: dict[str, Mapping[str, Any]] = {
-            name.rpartition(":")[2]: dict(parser[name])
-            for name in parser.sections()
-            if name.startswith("importlinter:contract:")
-        }
-        if contracts:
-            found[file] = (dict(parser["importlinter"]) if "importlinter" in parser else {}, contracts)
-    said = _table(_table(_toml(workspace, "pyproject.toml"), "tool"), "importlinter")
-    listed: object = said.get("contracts", [])
-    if isinstance(listed, list):
-        every = [cast("dict[str, Any]", one) for one in cast("list[object]", listed) if isinstance(one, dict)]
-        if every:
-            named = {str(one.get("id") or one.get("name") or number): one for number, one in enumerate(every)}
-            found["pyproject.toml"] = (said, dict(named))
-    return found
+        with suppress(configparser.Error, RetinueError):
+            parser.read_string(workspace.read_text(file, max_bytes=_LARGEST))
+        sections = {name: dict(parser[name]) for name in parser.sections()}
+        prefix = "importlinter:contract:"
+        contracts = {name.removeprefix(prefix): one for name, one in sections.items() if name.startswith(prefix)}
+        yield file, sections.get("importlinter", {}), dict(contracts)
+    options = _toml(workspace, "pyproject.toml", "tool", "importlinter")
+    listed = cast("list[object]", one) if isinstance(one := options.get("contracts"), list) else []
+    tables = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+    yield "pyproject.toml", options, {str(one.get("id") or one.get("name") or at): one for at, one in enumerate(tables)}
 
 
-def _contract(key: str, said: Mapping[str, Any], file: str, *, typing: bool) -> list[Rule]:
+def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) -> list[Rule]:
     """The rules that a contract of import-linter states: of layers, one for each container; none for other types."""
-    name, kind = str(said.get("name") or key), said.get("type")
-    pairs = (one.partition("->") for one in _list(said.get("ignore_imports")))
-    rule = Rule(
-        name,
-        "layers",
-        file,
-        ignored=tuple((left.strip(), right.strip()) for left, arrow, right in pairs if arrow),
-        typing=typing,
-    )
-    if kind == "layers":
-        # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
-        lines = [line.replace("(", "").replace(")", "") for line in _list(said.get("layers"))]
-        return [
-            replace(
-                rule,
-                layers=tuple(
-                    tuple(f"{box}.{one}" if box else one for one in layer)
-                    for layer in map(_split_siblings, lines)
-                    if layer
-                ),
-                open_siblings=any(":" in line for line in lines),
-            )
-            for box in _list(said.get("containers")) or [""]
-        ]
-    if kind == "forbidden":
-        sources, targets = _list(said.get("source_modules")), _list(said.get("forbidden_modules"))
-        return [replace(rule, kind="forbidden", sources=tuple(sources), targets=tuple(targets))]
-    if kind == "independence":
-        return [replace(rule, kind="independence", sources=tuple(_list(said.get("modules"))))]
-    return []
+    pairs = (one.partition("->") for one in _list(contract.get("ignore_imports")))
+    ignored = tuple((left.strip(), right.strip()) for left, arrow, right in pairs if arrow)
+    rule = Rule(str(contract.get("name") or key), "layers", file, ignored=ignored, typing=typing)
+    match contract.get("type"):
+        case "layers":
+            # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
+            lines = [line.replace("(", "").replace(")", "") for line in _list(contract.get("layers"))]
+            rule = replace(rule, open_siblings=any(":" in line for line in lines))
+            prefixes = [f"{box}." for box in _list(contract.get("containers"))] or [""]
+            layers = [layer for line in lines if (layer := _split_siblings(line))]
+            return [
+                replace(rule, layers=tuple(tuple(f"{prefix}{one}" for one in layer) for layer in layers))
+                for prefix in prefixes
+            ]
+        case "forbidden":
+            sources, targets = _list(contract.get("source_modules")), _list(contract.get("forbidden_modules"))
+            return [replace(rule, kind="forbidden", sources=tuple(sources), targets=tuple(targets))]
+        case "independence":
+            return [replace(rule, kind="independence", sources=tuple(_list(contract.get("modules"))))]
+        case _:
+            return []
 
 
-def _own(workspace: Workspace) -> list[Rule]:
-    layers = _list(_table(_toml(workspace, "retinue.toml"), "architecture").get("layers"))
-    return [layers_rule(layers, origin="retinue.toml")] if layers else []
-
-
-def _list(said: object) -> list[str]:
+def _list(value: object) -> list[str]:
     """A TOML list, or the lines of an INI value without comments."""
-    if isinstance(said, list):
-        return [str(one).strip() for one in cast("list[object]", said) if str(one).strip()]
-    lines = said.split("\n") if isinstance(said, str) else []
-    return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    if isinstance(value, list):
+        return [str(one).strip() for one in cast("list[object]", value) if str(one).strip()]
+    lines = [line.strip() for line in value.split("\n")] if isinstance(value, str) else []
+    return [line for line in lines if line and not line.startswith("#")]
 
 
-def _table(said: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found: object = said.get(key, {})
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _toml(workspace: Workspace, file: str) -> dict[str, Any]:
+def _toml(workspace: Workspace, file: str, *keys: str) -> dict[str, Any]:
+    """A table of a TOML file; empty when it is not there, or none."""
     try:
-        return tomllib.loads(_text(workspace, file))
-    except (ValueError, RecursionError):
+        table = tomllib.loads(workspace.read_text(file, max_bytes=_LARGEST))
+    except (RetinueError, ValueError, RecursionError):
         return {}
-
-
-def _text(workspace: Workspace, file: str) -> str:
-    try:
-        return workspace.read_text(file, max_bytes=_LARGEST)
-    except RetinueError:
-        return ""
+    for key in keys:
+        inner: object = table.get(key)
+        if not isinstance(inner, dict):
+            return {}
+        table = cast("dict[str, Any]", inner)
+    return table
 
 
 @lru_cache(maxsize=50_000)

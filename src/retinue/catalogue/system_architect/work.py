@@ -11,7 +11,6 @@ from typing import Final
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._prose import quote
-from retinue.catalogue._python_names import python_names
 from retinue.catalogue._remembered import Rows
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading, read_tree
@@ -24,13 +23,20 @@ from retinue.catalogue.system_architect.answers import (
     say_violations,
 )
 from retinue.catalogue.system_architect.churn import count_churn
-from retinue.catalogue.system_architect.graph import component_names, connect, grouped
 from retinue.catalogue.system_architect.layers import Broken, Rule, RuleImport, broken, layers_rule, read_rules
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, Scope
-from retinue.catalogue.system_architect.resolve import Resolver
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
-from retinue.tools.structure import Structure, is_source, structure_of
+from retinue.tools.structure import (
+    Resolver,
+    Structure,
+    component_names,
+    connect,
+    grouped,
+    is_source,
+    python_names,
+    structure_of,
+)
 from retinue.tools.tree import glob, list_files
 from retinue.tools.workspace import Workspace
 

@@ -4,20 +4,19 @@ Imports in functions and for type checkers are no part of it. That a module's pa
 for the package is loaded first.
 """
 
-import ast
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Mapping
+from typing import Final
 
 from retinue.errors import RetinueError
+from retinue.tools.structure import Resolver, structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
 from .changes import Changes
-from .source import Source
 
 __all__ = ["closed_circle"]
 
-_MOST_FILES = 20_000
+_MOST_FILES: Final = 20_000
 
 
 def closed_circle(workspace: Workspace, changes: Changes) -> tuple[str, ...]:
@@ -38,7 +37,7 @@ class _Graph:
     def __init__(self, workspace: Workspace, changed: Mapping[str, str]) -> None:
         self._workspace = workspace
         self._changed = changed
-        self._paths = {*glob(workspace, "*.py", limit=_MOST_FILES), *changed}
+        self._resolver = Resolver({*glob(workspace, "*.py", limit=_MOST_FILES), *changed}, {})
         self._known: dict[str, frozenset[str]] = {}
 
     def following(self, path: str) -> frozenset[str]:
@@ -53,9 +52,8 @@ class _Graph:
 
     def of_text(self, path: str, text: str) -> frozenset[str]:
         """The files that `text` would load at the place of `path`."""
-        source = Source(path, text)
-        found = (each for node in _loaded(source.tree.body) for each in self._files(source, node))
-        return frozenset(found) - {path}
+        imports = structure_of(path, text.encode()).imports
+        return frozenset(file for one in imports if one.when == "always" for file in self._resolver.files(one, path))
 
     def way(self, start: str, end: str) -> tuple[str, ...]:
         """The files from `start` to `end`, both included; empty when none leads there."""
@@ -71,44 +69,3 @@ class _Graph:
         while way and before[way[-1]]:
             way.append(before[way[-1]])
         return tuple(reversed(way))
-
-    def _files(self, source: Source, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        for alias in node.names:
-            if isinstance(node, ast.Import):
-                yield from self._file(source, 0, alias.name)
-                continue
-            inner = f"{node.module}.{alias.name}" if node.module else alias.name
-            found = list(self._file(source, node.level, inner)) if alias.name != "*" else []
-            yield from found or self._file(source, node.level, node.module or "")
-
-    def _file(self, source: Source, level: int, module: str) -> Iterator[str]:
-        parts = module.count(".") + 1 if module else 0
-        for bare in source.module_files(level, module):
-            place = PurePosixPath(bare)
-            root = place.parents[parts - 1] if 0 < parts <= len(place.parents) else place
-            if not level and str(root / "__init__.py") in self._paths:
-                continue  # nothing is imported by a name that begins inside a package
-            for path in (f"{bare}.py", f"{bare}/__init__.py".removeprefix("./")):
-                if path in self._paths:
-                    yield path
-                    return
-
-
-def _loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports that run when the module is loaded."""
-    for node in body:
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                yield node
-            case ast.If(test=test, body=inner, orelse=orelse):
-                if "TYPE_CHECKING" not in ast.unparse(test):
-                    yield from _loaded(inner)
-                yield from _loaded(orelse)
-            case ast.Try() | ast.TryStar():
-                yield from _loaded([*node.body, *node.orelse, *node.finalbody])
-                for handler in node.handlers:
-                    yield from _loaded(handler.body)
-            case ast.With(body=inner) | ast.ClassDef(body=inner):
-                yield from _loaded(inner)
-            case _:
-                continue

@@ -1,9 +1,30 @@
-"""What source files import and how their functions branch: Python by its syntax tree, others by tree-sitter.
+"""The structure of a project: what its files import and how their functions branch, which files that leads to, circles.
 
-One file at a time and nothing resolved: which file an import leads to is for whoever knows them all.
+Python is read by its syntax tree, others by tree-sitter; imports are followed by the names of files alone, so that
+nothing is run.
 """
 
+from retinue.tools.structure.cycles import circles, tangles
 from retinue.tools.structure.extract import is_source, structure_of
+from retinue.tools.structure.graph import Component, Dependency, Graph, component_names, connect, grouped
 from retinue.tools.structure.records import Function, Import, Structure, When
+from retinue.tools.structure.resolve import Resolver, python_names
 
-__all__ = ["Function", "Import", "Structure", "When", "is_source", "structure_of"]
+__all__ = [
+    "Component",
+    "Dependency",
+    "Function",
+    "Graph",
+    "Import",
+    "Resolver",
+    "Structure",
+    "When",
+    "circles",
+    "component_names",
+    "connect",
+    "grouped",
+    "is_source",
+    "python_names",
+    "structure_of",
+    "tangles",
+]

@@ -30,42 +30,34 @@ def circles(following: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 def tangles(following: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """The groups of nodes that all lead to each other (strongly connected, two or more), the largest first.
 
-    Tarjan's algorithm, with a stack of its own.
+    Kosaraju's algorithm: nodes in the order in which a walk leaves them, then a walk against the arrows from each.
     """
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    trail: list[str] = []
-    on_trail: set[str] = set()
-    found: list[list[str]] = []
-    for start in following:
-        if start in number:
-            continue
-        work = [(start, iter(following[start]))]
-        number[start] = low[start] = len(number)
-        trail.append(start)
-        on_trail.add(start)
-        while work:
-            node, others = work[-1]
-            for other in others:
-                if other not in number:
-                    number[other] = low[other] = len(number)
-                    trail.append(other)
-                    on_trail.add(other)
-                    work.append((other, iter(following.get(other, ()))))
-                    break
-                if other in on_trail:
-                    low[node] = min(low[node], number[other])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    at = trail.index(node)
-                    group, trail[at:] = trail[at:], []
-                    on_trail.difference_update(group)
-                    if len(group) > 1:
-                        found.append(group)
-    return sorted(found, key=lambda group: (-len(group), sorted(group)))
+    leaving: dict[str, list[str]] = {node: [] for node in following}
+    for node, others in following.items():
+        for other in others:
+            leaving.setdefault(other, []).append(node)
+    seen: set[str] = set()
+    order = [node for start in following for node in _walk(start, following, seen)]
+    seen.clear()
+    groups = [_walk(start, leaving, seen) for start in reversed(order)]
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), sorted(group)))
+
+
+def _walk(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
+    """Every node that `start` leads to and that was not seen before, each behind those that it leads to."""
+    order: list[str] = []
+    waiting = [(start, iter(following.get(start, ())))] if start not in seen else []
+    seen.add(start)
+    while waiting:
+        node, others = waiting[-1]
+        unseen = next((other for other in others if other not in seen), None)
+        if unseen is None:
+            order.append(node)
+            waiting.pop()
+        else:
+            seen.add(unseen)
+            waiting.append((unseen, iter(following.get(unseen, ()))))
+    return order
 
 
 def _way(start: str, end: str, following: Mapping[str, Sequence[str]], inside: set[str]) -> tuple[str, ...]:

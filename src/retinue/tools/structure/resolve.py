@@ -2,13 +2,12 @@
 
 import posixpath
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from retinue.catalogue._python_names import python_names
-from retinue.tools.structure import Import
+from retinue.tools.structure.records import Import
 
-__all__ = ["Resolver"]
+__all__ = ["Resolver", "python_names"]
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".jsx")
 _TYPED: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts")
@@ -121,6 +120,23 @@ class Resolver:
             if (path := next((one for one in tried if one in self._paths), None)) is not None:
                 yield path
                 return
+
+
+def python_names(path: str, paths: Collection[str]) -> list[str]:
+    """The dotted names of the file at `path`: from its package's root, from the project's, and from `src` or `lib`.
+
+    Args:
+        path: The file, relative to the project's folder.
+        paths: Every file of the project, quick to look up.
+    """
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    root = len(parts) - 1
+    while root > 0 and "/".join([*parts[:root], "__init__.py"]) in paths:
+        root -= 1
+    starts = {0, max(root, 0), *((1,) if parts and parts[0] in ("lib", "src") else ())}
+    return [name for start in sorted(starts) if (name := ".".join(parts[start:]))]
 
 
 def _is_seen(path: str, dotted: str, importer: str) -> bool:

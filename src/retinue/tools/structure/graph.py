@@ -1,12 +1,13 @@
 """The graph of a project: which files depend on which, and the same between its components. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
-from retinue.catalogue.system_architect.resolve import Resolver
-from retinue.tools.structure import Structure, When
+from retinue.contract.model import JsonMapping
+from retinue.tools.structure.records import Structure, When
+from retinue.tools.structure.resolve import Resolver
 
 __all__ = ["Component", "Dependency", "Graph", "component_names", "connect", "grouped"]
 
@@ -54,6 +55,10 @@ class Component:
         whole = self.fan_in + self.fan_out
         return round(self.fan_out / whole, 2) if whole else None
 
+    def row(self) -> JsonMapping:
+        """As it stands in the result object."""
+        return asdict(self) | ({} if self.instability is None else {"instability": self.instability})
+
 
 @dataclass(slots=True)
 class Graph:
@@ -69,6 +74,10 @@ class Graph:
             if edge.when != "typing":
                 found[source].append(target)
         return found
+
+    def along(self, circle: Sequence[str]) -> list[Dependency]:
+        """The dependencies that lead from each name of a circle to the next."""
+        return [self.edges[pair] for pair in zip(circle, [*circle[1:], circle[0]], strict=True)]
 
 
 _STRENGTH: Final[Mapping[When, int]] = {"typing": 0, "deferred": 1, "always": 2}
