@@ -5,21 +5,24 @@ Every ready-made agent builds its reply with this; what its skill's result objec
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, code, one_line
+from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.errors import FaultCode
 
-__all__ = ["Report", "Statement", "plural"]
+__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
 
 _SHOWN_ROWS: Final = 20
 _SUBJECTS: Final = 50
+_GAPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,26 @@ class Statement:
         """As a finding of the result object."""
         finding = {"topic": self.topic, "content": self.prose.plain(), "source": self.source}
         return finding if self.confidence is None else {**finding, "confidence": self.confidence}
+
+
+class SourcedStatement(Model):
+    """One sentence of the answer that has a source, as data."""
+
+    topic: str = ""
+    content: str
+    source: str
+    confidence: float | None = None
+
+
+class ReportData(Model):
+    """What every report leaves in a result object; the types that skills declare build on it."""
+
+    answer: str
+    findings: tuple[SourcedStatement, ...]
+    notes: tuple[str, ...] = ()
+    subjects: Annotated[tuple[str, ...], Field(max_length=_SUBJECTS)] = ()
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
 
 @dataclass(slots=True)
@@ -107,8 +130,16 @@ class Report:
             code=code, message=message, hint=hint, suggestions=tuple(suggestions[:5]), retryable=False
         )
 
-    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, note: str = "") -> None:
-        """Add rows; a column called `place` leads somewhere. Only the first 20 are shown."""
+    def table(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        *,
+        note: str = "",
+        limit: int = _SHOWN_ROWS,
+    ) -> None:
+        """Add the first rows, up to `limit`; a column called `place` leads somewhere."""
         if not rows:
             return
         self.tables.append(
@@ -119,10 +150,9 @@ class Report:
                     for index, name in enumerate(columns)
                 ),
                 rows=tuple(
-                    tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row)
-                    for row in rows[:_SHOWN_ROWS]
+                    tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit]
                 ),
-                total_rows=len(rows) if len(rows) > _SHOWN_ROWS else None,
+                total_rows=len(rows) if len(rows) > limit else None,
                 note=note,
             )
         )
@@ -130,6 +160,39 @@ class Report:
     def about(self, names: Sequence[str]) -> None:
         """Name what the rows are about; each once."""
         self.subjects = list(dict.fromkeys([*self.subjects, *map(one_line, names)]))[:_SUBJECTS]
+
+    def tell_gaps(self, skipped: Sequence[tuple[str, int, str]], left: Sequence[str], *, near: str = "") -> None:
+        """Warn of files that were not read.
+
+        Args:
+            skipped: Those that cannot be read, as path, line (0 when there is none) and reason.
+            left: Those that there was no time for.
+            near: What was asked about: of what lies there is told first.
+        """
+        if left:
+            named = ", ".join(map(one_line, left[:_GAPS]))
+            more = f" and {len(left) - _GAPS:,} more" if len(left) > _GAPS else ""
+            self.warn(
+                "missing_data",
+                f"Time was up before {plural(len(left), 'file')} had been read: {named}{more}.",
+                impact="What these files hold or use is not counted.",
+                recovery="Allow more time, or ask again: what was read is remembered.",
+            )
+        if not skipped:
+            return
+        ranked = sorted(skipped, key=lambda one: not f"{one[0]}/".startswith(f"{near}/"))
+        places = [f"{path}:{line}" if line else path for path, line, _ in ranked]
+        reasons = [reason.rstrip(".") for _, _, reason in ranked]
+        for place, reason in zip(places[:_GAPS], reasons, strict=False):
+            self.note("{} was not read: {}.", code(place), quote(reason))
+        more = f" {len(skipped) - _GAPS:,} are not listed." if len(skipped) > _GAPS else ""
+        files = plural(len(skipped), "file")
+        self.warn(
+            "degraded_analysis",
+            f"{files} could not be read, the first {one_line(places[0])} ({one_line(reasons[0])}).{more}",
+            impact="What they hold or use is not counted.",
+            recovery="Repair them, or leave them out of the project.",
+        )
 
     def reply(self, **more: Any) -> Reply:
         """The reply that says all of it.

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery.answers import say_survey
 from retinue.catalogue.pattern_discovery.facts import FileFacts
 from retinue.catalogue.pattern_discovery.inventory import Inventory, narrow, reuse_of, take_stock
 from retinue.catalogue.pattern_discovery.parameters import DomainSearch, FixtureSearch, Survey, TestSearch
-from retinue.catalogue.pattern_discovery.project import note_unread, read_names, read_project
+from retinue.catalogue.pattern_discovery.project import read_names, read_project
 from retinue.catalogue.pattern_discovery.results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
 from retinue.catalogue.pattern_discovery.search import look_up, query_words, rank_by_context, say_similar
 from retinue.contract.definition import Sample
@@ -255,7 +256,9 @@ def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
         report.unanswered = None
     if "reuse_score" in report.figures and report.unanswered is None:
         report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-    note_unread(reading, report, folder=folder)
+    report.tell_gaps(reading.skipped, reading.left, near=folder)
+    for note in reading.notes:
+        report.note("{}", quote(note))
     return report.reply()
 
 

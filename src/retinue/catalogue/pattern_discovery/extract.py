@@ -33,7 +33,6 @@ TEST: Final = "test"
 """The tag of files from which tests are collected."""
 
 _PARSING: Final = Lock()
-_PLATFORM: Final = ("os.name", "os.uname", "platform.machine", "platform.system", "platform.uname", "sys.platform")
 
 
 def extract(batch: Sequence[tuple[str, bytes, str]]) -> list[FileFacts]:
@@ -91,8 +90,11 @@ class _Module:
                 self._function(node, "", is_unittest=False, above=marks)
             elif isinstance(node, ast.ClassDef):
                 self._class(node, "", marks)
-        symbols = [symbol for node in body if (symbol := _symbol(node, self._names)) is not None]
+        symbols = [symbol for node in body if (symbol := _symbol(node)) is not None]
         by_name = {one.name: one for one in symbols}  # of overloads the last is the one that runs
+        dotted = (
+            name for node in self._nodes if isinstance(node, ast.Attribute) and (name := self._names.imported(node))
+        )
         mine = {one.line for one in (*self._fixtures, *self._cases, *self._steps)}
         return FileFacts(
             fixtures=self._fixtures,
@@ -100,13 +102,7 @@ class _Module:
             steps=self._steps,
             symbols=[one for one in by_name.values() if one.line not in mine],
             imports=self._imports,
-            dotted=list(
-                dict.fromkeys(
-                    dotted
-                    for node in self._nodes
-                    if isinstance(node, ast.Attribute) and (dotted := self._names.imported(node))
-                )
-            ),
+            dotted=list(dict.fromkeys(dotted)),
             plugins=[name for node in body for name in _plugins(node)],
         )
 
@@ -161,48 +157,16 @@ def _plugins(node: ast.stmt) -> list[str]:
     return []
 
 
-# --- what it offers to others ---------------------------------------------------------------------------------------
-
-
-def _symbol(node: ast.stmt, names: Names) -> Symbol | None:
-    """The public symbol that a statement of a module defines, or None. Constants only where they ask for the system."""
-    doc, line = "", node.lineno
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        doc, line = first_line(node), start_of(node)
-    match node:
-        case (
-            ast.FunctionDef(name=name)
-            | ast.AsyncFunctionDef(name=name)
-            | ast.ClassDef(name=name)
-            | ast.Assign(targets=[ast.Name(id=name)])
-        ) if name.startswith("_"):
-            return None
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            kind, is_of_system = "function", _asks_for_system(node, names)
-            keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-            returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
-            signature = f"{keyword} {name}({source_of(node.args, longest=140)}){returns}"
-        case ast.ClassDef(name=name):
-            kind, is_of_system = "class", False
-            bases = ", ".join(source_of(base, longest=60) for base in node.bases)
-            signature = f"class {name}({bases})" if bases else f"class {name}"
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _asks_for_system(value, names):
-            kind, is_of_system, signature = "constant", True, f"{name} = {source_of(value, longest=120)}"
-        case _:
-            return None
-    return Symbol(name, kind, signature, doc, line, node.end_lineno or node.lineno, platform=is_of_system)
-
-
-def _asks_for_system(node: ast.AST, names: Names) -> bool:
-    """Whether it decides by the operating system; to mention it, as in a message, is not to decide by it."""
-    for one in descend([node]):
-        match one:
-            case ast.Compare(left=left, comparators=others):
-                compared = [left, *others]
-            case ast.Call(func=ast.Attribute(value=value, attr="startswith")):
-                compared = [value]
-            case _:
-                continue
-        if any(names.resolve(expression).startswith(_PLATFORM) for expression in compared):
-            return True
-    return False
+def _symbol(node: ast.stmt) -> Symbol | None:
+    """The public function or class that a statement of a module defines, or None."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
+        return None
+    if isinstance(node, ast.ClassDef):
+        bases = ", ".join(source_of(base, longest=60) for base in node.bases)
+        signature = f"class {node.name}({bases})" if bases else f"class {node.name}"
+    else:
+        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
+        signature = f"{keyword} {node.name}({source_of(node.args, longest=140)}){returns}"
+    kind = "class" if isinstance(node, ast.ClassDef) else "function"
+    return Symbol(node.name, kind, signature, first_line(node), start_of(node), node.end_lineno or node.lineno)

@@ -77,7 +77,7 @@ class Phrase(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A public function, class or constant of a module; `platform` when it hides what systems differ in."""
+    """A public function or class of a module."""
 
     name: str
     kind: str
@@ -85,7 +85,6 @@ class Symbol(NamedTuple):
     doc: str
     line: int
     end: int
-    platform: bool
 
 
 class Import(NamedTuple):

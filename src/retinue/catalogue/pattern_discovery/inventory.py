@@ -17,8 +17,9 @@ from retinue.catalogue.pattern_discovery.entries import (
     pattern_entry,
     rule_entry,
     step_entry,
+    undefined_entry,
 )
-from retinue.catalogue.pattern_discovery.facts import FileFacts, Phrase, Step
+from retinue.catalogue.pattern_discovery.facts import FileFacts, Step
 from retinue.catalogue.pattern_discovery.parameters import Domain
 from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse, Modules, Scopes, connect
 from retinue.catalogue.pattern_discovery.steps import fits, pieces_of
@@ -50,7 +51,7 @@ class Inventory:
 
     Attributes:
         files: Their facts, by path.
-        undefined: Lines of feature files that no step fits, with their path.
+        undefined: Lines of feature files that no step fits.
     """
 
     files: Mapping[str, FileFacts]
@@ -60,7 +61,7 @@ class Inventory:
     tests: list[TestPlace]
     patterns: list[Entry]
     steps: list[Entry]
-    undefined: list[tuple[str, Phrase]]
+    undefined: list[Entry]
     helpers: list[Entry]
     rules: list[Entry]
 
@@ -112,14 +113,14 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     )
 
 
-def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str, Phrase]]]:
+def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
     """Every step with the lines it fits, and the lines that none does."""
     steps = [(step, path, list[str]()) for path, file in files.items() for step in file.steps]
     by_start: dict[str, list[tuple[tuple[str, ...], Step, list[str]]]] = {}
     for step, _, used_in in steps:
         pieces = pieces_of(step.text, step.form)
         by_start.setdefault(pieces[0][:4] if len(pieces[0]) >= 4 else "", []).append((pieces, step, used_in))
-    undefined: list[tuple[str, Phrase]] = []
+    undefined: list[Entry] = []
     fitting: dict[tuple[str, str], list[list[str]]] = {}
     for path, file in files.items():
         for phrase in file.phrases:
@@ -133,13 +134,13 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str,
                 ]
             for used_in in fitting[key]:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting[key] else [(path, phrase)]
+            undefined += [] if fitting[key] else [undefined_entry(phrase, path)]
     steps.sort(key=lambda one: (-len(one[2]), one[1], one[0].line))
     return [step_entry(*one) for one in steps], undefined
 
 
 def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
-    """Public symbols that at least two other files use; those that ask for the system with any number of users."""
+    """Public symbols that at least two other files use."""
     users: dict[tuple[str, str], set[str]] = {}
     for path, file in files.items():
         # A package's `__init__` hands names on; that alone is no use of them.
@@ -153,10 +154,8 @@ def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
     for path, file in files.items():
         for symbol in file.symbols:
             used_in = sorted(users.get((path, symbol.name), ()))
-            is_platform = symbol.platform and not is_test(path)
-            if is_platform or len(used_in) >= _USERS:
-                kind = "platform" if is_platform else "test" if is_test(path) else "source"
-                helpers.append(helper_entry(symbol, path, kind, used_in))
+            if len(used_in) >= _USERS:
+                helpers.append(helper_entry(symbol, path, "test" if is_test(path) else "source", used_in))
     return sorted(helpers, key=lambda one: (-one.uses, one.name, one.path))
 
 
@@ -187,7 +186,7 @@ def narrow(whole: Inventory, domain: Domain | None, folder: str) -> Inventory:
         tests=[one for one in whole.tests if is_of_domain(one.path) and is_inside(one.path)],
         patterns=[one for one in whole.patterns if is_of_domain(one.path) and is_inside(one.path)],
         steps=[one for one in whole.steps if steps_count and is_inside(one.path)],
-        undefined=[one for one in whole.undefined if steps_count and is_inside(one[0])],
+        undefined=[one for one in whole.undefined if steps_count and is_inside(one.path)],
         helpers=[one for one in whole.helpers if is_helping(one) and is_inside(one.path)],
         rules=[one for one in whole.rules if rules_count and is_inside(one.path)],
     )
@@ -221,7 +220,7 @@ def reuse_of(found: Inventory) -> JsonMapping:
         if one.uses == 1:
             alone.append(_need("step", one.name, "only one line uses it", one.place))
     requests += len(found.undefined)
-    new = [_need("step", one.text, "no step fits this line", f"{path}:{one.line}") for path, one in found.undefined]
+    new = [_need("step", one.name, "no step fits this line", one.place) for one in found.undefined]
     return _reuse(served / requests if requests else None, _SURVEY_BASIS, [*new, *alone])
 
 
