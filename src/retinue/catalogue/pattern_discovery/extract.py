@@ -12,7 +12,7 @@ from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture, Import, Step, Symbol
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
-from retinue.catalogue.pattern_discovery.pytest_functions import Surroundings, case_of, fixture_of
+from retinue.catalogue.pattern_discovery.pytest_functions import case_of, fixture_of
 from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
 from retinue.catalogue.pattern_discovery.syntax import (
     Function,
@@ -71,7 +71,6 @@ class _Module:
             warnings.simplefilter("ignore")  # an invalid escape is its author's business
             self._tree = ast.parse(data)
         self._is_test = is_test
-        self._lines = decode(data).text.splitlines() if is_test else []
         self._nodes = list(descend([self._tree]))
         loaded = {node.id for node in self._nodes if isinstance(node, ast.Name)}
         imports = [one for node in self._nodes for one in _imports(node)]
@@ -114,7 +113,7 @@ class _Module:
         steps = list(steps_of(node, self._names))
         self._steps += steps
         if not steps and self._is_test and node.name.startswith("test"):
-            self._cases.append(case_of(node, Surroundings(owner, is_unittest, above, self._lines), self._names))
+            self._cases.append(case_of(node, owner, above, self._names, is_unittest=is_unittest))
 
     def _class(self, node: ast.ClassDef, owner: str, above: Sequence[ast.expr]) -> None:
         """The tests and fixtures of a class, and of the classes in it. One without the name of a test is a base."""
