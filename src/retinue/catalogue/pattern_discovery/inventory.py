@@ -55,7 +55,6 @@ class Inventory:
     """
 
     files: Mapping[str, FileFacts]
-    modules: Modules
     scopes: Scopes
     fixtures: list[FixtureUse]
     tests: list[TestPlace]
@@ -92,25 +91,29 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     scopes = Scopes(files, modules)
     connect(files, scopes)
     steps, undefined = _steps(files)
-    patterns = [
-        pattern_entry(kind, path, cases)
-        for kind in PATTERNS
-        for path, file in files.items()
-        if (cases := [case for case in file.tests if kind in case.patterns])
-    ]
-    kinds = list(PATTERNS)
     return Inventory(
         files=files,
-        modules=modules,
         scopes=scopes,
         fixtures=sorted(scopes.fixtures, key=lambda one: (-len(one.asked_by), one.fixture.name, one.path)),
         tests=[TestPlace(path, case) for path, file in files.items() for case in file.tests],
-        patterns=sorted(patterns, key=lambda one: (kinds.index(one.row["kind"]), -one.row["count"], one.path)),
+        patterns=_patterns(files),
         steps=steps,
         undefined=undefined,
         helpers=_helpers(files, modules),
         rules=[rule_entry(rule, path) for path, file in files.items() for rule in file.rules],
     )
+
+
+def _patterns(files: Mapping[str, FileFacts]) -> list[Entry]:
+    """The files that have tests written in each way, those with most first."""
+    entries = [
+        pattern_entry(kind, path, cases)
+        for kind in PATTERNS
+        for path, file in files.items()
+        if (cases := [case for case in file.tests if kind in case.patterns])
+    ]
+    order = {kind: number for number, kind in enumerate(PATTERNS)}
+    return sorted(entries, key=lambda one: (order[one.row["kind"]], -one.row["count"], one.path))
 
 
 def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
@@ -142,12 +145,13 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
 def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
     """Public symbols that at least two other files use."""
     users: dict[tuple[str, str], set[str]] = {}
+    names = {symbol.name for file in files.values() for symbol in file.symbols}
     for path, file in files.items():
         # A package's `__init__` hands names on; that alone is no use of them.
         is_package = path.endswith("__init__.py")
         imports = [one.target for one in file.imports if one.bound != "*" and (one.used or not is_package)]
         for dotted in (*imports, *file.dotted):
-            place = modules.symbol(dotted, path)
+            place = None if names.isdisjoint(dotted.split(".")) else modules.symbol(dotted, path)
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
     helpers: list[Entry] = []

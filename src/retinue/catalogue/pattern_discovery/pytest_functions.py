@@ -201,7 +201,7 @@ def _is_assertion(node: ast.AST, names: Names) -> bool:
 
 
 def _is_in_three_parts(node: Function, asserting: Sequence[int]) -> bool:
-    """Arrange, act, assert: two statements or more that assert nothing, then only such as do, with a gap before them."""
+    """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0
     body, checks = node.body[start:], [count > 0 for count in asserting[start:]]
     first = checks.index(True) if True in checks else 0

@@ -7,7 +7,6 @@ its own name gets the next one further out. What pytest's settings may change is
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.catalogue._python_names import python_names
@@ -76,12 +75,14 @@ class Modules:
         return None
 
     def _relative(self, dotted: str, importer: str) -> str | None:
-        lead = len(dotted) - len(dotted.lstrip("."))
-        folders = PurePosixPath(importer).parents
-        if lead > len(folders):
+        name = dotted.lstrip(".")
+        folders = importer.split("/")[:-1]
+        above = len(dotted) - len(name) - 1
+        if above > len(folders):
             return None
-        place = folders[lead - 1].joinpath(*[part for part in dotted[lead:].split(".") if part])
-        return next((path for path in (f"{place}.py", str(place / "__init__.py")) if path in self._paths), None)
+        place = "/".join([*folders[: len(folders) - above], *(name.split(".") if name else [])])
+        paths = (f"{place}.py", f"{place}/__init__.py".removeprefix("/"))
+        return next((path for path in paths if path in self._paths), None)
 
     def _defines(self, path: str) -> set[str]:
         if path not in self._own:
@@ -224,9 +225,11 @@ def _imported(
     path: str, file: FileFacts, top: Mapping[tuple[str, str], FixtureUse], modules: Modules
 ) -> Iterable[tuple[str, FixtureUse]]:
     """The fixtures that a file imports from another: they can be seen from it as if it defined them."""
+    names = {name for _, name in top}
     for one in file.imports:
         if one.bound == "*":
             source = modules.starred(one.target, path)
             yield from ((name, each) for (where, name), each in top.items() if where == source)
-        elif (place := modules.symbol(one.target, path)) is not None and place in top:
-            yield one.bound, top[place]
+        elif one.target.rpartition(".")[2] in names:
+            place = modules.symbol(one.target, path) or ("", "")
+            yield from [(one.bound, top[place])] if place in top else []

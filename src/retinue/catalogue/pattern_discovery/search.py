@@ -39,7 +39,7 @@ _ENOUGH: Final = 7
 """From this reuse score on, nothing new is needed."""
 _TESTS: Final = 5
 _BASIS: Final = (
-    "The score is the BM25 of a file's best test over the most that the words could reach; for a source file, the words "
+    "The score is the BM25 of a file's best test over the most that the words could reach; the words of a source file "
     "are the names that it defines."
 )
 
@@ -287,10 +287,7 @@ def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], 
     same = {path for path in found.files if target and f"/{path}".endswith(f"/{target}")}
     sources = same or {path for path in found.files if target and path.startswith(f"{target}/")}
     tests = [one for one in found.tests if one.path not in sources and search.pattern in ("any", *one.case.patterns)]
-    if sources:
-        words = _words_of(found, sources)
-    else:
-        words = {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
+    words = _words_of(found, sources) or {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
     ranking = Ranking(map(test_entry, tests))
     matches = ranking.best(words)
     if not sources and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
