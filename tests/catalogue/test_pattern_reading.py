@@ -291,10 +291,10 @@ def test_public_symbols_are_found_with_their_heads() -> None:
         ''',
         path="src/it.py",
     ).symbols
-    assert [(one.name, one.kind, one.signature) for one in found] == [
-        ("run", "function", "def run(a)"),
-        ("stop", "function", "async def stop() -> None"),
-        ("Engine", "class", "class Engine(Base)"),
+    assert [(one.name, one.signature) for one in found] == [
+        ("run", "def run(a)"),
+        ("stop", "async def stop() -> None"),
+        ("Engine", "class Engine(Base)"),
     ]
 
 

@@ -160,8 +160,8 @@ class PatternDiscovery:
         """Takes stock of reusable patterns of one domain, and ranks them by what they are wanted for.
 
         A domain is end-to-end tests, unit tests, source code or documentation. Use it when somebody plans work of one
-        kind and asks what is already there for it. Returns the patterns of that domain with their relevance and a reuse
-        score.
+        kind and asks which reusable patterns or helpers exist for it already. Returns the patterns of that domain with
+        their relevance and a reuse score.
         """
         folder = _folder(search.target, run)
 
@@ -204,9 +204,9 @@ class PatternDiscovery:
     async def fixture_lookup(self, search: FixtureSearch, run: RunContext) -> Reply:
         """Finds the existing fixture that gives what a test needs, or says who uses a fixture and what it depends on.
 
-        Use it when somebody writes a test and asks which fixture gives them something, whether a new one is needed, or
-        which tests and fixtures build on one. Returns the matches with scores and reasons, the composition in order,
-        and a reuse score.
+        Use it when somebody writes a test and asks which fixture to use or combine to get, make or set up something,
+        whether there is one that provides it already or a new one is needed, or which tests and fixtures build on one.
+        Returns the matches with scores and reasons, the composition in order, and a reuse score.
         """
         words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
         return await self._work(lambda found, _, report: look_up(found, search, words, report), run)
@@ -234,8 +234,9 @@ class PatternDiscovery:
     async def test_pattern_search(self, search: TestSearch, run: RunContext) -> Reply:
         """Finds the two or three test files most similar to a description, a symbol or a source file.
 
-        Use it when somebody asks how something is tested, which tests cover it, or wants existing tests to follow.
-        Returns the matching files with the lines of their best tests, mocks and assertions.
+        Use it when somebody asks how something is tested, how well, or which tests cover, check or exercise it, or
+        wants existing tests as examples to follow for something new. Returns the matching files with the lines of their
+        best tests, mocks and assertions.
         """
         words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
         return await self._work(lambda found, _, report: say_similar(found, search, words, report), run)

@@ -147,5 +147,4 @@ def _symbol(node: ast.stmt) -> Symbol | None:
         keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
         returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
         signature = f"{keyword} {node.name}({source_of(node.args, longest=140)}){returns}"
-    kind = "class" if isinstance(node, ast.ClassDef) else "function"
-    return Symbol(node.name, kind, signature, first_line(node), start_of(node), node.end_lineno or node.lineno)
+    return Symbol(node.name, signature, first_line(node), start_of(node))

@@ -7,6 +7,7 @@ its own name gets the next one further out. What pytest's settings may change is
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from retinue.catalogue._python_names import python_names
@@ -49,7 +50,9 @@ class Modules:
         if dotted.startswith("."):
             return self._relative(dotted, importer)
         paths = self._by_name.get(dotted, ())
-        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)), default=None)
+        if len(paths) < 2:
+            return next(iter(paths), None)
+        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)))
 
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
@@ -108,12 +111,8 @@ class Modules:
 
 
 def _shared_folders(one: str, other: str) -> int:
-    count = 0
-    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 @dataclass(slots=True, eq=False)
