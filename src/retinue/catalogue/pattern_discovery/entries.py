@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from retinue.catalogue._prose import Piece, code, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.pattern_discovery.facts import Case, Phrase, Rule, Step, Symbol
+from retinue.catalogue.pattern_discovery.facts import Case, Rule, Step, Symbol
 from retinue.catalogue.pattern_discovery.resolution import FixtureUse
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
 
 __all__ = [
     "PATTERNS", "Entry", "TestPlace", "fixture_entry", "helper_entry", "pattern_entry", "rule_entry", "say_table",
-    "step_entry", "test_entry", "undefined_entry", "users_of",
+    "step_entry", "test_entry", "users_of",
 ]  # fmt: skip
 
 PATTERNS: Final[Mapping[str, tuple[str, str]]] = {
@@ -179,13 +179,6 @@ def step_entry(step: Step, path: str, used_in: Sequence[str]) -> Entry:
     row: JsonMapping = {"kind": step.kind, "text": one_line(step.text), **_used(path, step.line, used_in)}
     template = f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}."
     return Entry("step", step.text, path, step.line, row, template, [code(step.text)], [(step.text, 2), (path, 1)])
-
-
-def undefined_entry(phrase: Phrase, path: str) -> Entry:
-    """A line of a feature file that no step fits."""
-    row: JsonMapping = {"kind": phrase.kind, "text": one_line(phrase.text), "uses": 0}
-    template = f"{phrase.kind.capitalize()} {{}} fits no step."
-    return Entry("step", phrase.text, path, phrase.line, row, template, [code(phrase.text)], [(phrase.text, 1)])
 
 
 def helper_entry(symbol: Symbol, path: str, kind: str, used_in: Sequence[str]) -> Entry:

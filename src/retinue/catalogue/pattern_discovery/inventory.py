@@ -17,7 +17,6 @@ from retinue.catalogue.pattern_discovery.entries import (
     pattern_entry,
     rule_entry,
     step_entry,
-    undefined_entry,
 )
 from retinue.catalogue.pattern_discovery.facts import FileFacts, Step
 from retinue.catalogue.pattern_discovery.parameters import Domain
@@ -137,7 +136,7 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
                 ]
             for used_in in fitting[key]:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting[key] else [undefined_entry(phrase, path)]
+            undefined += [] if fitting[key] else [step_entry(Step(*key, "exact", phrase.line), path, ())]
     steps.sort(key=lambda one: (-len(one[2]), one[1], one[0].line))
     return [step_entry(*one) for one in steps], undefined
 
