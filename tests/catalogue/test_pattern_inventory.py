@@ -188,7 +188,6 @@ def test_helpers_are_what_two_other_files_use() -> None:
         ("run", "source", ["src/pkg/a.py", "src/pkg/b.py", "tests/test_a.py"]),
         ("check", "test", ["tests/test_a.py", "tests/test_b.py"]),
         ("once", "source", ["src/pkg/a.py", "src/pkg/sub/__init__.py"]),
-        ("here", "platform", []),
     ]
 
 

@@ -161,7 +161,9 @@ def test_a_place_that_is_not_there_or_outside_is_refused(home: Path, wreck: Path
 
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_markup_in_source_files_is_shown_and_not_obeyed(home: Path, wreck: Path, form: str) -> None:
-    done = run(home, wreck, "ask", "pattern_discovery", "full_survey", "which tests use client?", "--format", form)
+    parameters = json.dumps({"name": "client", "relation": "users"})
+    words = ("ask", "pattern_discovery", "fixture_lookup", "which tests use it?", "--params", parameters)
+    done = run(home, wreck, *words, "--format", form)
     answered(done, "client")
     harmless(done.stdout + done.stderr)
     if form == "html":

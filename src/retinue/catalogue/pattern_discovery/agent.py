@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery.answers import say_survey
 from retinue.catalogue.pattern_discovery.facts import FileFacts
 from retinue.catalogue.pattern_discovery.inventory import Inventory, narrow, reuse_of, take_stock
 from retinue.catalogue.pattern_discovery.parameters import DomainSearch, FixtureSearch, Survey, TestSearch
-from retinue.catalogue.pattern_discovery.project import note_unread, read_names, read_project
+from retinue.catalogue.pattern_discovery.project import read_names, read_project
 from retinue.catalogue.pattern_discovery.results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
 from retinue.catalogue.pattern_discovery.search import look_up, query_words, rank_by_context, say_similar
 from retinue.contract.definition import Sample
@@ -159,8 +160,8 @@ class PatternDiscovery:
         """Takes stock of reusable patterns of one domain, and ranks them by what they are wanted for.
 
         A domain is end-to-end tests, unit tests, source code or documentation. Use it when somebody plans work of one
-        kind and asks what is already there for it. Returns the patterns of that domain with their relevance and a reuse
-        score.
+        kind and asks which reusable patterns or helpers exist for it already. Returns the patterns of that domain with
+        their relevance and a reuse score.
         """
         folder = _folder(search.target, run)
 
@@ -203,9 +204,9 @@ class PatternDiscovery:
     async def fixture_lookup(self, search: FixtureSearch, run: RunContext) -> Reply:
         """Finds the existing fixture that gives what a test needs, or says who uses a fixture and what it depends on.
 
-        Use it when somebody writes a test and asks which fixture gives them something, whether a new one is needed, or
-        which tests and fixtures build on one. Returns the matches with scores and reasons, the composition in order,
-        and a reuse score.
+        Use it when somebody writes a test and asks which fixture to use or combine to get, make or set up something,
+        whether there is one that provides it already or a new one is needed, or which tests and fixtures build on one.
+        Returns the matches with scores and reasons, the composition in order, and a reuse score.
         """
         words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
         return await self._work(lambda found, _, report: look_up(found, search, words, report), run)
@@ -233,8 +234,9 @@ class PatternDiscovery:
     async def test_pattern_search(self, search: TestSearch, run: RunContext) -> Reply:
         """Finds the two or three test files most similar to a description, a symbol or a source file.
 
-        Use it when somebody asks how something is tested, which tests cover it, or wants existing tests to follow.
-        Returns the matching files with the lines of their best tests, mocks and assertions.
+        Use it when somebody asks how something is tested, how well, or which tests cover, check or exercise it, or
+        wants existing tests as examples to follow for something new. Returns the matching files with the lines of their
+        best tests, mocks and assertions.
         """
         words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
         return await self._work(lambda found, _, report: say_similar(found, search, words, report), run)
@@ -255,7 +257,9 @@ def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
         report.unanswered = None
     if "reuse_score" in report.figures and report.unanswered is None:
         report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-    note_unread(reading, report, folder=folder)
+    report.tell_gaps(reading.skipped, reading.left, near=folder)
+    for note in reading.notes:
+        report.note("{}", quote(note))
     return report.reply()
 
 

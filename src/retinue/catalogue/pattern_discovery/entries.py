@@ -33,6 +33,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "fixture": "name", "gives": "yields", "depends on": "depends_on", "scope": "scope", "uses": "uses",
     },
     "test": {"test": "name", "mocks": "mocks", "asserts": "asserts"},
+    "test pattern": {"file": "path", "tests": "count"},
     "step": {"kind": "kind", "text": "text", "uses": "uses"},
     "helper": {"symbol": "symbol", "signature": "signature", "users": "uses"},
     "prohibition": {"text": "text"},
@@ -181,7 +182,7 @@ def step_entry(step: Step, path: str, used_in: Sequence[str]) -> Entry:
 
 
 def helper_entry(symbol: Symbol, path: str, kind: str, used_in: Sequence[str]) -> Entry:
-    """A public symbol of a module, with the other files that use it. `kind` is `source`, `test` or `platform`."""
+    """A public symbol of a module, with the other files that use it. `kind` is `source` or `test`."""
     texts = {"symbol": symbol.name, "kind": kind, "signature": one_line(symbol.signature), "doc": one_line(symbol.doc)}
     doc, end = _doc(symbol.doc)
     template = f"{{}}, used in {plural(len(used_in), 'other file')}{end}"

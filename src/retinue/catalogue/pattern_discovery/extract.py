@@ -12,7 +12,7 @@ from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture, Import, Step, Symbol
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
-from retinue.catalogue.pattern_discovery.pytest_functions import Surroundings, case_of, fixture_of
+from retinue.catalogue.pattern_discovery.pytest_functions import case_of, fixture_of
 from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
 from retinue.catalogue.pattern_discovery.syntax import (
     Function,
@@ -33,7 +33,6 @@ TEST: Final = "test"
 """The tag of files from which tests are collected."""
 
 _PARSING: Final = Lock()
-_PLATFORM: Final = ("os.name", "os.uname", "platform.machine", "platform.system", "platform.uname", "sys.platform")
 
 
 def extract(batch: Sequence[tuple[str, bytes, str]]) -> list[FileFacts]:
@@ -50,7 +49,7 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
     """The facts of one file, from which tests are collected or not. Never raises for what is in it."""
     try:
         if path.endswith(".py"):
-            return _Module(data, is_test=is_test).facts()
+            return _facts_of_module(data, is_test=is_test)
         text = decode(data).text
         if path.endswith(".feature"):
             return FileFacts(phrases=list(phrases_of(text)))
@@ -63,73 +62,54 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
         return FileFacts(error=f"it is not Python: {error}")
 
 
-class _Module:
-    """One Python file while it is read."""
+def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
+    # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid escape is its author's business
+        tree = ast.parse(data)
+    nodes = list(descend([tree]))
+    loaded = {node.id for node in nodes if isinstance(node, ast.Name)}
+    imports = [one._replace(used=one.bound in loaded) for node in nodes for one in _imports(node)]
+    names = Names(imports)
+    fixtures: list[Fixture] = []
+    cases: list[Case] = []
+    steps: list[Step] = []
+    for node, owner, marks, is_unittest in _functions(tree.body, "", [], names, is_unittest=False):
+        fixture, own_steps = fixture_of(node, owner, names), list(steps_of(node, names))
+        fixtures += [fixture] if fixture else []
+        steps += own_steps
+        if is_test and node.name.startswith("test") and not fixture and not own_steps:
+            cases.append(case_of(node, owner, marks, names, is_unittest=is_unittest))
+    lines = {one.line for one in (*fixtures, *cases, *steps)}
+    # Of overloads the last is the one that runs.
+    symbols = {one.name: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
+    dotted = (name for node in nodes if isinstance(node, ast.Attribute) and (name := names.imported(node)))
+    return FileFacts(
+        fixtures=fixtures,
+        tests=cases,
+        steps=steps,
+        symbols=[one for one in symbols.values() if one.line not in lines],
+        imports=imports,
+        dotted=list(dict.fromkeys(dotted)),
+        plugins=[name for value in _assigned(tree.body, "pytest_plugins") for name in literal_strings(value)],
+    )
 
-    def __init__(self, data: bytes, *, is_test: bool) -> None:
-        # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
-        with _PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape is its author's business
-            self._tree = ast.parse(data)
-        self._is_test = is_test
-        self._lines = decode(data).text.splitlines() if is_test else []
-        self._nodes = list(descend([self._tree]))
-        loaded = {node.id for node in self._nodes if isinstance(node, ast.Name)}
-        imports = [one for node in self._nodes for one in _imports(node)]
-        self._imports = [one._replace(used=one.bound in loaded) for one in imports]
-        self._names = Names(self._imports)
-        self._fixtures: list[Fixture] = []
-        self._cases: list[Case] = []
-        self._steps: list[Step] = []
 
-    def facts(self) -> FileFacts:
-        """Everything in it."""
-        body = list(statements(self._tree.body))
-        marks = [mark for node in body for mark in _marks(node)]
-        for node in body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._function(node, "", is_unittest=False, above=marks)
-            elif isinstance(node, ast.ClassDef):
-                self._class(node, "", marks)
-        symbols = [symbol for node in body if (symbol := _symbol(node, self._names)) is not None]
-        by_name = {one.name: one for one in symbols}  # of overloads the last is the one that runs
-        mine = {one.line for one in (*self._fixtures, *self._cases, *self._steps)}
-        return FileFacts(
-            fixtures=self._fixtures,
-            tests=self._cases,
-            steps=self._steps,
-            symbols=[one for one in by_name.values() if one.line not in mine],
-            imports=self._imports,
-            dotted=list(
-                dict.fromkeys(
-                    dotted
-                    for node in self._nodes
-                    if isinstance(node, ast.Attribute) and (dotted := self._names.imported(node))
-                )
-            ),
-            plugins=[name for node in body for name in _plugins(node)],
-        )
+def _functions(
+    body: Sequence[ast.stmt], owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool
+) -> Iterator[tuple[Function, str, Sequence[ast.expr], bool]]:
+    """The functions of a body and of the classes in it, each with its class, the marks above it, and its kind of class.
 
-    def _function(self, node: Function, owner: str, *, is_unittest: bool, above: Sequence[ast.expr]) -> None:
-        fixture = fixture_of(node, owner, self._names)
-        if fixture is not None:
-            self._fixtures.append(fixture)
-            return
-        steps = list(steps_of(node, self._names))
-        self._steps += steps
-        if not steps and self._is_test and node.name.startswith("test"):
-            self._cases.append(case_of(node, Surroundings(owner, is_unittest, above, self._lines), self._names))
-
-    def _class(self, node: ast.ClassDef, owner: str, above: Sequence[ast.expr]) -> None:
-        """The tests and fixtures of a class, and of the classes in it. One without the name of a test is a base."""
-        is_unittest = any(self._names.resolve(base).endswith("TestCase") for base in node.bases)
-        name = f"{owner}::{node.name}" if owner else node.name
-        marks = [*above, *node.decorator_list, *(mark for one in node.body for mark in _marks(one))]
-        for one in statements(node.body):
-            if isinstance(one, ast.ClassDef):
-                self._class(one, name, marks)
-            elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._function(one, name, is_unittest=is_unittest, above=marks)
+    A class that is not called as tests are counts too: in files of tests it is one that others build on.
+    """
+    marks = [*above, *_assigned(body, "pytestmark")]
+    for node in statements(body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, owner, marks, is_unittest
+        elif isinstance(node, ast.ClassDef):
+            is_case = any(names.resolve(base).endswith("TestCase") for base in node.bases)
+            name = f"{owner}::{node.name}" if owner else node.name
+            yield from _functions(node.body, name, [*marks, *node.decorator_list], names, is_unittest=is_case)
 
 
 def _imports(node: ast.AST) -> Iterator[Import]:
@@ -148,61 +128,23 @@ def _imports(node: ast.AST) -> Iterator[Import]:
             pass
 
 
-def _marks(node: ast.stmt) -> list[ast.expr]:
-    """The marks that `pytestmark = …` puts on everything beside it."""
-    if not isinstance(node, ast.Assign) or not any(is_name(one, "pytestmark") for one in node.targets):
-        return []
-    return list(node.value.elts) if isinstance(node.value, ast.List | ast.Tuple) else [node.value]
+def _assigned(body: Sequence[ast.stmt], name: str) -> list[ast.expr]:
+    """What a statement of this body binds the name to; each part of a list."""
+    values = [
+        node.value for node in body if isinstance(node, ast.Assign) and any(is_name(one, name) for one in node.targets)
+    ]
+    return [one for value in values for one in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])]
 
 
-def _plugins(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.Assign) and any(is_name(one, "pytest_plugins") for one in node.targets):
-        return literal_strings(node.value)
-    return []
-
-
-# --- what it offers to others ---------------------------------------------------------------------------------------
-
-
-def _symbol(node: ast.stmt, names: Names) -> Symbol | None:
-    """The public symbol that a statement of a module defines, or None. Constants only where they ask for the system."""
-    doc, line = "", node.lineno
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        doc, line = first_line(node), start_of(node)
-    match node:
-        case (
-            ast.FunctionDef(name=name)
-            | ast.AsyncFunctionDef(name=name)
-            | ast.ClassDef(name=name)
-            | ast.Assign(targets=[ast.Name(id=name)])
-        ) if name.startswith("_"):
-            return None
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            kind, is_of_system = "function", _asks_for_system(node, names)
-            keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-            returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
-            signature = f"{keyword} {name}({source_of(node.args, longest=140)}){returns}"
-        case ast.ClassDef(name=name):
-            kind, is_of_system = "class", False
-            bases = ", ".join(source_of(base, longest=60) for base in node.bases)
-            signature = f"class {name}({bases})" if bases else f"class {name}"
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _asks_for_system(value, names):
-            kind, is_of_system, signature = "constant", True, f"{name} = {source_of(value, longest=120)}"
-        case _:
-            return None
-    return Symbol(name, kind, signature, doc, line, node.end_lineno or node.lineno, platform=is_of_system)
-
-
-def _asks_for_system(node: ast.AST, names: Names) -> bool:
-    """Whether it decides by the operating system; to mention it, as in a message, is not to decide by it."""
-    for one in descend([node]):
-        match one:
-            case ast.Compare(left=left, comparators=others):
-                compared = [left, *others]
-            case ast.Call(func=ast.Attribute(value=value, attr="startswith")):
-                compared = [value]
-            case _:
-                continue
-        if any(names.resolve(expression).startswith(_PLATFORM) for expression in compared):
-            return True
-    return False
+def _symbol(node: ast.stmt) -> Symbol | None:
+    """The public function or class that a statement of a module defines, or None."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
+        return None
+    if isinstance(node, ast.ClassDef):
+        bases = ", ".join(source_of(base, longest=60) for base in node.bases)
+        signature = f"class {node.name}({bases})" if bases else f"class {node.name}"
+    else:
+        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
+        signature = f"{keyword} {node.name}({source_of(node.args, longest=140)}){returns}"
+    return Symbol(node.name, signature, first_line(node), start_of(node))

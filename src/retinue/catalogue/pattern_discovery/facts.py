@@ -40,7 +40,8 @@ class Case(NamedTuple):
     """A test function or method.
 
     Attributes:
-        requests: The fixtures it asks for, its class's and module's `usefixtures` included.
+        requests: Its parameters, and the fixtures that `usefixtures` names for it, its class or its module. Some are
+            filled otherwise (`parametrize`, mocks, Hypothesis), and lead to no fixture.
         patterns: How it is written: `parametrize`, `mock`, `aaa`, `class`, `unittest`, `raises`, `property`.
         mocks: By what it replaces things: `monkeypatch`, `patch`, `MagicMock`, …
         words: The names it uses.
@@ -65,7 +66,6 @@ class Step(NamedTuple):
     text: str
     form: str
     line: int
-    end: int
 
 
 class Phrase(NamedTuple):
@@ -77,15 +77,12 @@ class Phrase(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A public function, class or constant of a module; `platform` when it hides what systems differ in."""
+    """A public function or class of a module."""
 
     name: str
-    kind: str
     signature: str
     doc: str
     line: int
-    end: int
-    platform: bool
 
 
 class Import(NamedTuple):

@@ -18,7 +18,7 @@ from retinue.catalogue.pattern_discovery.entries import (
     rule_entry,
     step_entry,
 )
-from retinue.catalogue.pattern_discovery.facts import FileFacts, Phrase, Step
+from retinue.catalogue.pattern_discovery.facts import FileFacts, Step
 from retinue.catalogue.pattern_discovery.parameters import Domain
 from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse, Modules, Scopes, connect
 from retinue.catalogue.pattern_discovery.steps import fits, pieces_of
@@ -50,17 +50,16 @@ class Inventory:
 
     Attributes:
         files: Their facts, by path.
-        undefined: Lines of feature files that no step fits, with their path.
+        undefined: Lines of feature files that no step fits.
     """
 
     files: Mapping[str, FileFacts]
-    modules: Modules
     scopes: Scopes
     fixtures: list[FixtureUse]
     tests: list[TestPlace]
     patterns: list[Entry]
     steps: list[Entry]
-    undefined: list[tuple[str, Phrase]]
+    undefined: list[Entry]
     helpers: list[Entry]
     rules: list[Entry]
 
@@ -91,20 +90,12 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     scopes = Scopes(files, modules)
     connect(files, scopes)
     steps, undefined = _steps(files)
-    patterns = [
-        pattern_entry(kind, path, cases)
-        for kind in PATTERNS
-        for path, file in files.items()
-        if (cases := [case for case in file.tests if kind in case.patterns])
-    ]
-    kinds = list(PATTERNS)
     return Inventory(
         files=files,
-        modules=modules,
         scopes=scopes,
         fixtures=sorted(scopes.fixtures, key=lambda one: (-len(one.asked_by), one.fixture.name, one.path)),
         tests=[TestPlace(path, case) for path, file in files.items() for case in file.tests],
-        patterns=sorted(patterns, key=lambda one: (kinds.index(one.row["kind"]), -one.row["count"], one.path)),
+        patterns=_patterns(files),
         steps=steps,
         undefined=undefined,
         helpers=_helpers(files, modules),
@@ -112,14 +103,26 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     )
 
 
-def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str, Phrase]]]:
+def _patterns(files: Mapping[str, FileFacts]) -> list[Entry]:
+    """The files that have tests written in each way, those with most first."""
+    entries = [
+        pattern_entry(kind, path, cases)
+        for kind in PATTERNS
+        for path, file in files.items()
+        if (cases := [case for case in file.tests if kind in case.patterns])
+    ]
+    order = {kind: number for number, kind in enumerate(PATTERNS)}
+    return sorted(entries, key=lambda one: (order[one.row["kind"]], -one.row["count"], one.path))
+
+
+def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
     """Every step with the lines it fits, and the lines that none does."""
     steps = [(step, path, list[str]()) for path, file in files.items() for step in file.steps]
     by_start: dict[str, list[tuple[tuple[str, ...], Step, list[str]]]] = {}
     for step, _, used_in in steps:
         pieces = pieces_of(step.text, step.form)
         by_start.setdefault(pieces[0][:4] if len(pieces[0]) >= 4 else "", []).append((pieces, step, used_in))
-    undefined: list[tuple[str, Phrase]] = []
+    undefined: list[Entry] = []
     fitting: dict[tuple[str, str], list[list[str]]] = {}
     for path, file in files.items():
         for phrase in file.phrases:
@@ -133,30 +136,29 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[tuple[str,
                 ]
             for used_in in fitting[key]:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting[key] else [(path, phrase)]
+            undefined += [] if fitting[key] else [step_entry(Step(*key, "exact", phrase.line), path, ())]
     steps.sort(key=lambda one: (-len(one[2]), one[1], one[0].line))
     return [step_entry(*one) for one in steps], undefined
 
 
 def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
-    """Public symbols that at least two other files use; those that ask for the system with any number of users."""
+    """Public symbols that at least two other files use."""
     users: dict[tuple[str, str], set[str]] = {}
+    names = {symbol.name for file in files.values() for symbol in file.symbols}
     for path, file in files.items():
         # A package's `__init__` hands names on; that alone is no use of them.
         is_package = path.endswith("__init__.py")
         imports = [one.target for one in file.imports if one.bound != "*" and (one.used or not is_package)]
         for dotted in (*imports, *file.dotted):
-            place = modules.symbol(dotted, path)
+            place = None if names.isdisjoint(dotted.split(".")) else modules.symbol(dotted, path)
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
     helpers: list[Entry] = []
     for path, file in files.items():
         for symbol in file.symbols:
             used_in = sorted(users.get((path, symbol.name), ()))
-            is_platform = symbol.platform and not is_test(path)
-            if is_platform or len(used_in) >= _USERS:
-                kind = "platform" if is_platform else "test" if is_test(path) else "source"
-                helpers.append(helper_entry(symbol, path, kind, used_in))
+            if len(used_in) >= _USERS:
+                helpers.append(helper_entry(symbol, path, "test" if is_test(path) else "source", used_in))
     return sorted(helpers, key=lambda one: (-one.uses, one.name, one.path))
 
 
@@ -187,7 +189,7 @@ def narrow(whole: Inventory, domain: Domain | None, folder: str) -> Inventory:
         tests=[one for one in whole.tests if is_of_domain(one.path) and is_inside(one.path)],
         patterns=[one for one in whole.patterns if is_of_domain(one.path) and is_inside(one.path)],
         steps=[one for one in whole.steps if steps_count and is_inside(one.path)],
-        undefined=[one for one in whole.undefined if steps_count and is_inside(one[0])],
+        undefined=[one for one in whole.undefined if steps_count and is_inside(one.path)],
         helpers=[one for one in whole.helpers if is_helping(one) and is_inside(one.path)],
         rules=[one for one in whole.rules if rules_count and is_inside(one.path)],
     )
@@ -221,7 +223,7 @@ def reuse_of(found: Inventory) -> JsonMapping:
         if one.uses == 1:
             alone.append(_need("step", one.name, "only one line uses it", one.place))
     requests += len(found.undefined)
-    new = [_need("step", one.text, "no step fits this line", f"{path}:{one.line}") for path, one in found.undefined]
+    new = [_need("step", one.name, "no step fits this line", one.place) for one in found.undefined]
     return _reuse(served / requests if requests else None, _SURVEY_BASIS, [*new, *alone])
 
 

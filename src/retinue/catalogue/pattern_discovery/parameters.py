@@ -33,14 +33,13 @@ class Survey(Model):
 
     question: Annotated[_Words, Field(description="The question in plain words; the other parameters say it all.")] = ""
     show: Annotated[
-        Literal["overview", "tests", "fixtures", "steps", "helpers", "platform", "rules"],
+        Literal["overview", "tests", "fixtures", "steps", "helpers", "rules"],
         Choices(
             overview="everything at a glance: overview, inventory, take stock, survey of what there is to build on",
             tests="the tests: how many tests, number of tests, list the tests, which tests, test cases, test functions",
             fixtures="the pytest fixtures: which fixtures are there, how many fixtures, list fixtures, conftest",
             steps="steps of behaviour-driven tests: BDD steps, gherkin, scenarios, feature files, behave",
             helpers="functions and classes that several files use: helpers, utilities, shared or reusable functions",
-            platform="what depends on the operating system: platform helpers, Windows, Linux, macOS",
             rules="what the documents forbid: prohibitions, forbidden, prohibited, anti-patterns, must not, never do,"
             " not allowed, avoid, don'ts",
         ),

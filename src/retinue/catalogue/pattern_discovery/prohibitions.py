@@ -5,7 +5,9 @@ as an order, or with `must not`, `should not` and the like.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Rule
@@ -45,11 +47,12 @@ def rules_of(text: str) -> Iterator[Rule]:
     count = 0
     for paragraph in _paragraphs(text):
         whole = " ".join(line for _, line in paragraph)
+        starts = list(accumulate((len(line) + 1 for _, line in paragraph), initial=0))
         start = 0
         for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
             sentence = whole[start : end[0]]
             if _ORDER.search(sentence) and not sentence.endswith("?"):
-                yield Rule(_cut(sentence.strip("*_ ")), _line_at(paragraph, start))
+                yield Rule(_cut(sentence.strip("*_ ")), paragraph[bisect(starts, start) - 1][0])
                 count += 1
                 if count == _MOST:
                     return
@@ -80,14 +83,6 @@ def _paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
         current += [(number, rest)] if rest else []
     if current:
         yield current
-
-
-def _line_at(paragraph: list[tuple[int, str]], offset: int) -> int:
-    for number, line in paragraph:
-        if offset <= len(line):
-            return number
-        offset -= len(line) + 1
-    return paragraph[-1][0]
 
 
 def _cut(text: str) -> str:

@@ -11,9 +11,7 @@ from typing import Final
 
 from retinue.agents.local import LocalContext
 from retinue.agents.port import RunContext
-from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._remembered import Rows, content_key
-from retinue.catalogue._report import Report, plural
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.pattern_discovery.extract import TEST, extract
@@ -25,13 +23,11 @@ from retinue.tools.search.kinds import is_test
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["is_read", "note_unread", "read_names", "read_project"]
+__all__ = ["is_read", "read_names", "read_project"]
 
 _DOCUMENTS: Final = (".adoc", ".markdown", ".md", ".mdx", ".rst", ".txt")
 _NAMES: Final = 2_000
 _NAMES_SECONDS: Final = 2.0
-_UNREAD: Final = 5
-"""Files that could not be read are named up to here."""
 
 
 def is_read(path: str) -> bool:
@@ -105,30 +101,3 @@ def _names(reading: TreeReading[FileFacts]) -> Facts:
     first = {kind: tuple(sorted(every, key=lambda name: (-uses[name], name))) for kind, every in names.items()}
     is_complete = not reading.left and all(len(every) <= _NAMES for every in names.values())
     return Facts(names={kind: every[:_NAMES] for kind, every in first.items()}, is_complete=is_complete)
-
-
-def note_unread(reading: TreeReading[FileFacts], report: Report, *, folder: str = "") -> None:
-    """Say which files are missing from the answer, and why; those in the folder that was asked about first."""
-    if left := reading.left:
-        more = f" and {len(left) - _UNREAD:,} more" if len(left) > _UNREAD else ""
-        report.warn(
-            "missing_data",
-            f"Time was up before {plural(len(left), 'file')} had been read: {', '.join(left[:_UNREAD])}{more}.",
-            impact="What these files hold or use is not counted.",
-            recovery="Allow more time, or ask again: what was read is remembered.",
-        )
-    skipped = sorted(reading.skipped, key=lambda one: not f"{one[0]}/".startswith(f"{folder}/"))
-    places = [f"{path}:{line}" if line else path for path, line, _ in skipped]
-    for place, (_, _, reason) in list(zip(places, skipped, strict=True))[:_UNREAD]:
-        report.note("{} was not read: {}.", code(place), quote(reason.rstrip(".")))
-    if skipped:
-        more = f" {len(skipped) - _UNREAD:,} are not listed." if len(skipped) > _UNREAD else ""
-        first = f"{places[0]} ({one_line(skipped[0][2]).rstrip('.')})"
-        report.warn(
-            "degraded_analysis",
-            f"{plural(len(skipped), 'file')} could not be read, the first {first}.{more}",
-            impact="What they hold or use is not counted.",
-            recovery="Repair them, or leave them out of the project.",
-        )
-    for note in reading.notes:
-        report.note("{}", quote(note))

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from retinue.catalogue.pattern_discovery.facts import Case, Fixture
@@ -17,7 +17,7 @@ from retinue.catalogue.pattern_discovery.syntax import (
     start_of,
 )
 
-__all__ = ["Surroundings", "case_of", "fixture_of"]
+__all__ = ["case_of", "fixture_of"]
 
 _FIXTURES: Final = frozenset(
     {"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture", "pytest.fixtures.fixture"}
@@ -29,21 +29,6 @@ _MOCKING: Final = ("unittest.mock", "mock")
 _MOCK_FIXTURES: Final = ("monkeypatch", "mocker")
 _RAISES: Final = frozenset({"pytest.raises", "pytest.warns", "pytest.deprecated_call"})
 _GIVEN: Final = "hypothesis.given"
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stands around a test and counts for it.
-
-    Attributes:
-        decorators: Of its classes and module (`pytestmark`).
-        lines: Of the whole file.
-    """
-
-    owner: str
-    is_unittest: bool
-    decorators: Sequence[ast.expr]
-    lines: Sequence[str]
 
 
 def fixture_of(node: Function, owner: str, names: Names) -> Fixture | None:
@@ -150,19 +135,27 @@ def _value_given(inside: Sequence[ast.AST]) -> str:
 # --- how a test is written ------------------------------------------------------------------------------------------
 
 
-def case_of(node: Function, around: Surroundings, names: Names) -> Case:
-    """The facts of a test."""
+def case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool) -> Case:
+    """The facts of a test.
+
+    Args:
+        node: The test.
+        owner: Its class; empty in a module.
+        above: The decorators of its classes, and the marks of its module (`pytestmark`).
+        names: What names stand for.
+        is_unittest: Its class is a `unittest.TestCase`.
+    """
     parts = [list(descend([statement])) for statement in node.body]
     inside = [*descend(node.decorator_list), *(one for part in parts for one in part)]
     asserting = [sum(_is_assertion(one, names) for one in part) for part in parts]
-    mocks = _mocks(node, [*around.decorators, *inside], names)
-    marks = [*around.decorators, *node.decorator_list]
+    mocks = _mocks(node, [*above, *inside], names)
+    marks = [*above, *node.decorator_list]
     kinds = {
         "parametrize": any(map(_is_parametrize, marks)),
         "mock": bool(mocks),
-        "aaa": _is_in_three_parts(node, around.lines, asserting),
-        "class": bool(around.owner) and not around.is_unittest,
-        "unittest": around.is_unittest,
+        "aaa": _is_in_three_parts(node, asserting),
+        "class": bool(owner) and not is_unittest,
+        "unittest": is_unittest,
         "raises": any(isinstance(one, ast.Call) and names.resolve(one) in _RAISES for one in inside),
         "property": any(names.resolve(one) == _GIVEN for one in marks),
     }
@@ -171,11 +164,11 @@ def case_of(node: Function, around: Surroundings, names: Names) -> Case:
     )
     return Case(
         name=node.name,
-        owner=around.owner,
+        owner=owner,
         line=start_of(node),
         end=node.end_lineno or node.lineno,
         doc=first_line(node),
-        requests=[] if around.is_unittest else _requests(node, around.owner, marks),
+        requests=[] if is_unittest else _requests(node, owner, marks),
         patterns=[kind for kind, is_so in kinds.items() if is_so],
         mocks=mocks,
         asserts=sum(asserting),
@@ -207,19 +200,11 @@ def _is_assertion(node: ast.AST, names: Names) -> bool:
     return names.resolve(node) in _RAISES
 
 
-def _is_in_three_parts(node: Function, lines: Sequence[str], asserting: Sequence[int]) -> bool:
-    """Arrange, act, assert: its comments say so, or its statements come in that order and are never mixed.
-
-    Without comments: at least two statements that assert nothing, then only such as do, and a blank line in between or
-    between the first two.
-    """
-    comments = (line.strip() for line in lines[node.lineno - 1 : node.end_lineno] if line.lstrip().startswith("#"))
-    marks = {comment.lstrip("# ").partition(" ")[0].rstrip(":.,").lower() for comment in comments}
-    if marks >= {"act", "assert"} or marks >= {"when", "then"}:
-        return True
+def _is_in_three_parts(node: Function, asserting: Sequence[int]) -> bool:
+    """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0
     body, checks = node.body[start:], [count > 0 for count in asserting[start:]]
-    first = checks.index(True) if True in checks else len(checks)
-    if first < 2 or first == len(checks) or not all(checks[first:]):
+    first = checks.index(True) if True in checks else 0
+    if first < 2 or not all(checks[first:]):
         return False
-    return any(not line.strip() for line in lines[body[0].lineno : body[first].lineno])
+    return any(after.lineno - (before.end_lineno or 0) > 1 for before, after in pairwise(body[: first + 1]))

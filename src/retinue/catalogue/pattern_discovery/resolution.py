@@ -7,7 +7,7 @@ its own name gets the next one further out. What pytest's settings may change is
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from itertools import takewhile
 from typing import Final
 
 from retinue.catalogue._python_names import python_names
@@ -50,7 +50,9 @@ class Modules:
         if dotted.startswith("."):
             return self._relative(dotted, importer)
         paths = self._by_name.get(dotted, ())
-        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)), default=None)
+        if len(paths) < 2:
+            return next(iter(paths), None)
+        return max(paths, key=lambda path: (_shared_folders(path, importer), -len(path)))
 
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
@@ -76,12 +78,14 @@ class Modules:
         return None
 
     def _relative(self, dotted: str, importer: str) -> str | None:
-        lead = len(dotted) - len(dotted.lstrip("."))
-        folders = PurePosixPath(importer).parents
-        if lead > len(folders):
+        name = dotted.lstrip(".")
+        folders = importer.split("/")[:-1]
+        above = len(dotted) - len(name) - 1
+        if above > len(folders):
             return None
-        place = folders[lead - 1].joinpath(*[part for part in dotted[lead:].split(".") if part])
-        return next((path for path in (f"{place}.py", str(place / "__init__.py")) if path in self._paths), None)
+        place = "/".join([*folders[: len(folders) - above], *(name.split(".") if name else [])])
+        paths = (f"{place}.py", f"{place}/__init__.py".removeprefix("/"))
+        return next((path for path in paths if path in self._paths), None)
 
     def _defines(self, path: str) -> set[str]:
         if path not in self._own:
@@ -107,12 +111,8 @@ class Modules:
 
 
 def _shared_folders(one: str, other: str) -> int:
-    count = 0
-    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 @dataclass(slots=True, eq=False)
@@ -224,9 +224,11 @@ def _imported(
     path: str, file: FileFacts, top: Mapping[tuple[str, str], FixtureUse], modules: Modules
 ) -> Iterable[tuple[str, FixtureUse]]:
     """The fixtures that a file imports from another: they can be seen from it as if it defined them."""
+    names = {name for _, name in top}
     for one in file.imports:
         if one.bound == "*":
             source = modules.starred(one.target, path)
             yield from ((name, each) for (where, name), each in top.items() if where == source)
-        elif (place := modules.symbol(one.target, path)) is not None and place in top:
-            yield one.bound, top[place]
+        elif one.target.rpartition(".")[2] in names:
+            place = modules.symbol(one.target, path) or ("", "")
+            yield from [(one.bound, top[place])] if place in top else []

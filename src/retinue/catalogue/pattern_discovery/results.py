@@ -4,9 +4,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from retinue.catalogue._report import ReportData
 from retinue.catalogue.pattern_discovery.parameters import Domain
 from retinue.contract.model import Confidence, Count, Model
-from retinue.contract.table import Chart, Table
 
 __all__ = ["DomainPatterns", "FixtureMatches", "Inventories", "SimilarTests"]
 
@@ -78,7 +78,7 @@ class HelperFacts(Model):
     path: str
     line: Count
     symbol: str
-    kind: Literal["source", "test", "platform"]
+    kind: Literal["source", "test"]
     signature: str
     doc: str
     used_in: _Files
@@ -95,24 +95,6 @@ class NewPattern(Model):
     source: str | None = None
 
 
-class PatternFinding(Model):
-    """One sentence of the answer, with its place."""
-
-    topic: str
-    content: str
-    source: str
-    confidence: Confidence | None = None
-
-
-class _Answer(Model):
-    answer: Annotated[str, Field(description="The answer in plain text, every sentence with its source.")]
-    findings: tuple[PatternFinding, ...]
-    tables: tuple[Table, ...]
-    charts: tuple[Chart, ...] = ()
-    subjects: Annotated[tuple[str, ...], Field(description="What the rows are about, at most 50.")]
-    notes: Annotated[tuple[str, ...], Field(description="What bounds the answer, and what could not be read.")]
-
-
 class _Reuse(Model):
     reuse_score: Annotated[
         Annotated[int, Field(ge=0, le=10)] | None,
@@ -125,7 +107,7 @@ class _Reuse(Model):
     ] = None
 
 
-class Inventories(_Answer, _Reuse):
+class Inventories(ReportData, _Reuse):
     """The whole inventory, each list at most 500 long."""
 
     fixtures: tuple[FixtureFacts, ...]
@@ -142,7 +124,7 @@ class DomainPatterns(Inventories):
     domain: Domain
 
 
-class FixtureMatches(_Answer, _Reuse):
+class FixtureMatches(ReportData, _Reuse):
     """The fixtures that fit, and what they are made of."""
 
     matches: tuple[FixtureMatch, ...]
@@ -166,7 +148,7 @@ class SimilarTestFile(Model):
     score: Confidence
 
 
-class SimilarTests(_Answer):
+class SimilarTests(ReportData):
     """The test files that fit best."""
 
     matches: tuple[SimilarTestFile, ...]

@@ -39,9 +39,8 @@ _ENOUGH: Final = 7
 """From this reuse score on, nothing new is needed."""
 _TESTS: Final = 5
 _BASIS: Final = (
-    "The score is, for the best test of a file, half its BM25 over the best that the words could reach (for a source "
-    "file: over the best test's), and half the share of the names asked for that it uses; where no name was asked for, "
-    "the first alone."
+    "The score is the BM25 of a file's best test over the most that the words could reach; the words of a source file "
+    "are the names that it defines."
 )
 
 
@@ -285,95 +284,56 @@ def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], 
     """Say which test files are most like what is asked for."""
     report.figures = {"matches": [], "basis": _BASIS}
     target = search.target.removeprefix("./").strip("/")
-    sources = _sources(found, target)
-    if target and not sources:
-        message = f"There is no file `{one_line(target)}` among those that were read."
-        report.reject(message, hint="Name it from the project's root.")
-        return
-    names = {search.symbol.rpartition(".")[2]} - {""}
-    if sources:
-        words, names = _words_of(found, sources)
-    elif names:
-        words = {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
+    same = {path for path in found.files if target and f"/{path}".endswith(f"/{target}")}
+    sources = same or {path for path in found.files if target and path.startswith(f"{target}/")}
     tests = [one for one in found.tests if one.path not in sources and search.pattern in ("any", *one.case.patterns)]
-    by_words = _scored(tests, words, names, of_file=bool(sources))
-    scored = by_words if words or search.pattern == "any" else [(1.0, one) for one in tests]
-    if not scored:
-        message = f"No test uses what `{one_line(target)}` defines." if target else "No test has the words asked for."
+    words = _words_of(found, sources) or {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
+    ranking = Ranking(map(test_entry, tests))
+    matches = ranking.best(words)
+    if not sources and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
+        matches = []
+    if not words and search.pattern != "any":
+        matches = [Match(number, 1.0) for number in range(len(tests))]
+    if not matches or (target and not sources):
+        unread = f"There is no file `{one_line(target)}` among those that were read."
+        unused = f"No test uses what `{one_line(target)}` defines." if target else "No test has the words asked for."
         report.reject(
-            message if found.tests else "There are no tests here.",
+            unread if target and not sources else unused if found.tests else "There are no tests here.",
             hint="Describe the test in words that the project uses, or name a source file of it.",
             suggestions=list(dict.fromkeys(one.path for one in found.tests)),
         )
         return
     fixtures = BUILT_IN | {one.fixture.name for one in found.fixtures}
-    matches = [_say_file(*each, fixtures, report) for each in _by_file(scored)[: search.limit]]
-    report.figures["matches"] = matches
-    report.subjects = [str(one["path"]) for one in matches]
+    files: dict[str, list[TestPlace]] = {}
+    scores: dict[str, float] = {}
+    for match in matches:
+        if match.score >= matches[0].score * _FLOOR:
+            files.setdefault(tests[match.number].path, []).append(tests[match.number])
+            scores.setdefault(tests[match.number].path, match.score)
+    # The file with the best test comes first; of equals the one with more such tests.
+    first = sorted(files, key=lambda path: (-round(scores[path], 2), -len(files[path]), path))[: search.limit]
+    report.figures["matches"] = [_say_file(files[path][:_TESTS], scores[path], fixtures, report) for path in first]
+    report.subjects = list(map(one_line, first))
     if target:
         report.note("Compared with {}.", code(min(sources, key=len) if len(sources) == 1 else target))
 
 
-def _sources(found: Inventory, target: str) -> set[str]:
-    """The files that are meant: the one at this path or that ends with it, else those in the folder."""
-    if not target:
-        return set()
-    same = {path for path in found.files if f"/{path}".endswith(f"/{target}")}
-    return same or {path for path in found.files if path.startswith(f"{target}/")}
-
-
-def _words_of(found: Inventory, sources: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-    """Source files by the names they define, test files by those of their tests."""
+def _words_of(found: Inventory, sources: Iterable[str]) -> dict[str, str]:
+    """The words of source files by the names they define, of test files by those of their tests."""
     words: dict[str, str] = {}
-    names: set[str] = set()
     for path in sources:
         file = found.files[path]
         stem = path.rpartition("/")[2].removesuffix(".py").removeprefix("test_").removesuffix("_test").strip("_")
         tests = [case.name.removeprefix("test_") for case in file.tests]
-        symbols = [] if tests else [one.name for one in file.symbols]
-        names.update(symbols)
-        words |= {term: name for name in (stem, *tests, *symbols) for term in terms(name)}
-    return words, names
+        words |= {term: name for name in (stem, *(tests or [one.name for one in file.symbols])) for term in terms(name)}
+    return words
 
 
-def _scored(
-    tests: Sequence[TestPlace], words: Mapping[str, str], names: set[str], *, of_file: bool
-) -> list[tuple[float, TestPlace]]:
-    """The tests that fit, best first."""
-    ranking = Ranking(map(test_entry, tests))
-    matches = ranking.best(words)
-    if not of_file and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
-        return []
-    # A file has so many words that no test comes near having all: there the best test sets the measure.
-    most = matches[0].score if matches and of_file else 1.0
-    scores = {one.number: one.score / most for one in matches}
-    scored: list[tuple[float, TestPlace]] = []
-    for number, one in enumerate(tests):
-        score = scores.get(number, 0.0)
-        if names:
-            score = (score + min(len(names.intersection(one.case.words)) / min(len(names), 3), 1.0)) / 2
-        if score > 0:
-            scored.append((score, one))
-    return sorted(scored, key=lambda each: (-each[0], each[1].path, each[1].case.line))
-
-
-def _by_file(scored: Sequence[tuple[float, TestPlace]]) -> list[tuple[str, float, list[TestPlace]]]:
-    """The best tests of each file, the file with the best test first; of equals the one with more such tests."""
-    files: dict[str, list[tuple[float, TestPlace]]] = {}
-    for score, one in scored:
-        if score >= scored[0][0] * _FLOOR:
-            files.setdefault(one.path, []).append((score, one))
-    ordered = sorted(files.items(), key=lambda item: (-round(item[1][0][0], 2), -len(item[1]), item[0]))
-    return [(path, tests[0][0], [one for _, one in tests[:_TESTS]]) for path, tests in ordered]
-
-
-def _say_file(
-    path: str, score: float, tests: Sequence[TestPlace], fixtures: Container[str], report: Report
-) -> JsonMapping:
+def _say_file(tests: Sequence[TestPlace], score: float, fixtures: Container[str], report: Report) -> JsonMapping:
     """Say which tests of a file fit; gives them as a row."""
     cases = [one.case for one in tests]
     row: JsonMapping = {
-        "path": path,
+        "path": tests[0].path,
         "lines": [f"{case.line}-{case.end}" for case in cases],
         "tests": [one.name for one in tests],
         "fixtures": list(dict.fromkeys(name for case in cases for name in case.requests if name in fixtures)),
@@ -384,8 +344,8 @@ def _say_file(
     }
     template = f"{{}}: {_slots(tests)}, with {plural(row['asserts'], 'assertion')}"
     template += "".join(f", {noun} {_slots(row[noun])}" for noun in ("fixtures", "mocks") if row[noun])
-    pieces = [code(name) for name in (path, *row["tests"], *row["fixtures"][:_SHOWN], *row["mocks"][:_SHOWN])]
-    place = f"{path}:{cases[0].line}"
-    report.say("similar tests", f"{template}.", *pieces, source=place, confidence=row["score"])
-    say_table([test_entry(one) for one in tests], f"Tests in {path}", report)
+    pieces = [code(name) for name in (row["path"], *row["tests"], *row["fixtures"][:_SHOWN], *row["mocks"][:_SHOWN])]
+    entries = [test_entry(one) for one in tests]
+    report.say("similar tests", f"{template}.", *pieces, source=entries[0].place, confidence=row["score"])
+    say_table(entries, f"Tests in {row['path']}", report)
     return row

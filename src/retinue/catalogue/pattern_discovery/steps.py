@@ -33,7 +33,7 @@ def steps_of(node: Function, names: Names) -> Iterator[Step]:
             arguments = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]
             text, form = _text(arguments[0], names) if arguments else ("", "exact")
             if text:
-                yield Step(kind, text[:_LONGEST], form, start_of(node), node.end_lineno or node.lineno)
+                yield Step(kind, text[:_LONGEST], form, start_of(node))
 
 
 def _kind(node: ast.Call, names: Names) -> str:

@@ -1,7 +1,7 @@
 """Small questions to a Python syntax tree: names behind aliases, children, texts. It knows nothing of tests."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
 from retinue.catalogue.pattern_discovery.facts import Import
@@ -60,20 +60,9 @@ class Names:
         return module in self._stars
 
 
-def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a body does: also those under `if`, `try` and `with`, but in no function."""
-    for node in body:
-        yield node
-        match node:
-            case ast.If():
-                yield from statements([*node.body, *node.orelse])
-            case ast.Try() | ast.TryStar():
-                handled = [one for handler in node.handlers for one in handler.body]
-                yield from statements([*node.body, *handled, *node.orelse, *node.finalbody])
-            case ast.With() | ast.AsyncWith():
-                yield from statements(node.body)
-            case _:
-                pass
+def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that run when a body does: also those under `if`, `try` and `with`."""
+    return [node for node in descend(body, into_functions=False) if isinstance(node, ast.stmt)]
 
 
 def descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterator[ast.AST]:
