@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code, name, one_line
+from retinue.catalogue._prose import Piece, code, name, one_line, title
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.history import History, Scope
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
 from retinue.catalogue.git_state_analyzer.releases import say_releases
-from retinue.catalogue.git_state_analyzer.repository import Standing, by, commit_source, day_of, short
+from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, short
 from retinue.contract.table import Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
+from retinue.tools.git.counts import periods
 
 __all__ = ["Answer"]
 
 _BARS: Final = 10
 _NAMED: Final = 3
+_TIMES: Final = frozenset({"year", "month", "week", "day"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,6 @@ class Answer:
     report: Report
     scope: Scope
     history: History
-    standing: Standing
 
     def say(self) -> None:
         """Put into the report what leads the answer, and what can be looked at."""
@@ -55,7 +56,7 @@ class Answer:
                 "largest": self._say_largest,
                 "form": self._say_form,
             }[show]()
-            if show in {"count", "changes", "overview"} or grouping in {"year", "month", "week", "day"}:
+            if show in {"count", "changes", "overview"} or grouping in _TIMES:
                 self._draw_periods()
             if show in {"people", "overview"} or grouping == "author":
                 self._draw_people()
@@ -172,7 +173,7 @@ class Answer:
 
     def _say_unfinished(self) -> None:
         """Say that what was asked about has been changed since, and nobody has committed it."""
-        if not self.scope.query.paths or self.standing.bare:
+        if not self.scope.query.paths or self.git.is_bare():
             return
         status = self.git.status()
         changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
@@ -280,8 +281,8 @@ class Answer:
             source=self._span,
         )  # fmt: skip
         self.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=self._span)
-        for sha, subject in history.violations[:_NAMED]:
-            self.report.say("format", "Not of that form: {}.", code(subject), source=commit_source(sha))
+        for one in history.violations[:_NAMED]:
+            self.report.say("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 
     def _there_are(self) -> str:
         at_least = "at least " if self.history.cut else ""
@@ -298,13 +299,14 @@ class Answer:
 
     def _draw_periods(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
-        unit, counts = self.history.periods(self.scope.query.by)
+        by = self.scope.query.by
+        unit, counts = periods(self.history.days, by)
         if len(counts) < 2:
             return
         title = f"Commits by {unit}"
         series = Series(name="commits", values=tuple(counts.values()))
         self.report.charts.append(Chart(title=title, kind="line", labels=tuple(counts), series=(series,)))
-        if self.scope.query.by in {"year", "month", "week", "day"}:
+        if by in _TIMES:
             note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.cut else "")
             self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
 
