@@ -140,12 +140,12 @@ class GitStateAnalyzer:
         samples=(
             Sample(
                 title="Who changed it last",
-                parameters={"show": "last", "paths": ["src/engine.py"]},
+                parameters={"show": "latest_change", "paths": ["src/engine.py"]},
                 answer=_LAST_CHANGE,
             ),
             Sample(title="Commits of each author this year", parameters={"show": "people", "since": "2024-01-01"}),
-            Sample(title="What changed since a release", parameters={"show": "changes", "tags": ["v1.0"]}),
-            Sample(title="Who added a name", parameters={"show": "first", "text": "MAX_RETRIES"}),
+            Sample(title="What changed since a release", parameters={"show": "log", "tags": ["v1.0"]}),
+            Sample(title="Who added a name", parameters={"show": "first_change", "text": "MAX_RETRIES"}),
         ),
     )
     async def commit_analysis(self, run: RunContext, query: CommitQuery) -> Reply:

@@ -38,7 +38,7 @@ class Answer:
     def say(self) -> None:
         """Put into the report what leads the answer, and what can be looked at."""
         show, grouping = self.scope.query.show, self.scope.query.by
-        if show == "releases":
+        if show == "release_dates":
             say_releases(self.git, self.scope.query, self.report)
         elif not self.history.count:
             words, pieces = self._about()
@@ -47,20 +47,20 @@ class Answer:
         else:
             {
                 "overview": self._say_overview,
-                "last": self._say_last,
-                "first": self._say_first,
-                "changes": self._say_changes,
+                "latest_change": self._say_last,
+                "first_change": self._say_first,
+                "log": self._say_changes,
                 "count": self._say_count,
                 "people": self._say_who,
-                "files": self._say_files,
+                "hot_files": self._say_files,
                 "largest": self._say_largest,
-                "form": self._say_form,
+                "message_form": self._say_form,
             }[show]()
-            if show in {"count", "changes", "overview"} or grouping in _TIMES:
+            if show in {"count", "log", "overview"} or grouping in _TIMES:
                 self._draw_periods()
             if show in {"people", "overview"} or grouping == "author":
                 self._draw_people()
-            if show == "files" or grouping == "file":
+            if show == "hot_files" or grouping == "file":
                 self._draw_files()
 
     # --- the words in which commits are spoken of ---------------------------------------------------------------
@@ -97,7 +97,7 @@ class Answer:
         if query.not_by:
             words += f" not by {', '.join(['{}'] * len(query.not_by))}"
             pieces += map(name, query.not_by)
-        words += {"all": "", "without": " (merges not counted)", "only": " (merges only)"}[query.merges]
+        words += "" if query.merges else " (merges not counted)"
         if self.scope.revision != "HEAD":
             words += " in {}"
             pieces.append(code(self.scope.revision.replace("refs/tags/", "")))
@@ -210,7 +210,7 @@ class Answer:
     def _say_count(self) -> None:
         history = self.history
         words, pieces = self._about()
-        merges = f", {history.merges:,} of them merges" if history.merges and self.scope.query.merges == "all" else ""
+        merges = f", {history.merges:,} of them merges" if history.merges else ""
         days = [day_of(one.date) for one in (history.oldest[0], self.index.commits(1)[0])]
         self.report.say(
             "count", f"{self._there_are()}{words}{merges}, dated {days[0]} to {days[1]}.", *pieces, source=self._span
@@ -242,7 +242,7 @@ class Answer:
     def _say_files(self, most: int = 8) -> None:
         ranked = self.history.files[: self._most(most)]
         if not ranked:
-            if self.scope.query.show == "files":
+            if self.scope.query.show == "hot_files":
                 self.report.say("files", "None of these commits could be compared with another.", source=self._span)
             return
         listed = ", ".join(f"{{}} ({one.commits:,})" for one in ranked)

@@ -167,7 +167,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
             impact="Other commits, and authors who have only those, may be missing; so may lines.",
             recovery="Ask again: what was read is kept. Or narrow the question by `since`, `paths` or `range`.",
         )
-    elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "changes", "overview"}:
+    elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "log", "overview"}:
         report.note(f"Lines are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
     if len(history.tasks) >= TASKS:
         report.note(f"Of the tickets and issues named, {TASKS} are listed.")

@@ -77,8 +77,8 @@ class Scope:
             "subject_words": query.subject.split(),
         }
         told = {key: value for key, value in found.items() if value}
-        merges = {} if query.merges == "all" else {"merges": query.merges == "only"}
-        return {"revision": self.revision, "paths": list(self.selection.paths), **told, **merges}
+        told |= {} if query.merges else {"merges": False}
+        return {"revision": self.revision, "paths": list(self.selection.paths), **told}
 
 
 def read_scope(git: Git, index: CommitIndex, query: CommitQuery, revision: str) -> Scope:

@@ -20,7 +20,7 @@ def revision_of(git: Git, query: CommitQuery, report: Report) -> str | None:
     """The commits that the range or the tags of `query` bound; None when there is no such tag, which is then said."""
     if query.range:
         return query.range
-    if not query.tags or query.show == "releases":
+    if not query.tags or query.show == "release_dates":
         return "HEAD"
     tags = git.tags()
     bounds = [tag_named(name, tags) for name in query.tags]

@@ -81,7 +81,7 @@ class Selection:
     authors: tuple[str, ...] = ()
     not_by: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    merges: Literal["all", "without", "only"] = "all"
+    merges: bool = True
     words: tuple[str, ...] = ()
     message: Callable[[str], bool] | None = None
     text: str = ""
@@ -416,7 +416,7 @@ class CommitIndex:
         for people, word in ((selection.authors, "IN"), (selection.not_by, "NOT IN")):
             if people:
                 add(f"person {word} (SELECT value FROM json_each(?))", json.dumps(self._fitting(people)))
-        add({"all": "1", "only": "is_merge", "without": "NOT is_merge"}[selection.merges])
+        add("1" if selection.merges else "NOT is_merge")
         for word in selection.words:
             add("instr(casefold(subject), ?)", word.casefold())
         if selection.message is not None:
