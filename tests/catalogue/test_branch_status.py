@@ -239,7 +239,7 @@ def test_a_hostile_configuration_runs_nothing(repository: Repository, ask: Ask, 
     repository.write(".gitattributes", "*.py filter=x diff=x\n")
     repository.write("src/engine.py", "changed\n")
     assert ask.branch(show="work_tree").outcome == "success"
-    assert ask.history(show="last", paths=["src/engine.py"]).outcome == "success"
+    assert ask.history(show="latest_change", paths=["src/engine.py"]).outcome == "success"
     assert not (tmp_path / "sprung").exists()
 
 
@@ -250,7 +250,7 @@ def test_odd_file_names_and_subjects_stay_on_their_line(make_repository: MakeRep
     repository.write('new\nline "q" \x1b[31m`x`.txt', "2\n")
     for result in (
         ask_in(repository.root).branch(show="work_tree"),
-        ask_in(repository.root).history(show="last"),
+        ask_in(repository.root).history(show="latest_change"),
     ):
         assert result.outcome == "success"
         assert "\x1b" not in result.content

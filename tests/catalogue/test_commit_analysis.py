@@ -52,7 +52,7 @@ def busy(repository: Repository) -> Repository:
 @pytest.mark.row("G12")
 def test_the_whole_result_of_a_small_history(repository: Repository, ask: Ask) -> None:
     shas = repository.git("rev-list", "HEAD").split()
-    found = data(ask.history(show="last", paths=["src/engine.py"]))
+    found = data(ask.history(show="latest_change", paths=["src/engine.py"]))
     commands = found.pop("metadata")["git_commands_run"]
     (walk,) = [command for command in commands if command.startswith("git log")]
     assert walk.endswith(f"--end-of-options {shas[0]} --")
@@ -191,50 +191,55 @@ def test_figures_of_everything_when_nothing_is_asked(busy: Repository, ask: Ask)
             "There are 2 commits by Grace Hopper, dated 2024-03-01 to 2024-03-01.",
         ),
         ({"show": "count", "author": "GRACE"}, "There are 2 commits by Grace Hopper, dated"),
-        ({"show": "count", "merges": "without"}, "There are 5 commits (merges not counted), dated"),
-        ({"show": "count", "merges": "only"}, "There is 1 commit (merges only), dated"),
+        ({"show": "count", "merges": False}, "There are 5 commits (merges not counted), dated"),
         ({"show": "count", "since": "2025-01-01"}, "There are no commits in that time."),
         ({"show": "count", "tags": ["1.1.0"], "tag_scope": "until"}, "There are 4 commits in `1.1.0`, dated"),
-        ({"show": "files"}, "Changed in the most commits: `src/engine.py` (2)"),
-        ({"show": "files", "limit": 1}, "Changed in the most commits: `src/engine.py` (2)."),
+        ({"show": "hot_files"}, "Changed in the most commits: `src/engine.py` (2)"),
+        ({"show": "hot_files", "limit": 1}, "Changed in the most commits: `src/engine.py` (2)."),
         (
-            {"show": "changes", "tags": ["1.1.0"]},
+            {"show": "log", "tags": ["1.1.0"]},
             "There are 2 commits in `1.1.0..HEAD` by 2 authors; they add 50 lines",
         ),
-        ({"show": "changes", "tags": ["v1.1"]}, "There are 2 commits in `1.1.0..HEAD` by 2 authors"),
-        ({"show": "changes", "tags": ["1.0.0", "1.1.0"]}, "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
-        ({"show": "changes", "tags": ["1.1.0", "1.0.0"]}, "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
-        ({"show": "changes", "tags": ["1.1.0"], "tag_scope": "within"}, "There are 2 commits in `1.0.0..1.1.0`"),
-        ({"show": "changes", "tags": ["1.0.0"], "tag_scope": "within"}, "There are 2 commits in `1.0.0` by 1 author"),
-        ({"show": "changes", "range": "1.1.0..side"}, "There is 1 commit in `1.1.0..side` by 1 author"),
-        ({"show": "changes", "since": "2024-03-01", "until": "2024-03-31"}, "There are 5 commits by 2 authors"),
-        ({"show": "changes", "task": "TASK-0001.1.1.1"}, "There is 1 commit that names `TASK-0001.1.1.1` by 1 author"),
-        ({"show": "changes", "task": "#99"}, "There are no commits that name `#99`."),
+        ({"show": "log", "tags": ["v1.1"]}, "There are 2 commits in `1.1.0..HEAD` by 2 authors"),
+        ({"show": "log", "tags": ["1.0.0", "1.1.0"]}, "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
+        ({"show": "log", "tags": ["1.1.0", "1.0.0"]}, "There are 2 commits in `1.0.0..1.1.0` by 2 authors"),
+        ({"show": "log", "tags": ["1.1.0"], "tag_scope": "within"}, "There are 2 commits in `1.0.0..1.1.0`"),
+        ({"show": "log", "tags": ["1.0.0"], "tag_scope": "within"}, "There are 2 commits in `1.0.0` by 1 author"),
+        ({"show": "log", "range": "1.1.0..side"}, "There is 1 commit in `1.1.0..side` by 1 author"),
+        ({"show": "log", "since": "2024-03-01", "until": "2024-03-31"}, "There are 5 commits by 2 authors"),
+        ({"show": "log", "task": "TASK-0001.1.1.1"}, "There is 1 commit that names `TASK-0001.1.1.1` by 1 author"),
+        ({"show": "log", "task": "#99"}, "There are no commits that name `#99`."),
         (
-            {"show": "changes", "author": "Grace", "paths": ["docs"]},
+            {"show": "log", "author": "Grace", "paths": ["docs"]},
             "There is 1 commit by Grace Hopper that touches `docs`",
         ),
-        ({"show": "changes", "limit": 2}, "Ada Lovelace, 2024-03-01: “Merge side”."),
-        ({"show": "changes", "order": "oldest"}, "Ada Lovelace, 2024-03-01: “feat(engine): first light”."),
-        ({"show": "releases"}, "The newest of 2 tags is `1.1.0`, of 2024-03-01."),
-        ({"show": "releases", "order": "oldest"}, "The oldest of 2 tags is `1.0.0`, of 2024-03-01."),
-        ({"show": "releases", "tags": ["1.0.0"]}, "`1.0.0` is of 2024-03-01."),
-        ({"show": "first"}, "The repository begins with a commit by Ada Lovelace on 2024-03-01"),
+        ({"show": "log", "limit": 2}, "Ada Lovelace, 2024-03-01: “Merge side”."),
+        ({"show": "log", "order": "oldest"}, "Ada Lovelace, 2024-03-01: “feat(engine): first light”."),
+        ({"show": "release_dates"}, "The newest of 2 tags is `1.1.0`, of 2024-03-01."),
+        ({"show": "release_dates", "order": "oldest"}, "The oldest of 2 tags is `1.0.0`, of 2024-03-01."),
+        ({"show": "release_dates", "tags": ["1.0.0"]}, "`1.0.0` is of 2024-03-01."),
+        ({"show": "first_change"}, "The repository begins with a commit by Ada Lovelace on 2024-03-01"),
         (
-            {"show": "first", "paths": ["src/cache_store.py"]},
+            {"show": "first_change", "paths": ["src/cache_store.py"]},
             "`src/cache_store.py` was first committed by Grace Hopper",
         ),
-        ({"show": "first", "subject": "light"}, "The first commit that mentions `light` is by Ada Lovelace"),
+        ({"show": "first_change", "subject": "light"}, "The first commit that mentions `light` is by Ada Lovelace"),
         (
-            {"show": "last"},
+            {"show": "latest_change"},
             "The repository was last changed by Grace Hopper on 2024-03-01: “docs(engine): explain it”.",
         ),
-        ({"show": "last", "paths": ["src/cache_store.py"]}, "`src/cache_store.py` was last changed by Grace Hopper on"),
-        ({"show": "last", "paths": ["./src/"]}, "`./src/` was last changed by Grace Hopper on 2024-03-01"),
-        ({"show": "last", "paths": ["src"], "author": "ada"}, "Ada Lovelace last changed `src` on 2024-03-01"),
-        ({"show": "last", "subject": "Light"}, "The last commit that mentions `Light` is by Ada Lovelace on"),
-        ({"show": "last", "task": "#12"}, "The last commit that mentions `#12` is by Grace Hopper on 2024-03-01"),
-        ({"show": "form"}, "3 of 5 commits have a subject of the form"),
+        (
+            {"show": "latest_change", "paths": ["src/cache_store.py"]},
+            "`src/cache_store.py` was last changed by Grace Hopper on",
+        ),
+        ({"show": "latest_change", "paths": ["./src/"]}, "`./src/` was last changed by Grace Hopper on 2024-03-01"),
+        ({"show": "latest_change", "paths": ["src"], "author": "ada"}, "Ada Lovelace last changed `src` on 2024-03-01"),
+        ({"show": "latest_change", "subject": "Light"}, "The last commit that mentions `Light` is by Ada Lovelace on"),
+        (
+            {"show": "latest_change", "task": "#12"},
+            "The last commit that mentions `#12` is by Grace Hopper on 2024-03-01",
+        ),
+        ({"show": "message_form"}, "3 of 5 commits have a subject of the form"),
         ({"show": "largest"}, "Grace Hopper on 2024-03-01, 50 lines in 1 file: “docs(engine): explain it”."),
     ],
 )
@@ -247,12 +252,12 @@ def test_the_fact_that_is_wanted_leads(ask: Ask, parameters: dict[str, Any], exp
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"show": "last", "paths": ["src/unicorn.py"]}, "No commit touches 'src/unicorn.py'."),
+        ({"show": "latest_change", "paths": ["src/unicorn.py"]}, "No commit touches 'src/unicorn.py'."),
         ({"show": "count", "author": "Nobody Known"}, "Nobody called 'Nobody Known' has committed here."),
-        ({"show": "changes", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
-        ({"show": "releases", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
-        ({"show": "first", "text": "NO_SUCH_NAME"}, "No commit here adds or removes 'NO_SUCH_NAME'."),
-        ({"show": "last", "subject": "unicorns"}, "No commit here mentions 'unicorns'."),
+        ({"show": "log", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
+        ({"show": "release_dates", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
+        ({"show": "first_change", "text": "NO_SUCH_NAME"}, "No commit here adds or removes 'NO_SUCH_NAME'."),
+        ({"show": "latest_change", "subject": "unicorns"}, "No commit here mentions 'unicorns'."),
     ],
 )
 @pytest.mark.usefixtures("busy")
@@ -269,11 +274,11 @@ def test_what_is_called_nothing_is_refused_and_nothing_put_in_its_place(
 @pytest.mark.usefixtures("busy")
 def test_several_paths_are_told_apart(ask: Ask) -> None:
     paths = ["src/engine.py", "docs/engine.md"]
-    assert said(ask.history(show="last", paths=paths))[:2] == [
+    assert said(ask.history(show="latest_change", paths=paths))[:2] == [
         "`docs/engine.md` was last changed by Grace Hopper on 2024-03-01: “docs(engine): explain it”.",
         "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”.",
     ]
-    first = said(ask.history(show="first", paths=paths))
+    first = said(ask.history(show="first_change", paths=paths))
     assert [one.partition(" was")[0] for one in first] == ["`src/engine.py`", "`docs/engine.md`"]
 
 
@@ -282,14 +287,14 @@ def test_a_renamed_file_keeps_its_history(repository: Repository, ask: Ask) -> N
     assert data(result)["commit_count"] == 2
     assert "Earlier names are counted too: `README.md`." in data(result)["notes"]
     repository.write("GUIDE.md", "# Engine\n\nIt stops.\n")
-    last = ask.history(show="last", paths=["GUIDE.md"])
+    last = ask.history(show="latest_change", paths=["GUIDE.md"])
     assert "`GUIDE.md` has changes that are not committed." in said(last)
 
 
 def test_each_path_began_under_its_earlier_name(repository: Repository, ask: Ask) -> None:
     repository.write("docs/guide.txt", "A second guide.\n")
     repository.commit("docs: add another guide")
-    first = said(ask.history(show="first", paths=["GUIDE.md", "docs/guide.txt"]))
+    first = said(ask.history(show="first_change", paths=["GUIDE.md", "docs/guide.txt"]))
     began = repository.git("log", "--reverse", "--format=%s", "--", "README.md").splitlines()[0]
     assert f"{began}”." in next(one for one in first if one.startswith("`GUIDE.md`"))
 
@@ -325,7 +330,8 @@ def test_parameters_bound_each_other(ask: Ask) -> None:
         ({"until": 5}, "invalid_input"),
         ({"show": "tomatoes"}, "invalid_input"),
         ({"subject": ["light"]}, "invalid_input"),
-        ({"merges": False}, "invalid_input"),
+        ({"merges": "no"}, "invalid_input"),
+        ({"task": "light"}, "invalid_input"),
         ({"by": "Ada"}, "invalid_input"),
         ({"query": {"show": "count"}}, "invalid_input"),
     ],
@@ -358,7 +364,7 @@ def test_the_last_year_is_told_beside_all_time(repository: Repository, ask: Ask)
 
 
 def test_no_commits_is_an_answer(make_repository: MakeRepository, ask_in: AskIn) -> None:
-    result = ask_in(make_repository().root).history(show="last", paths=["parser.py"])
+    result = ask_in(make_repository().root).history(show="latest_change", paths=["parser.py"])
     assert (result.outcome, lead(result)) == ("success", "The repository has no commits yet.")
     assert data(result)["commit_count"] == 0
     assert data(result)["commit_size_analysis"] == {"measured": 0}
@@ -367,7 +373,7 @@ def test_no_commits_is_an_answer(make_repository: MakeRepository, ask_in: AskIn)
 def test_a_bare_repository_has_a_history_too(busy: Repository, tmp_path: Path, ask_in: AskIn) -> None:
     busy.git("clone", "--quiet", "--bare", str(busy.root), str(tmp_path / "bare.git"))
     ask = ask_in(tmp_path / "bare.git")
-    assert lead(ask.history(show="last", paths=["src/cache_store.py"])).startswith(
+    assert lead(ask.history(show="latest_change", paths=["src/cache_store.py"])).startswith(
         "`src/cache_store.py` was last changed by Grace"
     )
 
@@ -380,12 +386,12 @@ def test_a_shallow_clone_counts_its_part_and_says_so(busy: Repository, tmp_path:
     assert [(one.type, one.recovery) for one in result.warnings] == [("incomplete_context", "git fetch --unshallow")]
     assert data(result)["commit_size_analysis"] == {"measured": 0}
     assert lead(ask_in(tmp_path / "shallow").history(show="largest")) == "None of these commits could be measured."
-    files = ask_in(tmp_path / "shallow").history(show="files")
+    files = ask_in(tmp_path / "shallow").history(show="hot_files")
     assert lead(files) == "None of these commits could be compared with another."
 
 
 def test_no_tags_means_no_releases(ask: Ask) -> None:
-    assert lead(ask.history(show="releases")) == "The repository has no tags, so no release can be told."
+    assert lead(ask.history(show="release_dates")) == "The repository has no tags, so no release can be told."
 
 
 def test_names_that_cannot_be_said_are_left_to_themselves(make_repository: MakeRepository, ask_in: AskIn) -> None:
@@ -394,7 +400,7 @@ def test_names_that_cannot_be_said_are_left_to_themselves(make_repository: MakeR
         repository.write(name, f"{number}\n")
     repository.commit("feat(x): names")
     ask = ask_in(repository.root)
-    assert lead(ask.history(show="last", paths=["café.py"])).startswith("`café.py` was last changed")
+    assert lead(ask.history(show="latest_change", paths=["café.py"])).startswith("`café.py` was last changed")
     assert {one["path"] for one in data(ask.history())["hot_files"]} == {
         '"new\\nline.py"',
         'q"uote.py',
@@ -463,22 +469,22 @@ def test_versions_stand_in_the_order_of_their_numbers(busy: Repository, ask: Ask
     busy.git("tag", "1.0.1", "1.0.0")
     busy.git("tag", "1.2.0rc1", "HEAD")
     busy.git("tag", "nightly", "HEAD")
-    assert said(ask.history(show="releases", tags=["1.1.0"])) == [
+    assert said(ask.history(show="release_dates", tags=["1.1.0"])) == [
         "`1.1.0` is of 2024-03-01.",
         "Before `1.1.0` came `1.0.1`, of 2024-03-01.",
         "After `1.1.0` there is no release.",
     ]
-    assert said(ask.history(show="releases", tags=["1.0.1"]))[1:] == [
+    assert said(ask.history(show="release_dates", tags=["1.0.1"]))[1:] == [
         "Before `1.0.1` came `1.0.0`, of 2024-03-01.",
         "After `1.0.1` came `1.1.0`, of 2024-03-01.",
     ]
-    assert len(said(ask.history(show="releases", tags=["nightly"]))) == 3
+    assert len(said(ask.history(show="release_dates", tags=["nightly"]))) == 3
 
 
 def test_as_many_files_are_named_as_are_asked_for(ask: Ask, busy: Repository) -> None:
     busy.write("docs/engine.md", "words\n")
     busy.commit("docs: shorter")
-    two = data(ask.history(show="files", limit=2))
+    two = data(ask.history(show="hot_files", limit=2))
     assert two["subjects"] == ["docs/engine.md", "src/engine.py"]
     assert two["findings"][0]["content"].count("(") == 2
 

@@ -20,13 +20,14 @@ def names_in(root: Path, cache: Path | None = None) -> dict[str, tuple[str, ...]
 
 def test_authors_branches_and_tags_are_told(repository: Repository, tmp_path: Path) -> None:
     repository.git("branch", "feature/stop")
-    repository.git("tag", "v1.0")
+    for tag in ("v1.0", "v2.0.0", "nightly"):
+        repository.git("tag", tag)
     repository.commit("more", GIT_AUTHOR_NAME="Grace Hopper", GIT_AUTHOR_EMAIL="grace@example.org")
     for _ in range(2):
         assert names_in(repository.root, tmp_path) == {
             "author": ("Ada Lovelace", "Grace Hopper"),
             "branch": ("main", "feature/stop"),
-            "tag": ("v1.0",),
+            "tag": ("nightly", "v1.0", "v2.0.0", "1.0", "2.0.0", "2.0"),
         }
 
 

@@ -76,7 +76,7 @@ def test_authors_are_ranked_with_their_lines(years: Repository, ask_in: AskIn) -
 
 
 def test_files_are_ranked_and_are_the_subjects(years: Repository, ask_in: AskIn) -> None:
-    found = data(ask_in(years.root).history(show="files"))
+    found = data(ask_in(years.root).history(show="hot_files"))
     assert found["subjects"] == ["src/a.py", "src/0.py", "src/1.py"]
     figures = figures_in(found)
     assert figures.charts[0].series[0].values == (5, 3, 2)
@@ -89,12 +89,12 @@ def test_large_commits_and_releases_are_tables(years: Repository, ask_in: AskIn)
     ask = ask_in(years.root)
     (table,) = figures_in(data(ask.history(show="largest"))).tables
     assert [column.name for column in table.columns][:4] == ["commit", "date", "author", "lines"]
-    found = data(ask.history(show="releases"))
+    found = data(ask.history(show="release_dates"))
     assert found["subjects"] == ["2.0", "1.0"]
     assert [row[0] for row in figures_in(found).tables[0].rows] == ["2.0", "1.0"]
 
 
-@pytest.mark.parametrize("show", ["last", "first"])
+@pytest.mark.parametrize("show", ["latest_change", "first_change"])
 def test_one_fact_needs_no_table(years: Repository, ask_in: AskIn, show: str) -> None:
     found = data(ask_in(years.root).history(show=show, paths=["src/a.py"]))
     assert (found["tables"], found["charts"], found["subjects"]) == ([], [], [])
@@ -104,7 +104,7 @@ def test_one_commit_needs_no_chart(make_repository: MakeRepository, ask_in: AskI
     made = make_repository("one")
     made.write("a.py", "x = 1\n")
     made.commit("begin")
-    for show in ("count", "people", "files", "changes"):
+    for show in ("count", "people", "hot_files", "log"):
         assert figures_in(data(ask_in(made.root).history(show=show))).to_json() == {}
 
 
@@ -138,7 +138,7 @@ def test_merges_are_left_out_when_that_is_wanted(repository: Repository, ask_in:
     repository.git("merge", "--quiet", "--no-ff", "--message", "Merge side", "side", **at("2024-03-02"))
     ask = ask_in(repository.root)
     assert data(ask.history(show="count"))["commit_count"] == 5
-    found = data(ask.history(show="count", merges="without"))
+    found = data(ask.history(show="count", merges=False))
     assert (found["commit_count"], found["scope"]["merges"]) == (4, False)
     assert "(merges not counted)" in found["answer"]
 
@@ -146,7 +146,7 @@ def test_merges_are_left_out_when_that_is_wanted(repository: Repository, ask_in:
 def test_the_first_release_leads_when_it_is_asked_for(repository: Repository, ask_in: AskIn) -> None:
     repository.git("tag", "1.0", "HEAD~1")
     repository.git("tag", "2.0")
-    found = data(ask_in(repository.root).history(show="releases", order="oldest"))
+    found = data(ask_in(repository.root).history(show="release_dates", order="oldest"))
     assert found["findings"][0]["content"] == "The oldest of 2 tags is `1.0`, of 2024-03-01."
     assert found["subjects"] == ["1.0", "2.0"]
 
@@ -185,7 +185,7 @@ def limits(make_repository: MakeRepository) -> Repository:
 
 @pytest.mark.row("G12")
 def test_who_added_a_name_in_code_is_found_in_what_commits_add(limits: Repository, ask_in: AskIn) -> None:
-    found = data(ask_in(limits.root).history(show="first", text="MAX_PARTS"))
+    found = data(ask_in(limits.root).history(show="first_change", text="MAX_PARTS"))
     sha = limits.git("log", "--format=%h", "--abbrev=10", "--grep=bound the form")
     assert found["findings"][0]["content"] == (
         "`MAX_PARTS` was first added by Grace Hopper on 2024-03-01: “bound the form”."
@@ -204,7 +204,7 @@ def test_a_search_that_takes_too_long_is_given_up_and_refused(
     limits: Repository, ask_in: AskIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_index, "_TEXT_S", 1e-9)
-    result = ask_in(limits.root).history(show="first", text="MAX_PARTS")
+    result = ask_in(limits.root).history(show="first_change", text="MAX_PARTS")
     assert result.outcome == "rejected"
     assert result.fault is not None
     assert (result.fault.code, "took too long" in result.fault.message) == ("timeout", True)

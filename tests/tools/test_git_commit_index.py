@@ -185,7 +185,7 @@ CASES: list[tuple[dict[str, Any], int]] = [
     ({"words": ("ENGINE", "light")}, 1),
     ({"message": names_a_task}, 1),
     ({"text": "return 2"}, 1),
-    ({"merges": "only"}, 0),
+    ({"merges": False}, 3),
 ]
 
 

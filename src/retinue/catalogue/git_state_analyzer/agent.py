@@ -25,48 +25,54 @@ __all__ = ["GitStateAnalyzer"]
 
 _NO_TICKETS: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
+_SHORT: Final = _SHA[:10]
+_DATE: Final = "2024-03-01T02:00:00+02:00"
 _NOTHING: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
+_IS_CLEAN: Final = "The work tree is clean: nothing is uncommitted."
 _CLEAN: Final[dict[str, Any]] = {
-    "branch": "main",
-    "head_sha": _SHA,
-    "commits": {"total": 0, "shas": [], "messages": []},
+    "branch": "main", "head_sha": _SHA, "commits": {"total": 0, "shas": [], "messages": []},
     "files": {"committed": _NOTHING, "uncommitted": {**_NOTHING, "untracked": [], "staged": [], "unmerged": []}},
     "repository": {"bare": False, "shallow": False, "detached": False, "empty": False, "clean": True},
-    "answer": "The work tree is clean: nothing is uncommitted. (git status)",
-    "findings": [
-        {"topic": "work tree", "content": "The work tree is clean: nothing is uncommitted.", "source": "git status"}
-    ],
-    "notes": [],
-    "metadata": {"git_commands_run": ["git status --porcelain=v2 --branch -z"]},
-}
+    "answer": f"{_IS_CLEAN} (git status)", "notes": [], "metadata": {"git_commands_run": ["git status --branch -z"]},
+    "findings": [{"topic": "work tree", "content": _IS_CLEAN, "source": "git status"}],
+}  # fmt: skip
 _CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
 _LAST_CHANGE: Final[dict[str, Any]] = {
-    "commit_count": 1,
-    "format_compliance": {
-        "correct_format": 1,
-        "incorrect_format": 0,
-        "format_pattern": r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$",
-        "violations": [],
-        "merges": 0,
-    },
-    "task_references": {
-        "commits_with_refs": 0,
-        "commits_without_refs": 1,
-        "referenced_tasks": [],
-        "unreferenced_commits": [_SHA],
-    },
+    "commit_count": 1, "recommendations": [], "authors": [], "latest": [], "notes": [],
+    "format_compliance": {"correct_format": 1, "incorrect_format": 0, "format_pattern": "^(feat|fix)", "violations": [],
+                          "merges": 0},
+    "task_references": {"commits_with_refs": 0, "commits_without_refs": 1, "referenced_tasks": [],
+                        "unreferenced_commits": [_SHA]},
     "commit_size_analysis": {"measured": 1, "average_files": 1.0, "average_lines": 4.0},
-    "recommendations": [],
-    "authors": [],
-    "latest": [],
-    "period": {"first": "2024-03-01T02:00:00+02:00", "last": "2024-03-01T02:00:00+02:00"},
-    "hot_files": [{"path": "src/engine.py", "commits": 1}],
-    "scope": {"revision": "HEAD", "paths": ["src/engine.py"]},
-    "answer": f"{_CHANGED} (commit {_SHA[:10]})",
-    "findings": [{"topic": "last change", "content": _CHANGED, "source": f"commit {_SHA[:10]}"}],
-    "notes": [],
+    "period": {"first": _DATE, "last": _DATE}, "hot_files": [{"path": "src/engine.py", "commits": 1}],
+    "scope": {"revision": "HEAD", "paths": ["src/engine.py"]}, "answer": f"{_CHANGED} (commit {_SHORT})",
+    "findings": [{"topic": "last change", "content": _CHANGED, "source": f"commit {_SHORT}"}],
     "metadata": {"git_commands_run": ["git rev-parse --verify HEAD"]},
-}
+}  # fmt: skip
+_BRANCH_EXAMPLES: Final = (
+    "is the work tree clean", "what is uncommitted right now", "which branch am I on",
+    "how far is this branch ahead of main", "do I have unpushed commits", "what have I staged",
+    "show the branch status", "which files are changed but not committed", "am I behind the remote",
+    "what did I change on this branch compared to main", "are there untracked files", "is HEAD detached",
+    "list the modified files that are not committed yet", "is there anything that is not in git yet",
+    "what is the difference between main and feature/login", "compare feature/session with main",
+    "is feature/cache merged into main", "what is the state of the repository",
+    "what is on this branch but not on main",
+)  # fmt: skip
+_COMMIT_EXAMPLES: Final = (
+    "who changed the parser most recently", "who touched the readme in March 2025",
+    "who wrote the configuration module", "when did the readme last change", "how many commits were made last month",
+    "what changed since version 2.0", "who are the main authors", "show the last 5 commits",
+    "which commits are the largest", "which files change most often", "what did Ada commit last week",
+    "who first added the cache", "do commit messages follow the conventional format", "who touched src/app.py most",
+    "when was the last release", "what is the newest tag", "what happened in the repository since March",
+    "how often was the setup file modified", "who maintains the documentation", "summarise the recent history",
+    "which commit introduced MAX_RETRIES", "how many commits per month", "what did they work on",
+    "what did Ben do in May", "what is new since the last release", "what else has he changed", "who did that and when",
+    "who broke the login", "number of commits since the release", "list the commits by Ben",
+    "what changed between v1.0 and v1.1", "what is the difference between v1.0 and v1.1",
+    "when was the session timeout introduced",
+)  # fmt: skip
 
 
 class _HasCache(Protocol):
@@ -108,27 +114,7 @@ class GitStateAnalyzer:
         effects=("read",),
         facts=_facts,
         timeout_s=120,
-        examples=(
-            "is the work tree clean",
-            "what is uncommitted right now",
-            "which branch am I on",
-            "how far is this branch ahead of main",
-            "do I have unpushed commits",
-            "what have I staged",
-            "show the branch status",
-            "which files are changed but not committed",
-            "am I behind the remote",
-            "what did I change on this branch compared to main",
-            "are there untracked files",
-            "is HEAD detached",
-            "list the modified files that are not committed yet",
-            "is there anything that is not in git yet",
-            "what is the difference between main and feature/login",
-            "compare feature/session with main",
-            "is feature/cache merged into main",
-            "what is the state of the repository",
-            "what is on this branch but not on main",
-        ),
+        examples=_BRANCH_EXAMPLES,
         samples=(
             Sample(title="What is not committed", parameters={"show": "work_tree"}, answer=_CLEAN),
             Sample(title="One branch against another", parameters={"show": "commits", "branch": "fix", "base": "main"}),
@@ -150,50 +136,16 @@ class GitStateAnalyzer:
         effects=("read",),
         facts=_facts,
         timeout_s=300,
-        examples=(
-            "who changed the parser most recently",
-            "who touched the readme in March 2025",
-            "who wrote the configuration module",
-            "when did the readme last change",
-            "how many commits were made last month",
-            "what changed since version 2.0",
-            "who are the main authors",
-            "show the last 5 commits",
-            "which commits are the largest",
-            "which files change most often",
-            "what did Ada commit last week",
-            "who first added the cache",
-            "do commit messages follow the conventional format",
-            "who touched src/app.py most",
-            "when was the last release",
-            "what is the newest tag",
-            "what happened in the repository since March",
-            "how often was the setup file modified",
-            "who maintains the documentation",
-            "summarise the recent history",
-            "which commit introduced MAX_RETRIES",
-            "how many commits per month",
-            "what did they work on",
-            "what did Ben do in May",
-            "what is new since the last release",
-            "what else has he changed",
-            "who did that and when",
-            "who broke the login",
-            "number of commits since the release",
-            "list the commits by Ben",
-            "what changed between v1.0 and v1.1",
-            "what is the difference between v1.0 and v1.1",
-            "when was the session timeout introduced",
-        ),
+        examples=_COMMIT_EXAMPLES,
         samples=(
             Sample(
                 title="Who changed it last",
-                parameters={"show": "last", "paths": ["src/engine.py"]},
+                parameters={"show": "latest_change", "paths": ["src/engine.py"]},
                 answer=_LAST_CHANGE,
             ),
             Sample(title="Commits of each author this year", parameters={"show": "people", "since": "2024-01-01"}),
-            Sample(title="What changed since a release", parameters={"show": "changes", "tags": ["v1.0"]}),
-            Sample(title="Who added a name", parameters={"show": "first", "text": "MAX_RETRIES"}),
+            Sample(title="What changed since a release", parameters={"show": "log", "tags": ["v1.0"]}),
+            Sample(title="Who added a name", parameters={"show": "first_change", "text": "MAX_RETRIES"}),
         ),
     )
     async def commit_analysis(self, run: RunContext, query: CommitQuery) -> Reply:

@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code, name, one_line
+from retinue.catalogue._prose import Piece, code, name, one_line, title
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.history import History, Scope
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
 from retinue.catalogue.git_state_analyzer.releases import say_releases
-from retinue.catalogue.git_state_analyzer.repository import Standing, by, commit_source, day_of, short
+from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, short
 from retinue.contract.table import Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
+from retinue.tools.git.counts import periods
 
 __all__ = ["Answer"]
 
 _BARS: Final = 10
 _NAMED: Final = 3
+_TIMES: Final = frozenset({"year", "month", "week", "day"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,11 @@ class Answer:
     report: Report
     scope: Scope
     history: History
-    standing: Standing
 
     def say(self) -> None:
         """Put into the report what leads the answer, and what can be looked at."""
         show, grouping = self.scope.query.show, self.scope.query.by
-        if show == "releases":
+        if show == "release_dates":
             say_releases(self.git, self.scope.query, self.report)
         elif not self.history.count:
             words, pieces = self._about()
@@ -46,20 +47,20 @@ class Answer:
         else:
             {
                 "overview": self._say_overview,
-                "last": self._say_last,
-                "first": self._say_first,
-                "changes": self._say_changes,
+                "latest_change": self._say_last,
+                "first_change": self._say_first,
+                "log": self._say_changes,
                 "count": self._say_count,
                 "people": self._say_who,
-                "files": self._say_files,
+                "hot_files": self._say_files,
                 "largest": self._say_largest,
-                "form": self._say_form,
+                "message_form": self._say_form,
             }[show]()
-            if show in {"count", "changes", "overview"} or grouping in {"year", "month", "week", "day"}:
+            if show in {"count", "log", "overview"} or grouping in _TIMES:
                 self._draw_periods()
             if show in {"people", "overview"} or grouping == "author":
                 self._draw_people()
-            if show == "files" or grouping == "file":
+            if show == "hot_files" or grouping == "file":
                 self._draw_files()
 
     # --- the words in which commits are spoken of ---------------------------------------------------------------
@@ -96,7 +97,7 @@ class Answer:
         if query.not_by:
             words += f" not by {', '.join(['{}'] * len(query.not_by))}"
             pieces += map(name, query.not_by)
-        words += {"all": "", "without": " (merges not counted)", "only": " (merges only)"}[query.merges]
+        words += "" if query.merges else " (merges not counted)"
         if self.scope.revision != "HEAD":
             words += " in {}"
             pieces.append(code(self.scope.revision.replace("refs/tags/", "")))
@@ -172,7 +173,7 @@ class Answer:
 
     def _say_unfinished(self) -> None:
         """Say that what was asked about has been changed since, and nobody has committed it."""
-        if not self.scope.query.paths or self.standing.bare:
+        if not self.scope.query.paths or self.git.is_bare():
             return
         status = self.git.status()
         changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
@@ -209,7 +210,7 @@ class Answer:
     def _say_count(self) -> None:
         history = self.history
         words, pieces = self._about()
-        merges = f", {history.merges:,} of them merges" if history.merges and self.scope.query.merges == "all" else ""
+        merges = f", {history.merges:,} of them merges" if history.merges else ""
         days = [day_of(one.date) for one in (history.oldest[0], self.index.commits(1)[0])]
         self.report.say(
             "count", f"{self._there_are()}{words}{merges}, dated {days[0]} to {days[1]}.", *pieces, source=self._span
@@ -241,7 +242,7 @@ class Answer:
     def _say_files(self, most: int = 8) -> None:
         ranked = self.history.files[: self._most(most)]
         if not ranked:
-            if self.scope.query.show == "files":
+            if self.scope.query.show == "hot_files":
                 self.report.say("files", "None of these commits could be compared with another.", source=self._span)
             return
         listed = ", ".join(f"{{}} ({one.commits:,})" for one in ranked)
@@ -280,8 +281,8 @@ class Answer:
             source=self._span,
         )  # fmt: skip
         self.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=self._span)
-        for sha, subject in history.violations[:_NAMED]:
-            self.report.say("format", "Not of that form: {}.", code(subject), source=commit_source(sha))
+        for one in history.violations[:_NAMED]:
+            self.report.say("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 
     def _there_are(self) -> str:
         at_least = "at least " if self.history.cut else ""
@@ -298,13 +299,14 @@ class Answer:
 
     def _draw_periods(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
-        unit, counts = self.history.periods(self.scope.query.by)
+        by = self.scope.query.by
+        unit, counts = periods(self.history.days, by)
         if len(counts) < 2:
             return
         title = f"Commits by {unit}"
         series = Series(name="commits", values=tuple(counts.values()))
         self.report.charts.append(Chart(title=title, kind="line", labels=tuple(counts), series=(series,)))
-        if self.scope.query.by in {"year", "month", "week", "day"}:
+        if by in _TIMES:
             note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.cut else "")
             self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
 

@@ -10,23 +10,23 @@ from retinue.catalogue._report import Report, plural
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.git_state_analyzer.parameters import BranchQuery
 from retinue.catalogue.git_state_analyzer.repository import (
-    Standing,
     by,
     commit_source,
     day_of,
     described,
+    head_of,
     short,
-    standing_of,
     with_commands,
 )
 from retinue.contract.model import JsonMapping
-from retinue.tools.git import FileChange, Git, Status
+from retinue.tools.git import FileChange, Git, Head, Status
 
 __all__ = ["branch_status"]
 
 _LISTED: Final = 100
 _SHAS: Final = 1000
 _NAMED: Final = 8
+_STATES: Final = ("staged", "changed and not staged", "in conflict", "untracked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class _Base:
 def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
     report = Report()
-    standing = standing_of(git, report)
-    side = _side(git, standing, _spelled(git, query.branch, report))
+    head = head_of(git, report)
+    side = _side(git, head, _spelled(git, query.branch, report))
     base = _base(git, side, _spelled(git, query.base, report))
     watch.check()
-    status = None if standing.bare else git.status()
+    status = None if git.is_bare() else git.status()
     commits = _commits(git, side, base, report)
     watch.check()
     changed = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
@@ -63,11 +63,17 @@ def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
         **({"branch": side.name} if side.name else {}),
         **({"head_sha": side.sha} if side.sha else {}),
         "commits": commits,
-        "files": {"committed": _files(changed), "uncommitted": _uncommitted(git, standing, side, status)},
+        "files": {"committed": _files(changed), "uncommitted": _uncommitted(git, head, side, status)},
         **({"base": base.name, "base_sha": base.sha} if base else {}),
         **({"merge_base": base.start} if base and base.start else {}),
         **upstream,
-        "repository": {**standing.facts(), **({"clean": status.is_clean} if status else {})},
+        "repository": {
+            "bare": git.is_bare(),
+            "shallow": git.is_shallow(),
+            "detached": bool(head.sha and head.branch is None),
+            "empty": head.sha is None,
+            **({"clean": status.is_clean} if status else {}),
+        },
     }
     if base and commits["total"] > 1:  # the last one is told in a sentence
         rows = [(short(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]]
@@ -76,7 +82,7 @@ def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
     if status and not side.is_current:
         report.note(
             "The work tree is on {}, so what is uncommitted there is not told of {}.",
-            code(standing.head.branch or "a detached HEAD"),
+            code(head.branch or "a detached HEAD"),
             code(side.name or ""),
         )
     if query.show == "work_tree":
@@ -102,9 +108,9 @@ def _spelled(git: Git, name: str, report: Report) -> str:
     return remote[0]
 
 
-def _side(git: Git, standing: Standing, branch: str) -> _Side:
-    if not branch or branch == standing.head.branch:
-        return _Side(standing.head.branch, standing.head.sha, is_current=True)
+def _side(git: Git, head: Head, branch: str) -> _Side:
+    if not branch or branch == head.branch:
+        return _Side(head.branch, head.sha, is_current=True)
     return _Side(branch, git.resolve(branch), is_current=False)
 
 
@@ -176,11 +182,11 @@ def _stat(changes: Sequence[FileChange]) -> str:
     return ", ".join(counts)
 
 
-def _uncommitted(git: Git, standing: Standing, side: _Side, status: Status | None) -> JsonMapping:
+def _uncommitted(git: Git, head: Head, side: _Side, status: Status | None) -> JsonMapping:
     """What differs from HEAD; a file git does not track yet counts as added, and is named apart as well."""
     if status is None or not side.is_current:
         return {**_files(()), "untracked": [], "staged": [], "unmerged": []}
-    if standing.head.sha:
+    if head.sha:
         is_changed = status.staged or status.unstaged or status.unmerged
         found: JsonMapping = _files(git.diff_files("HEAD") if is_changed else ())
     else:  # before the first commit there is nothing to compare with
@@ -246,13 +252,8 @@ def _say_tree(report: Report, side: _Side, status: Status | None) -> None:
     elif side.is_current and status.is_clean:
         report.say("work tree", "The work tree is clean: nothing is uncommitted.", source="git status")
     elif side.is_current:
-        groups = {
-            "staged": status.staged,
-            "changed and not staged": status.unstaged,
-            "in conflict": status.unmerged,
-            "untracked": status.untracked,
-        }
-        for state, changes in groups.items():
+        groups = (status.staged, status.unstaged, status.unmerged, status.untracked)
+        for state, changes in zip(_STATES, groups, strict=True):
             if changes:
                 slots, pieces = _listed([one.path for one in changes])
                 text = f"{plural(len(changes), 'file is', 'files are')} {state}: {slots}."

@@ -10,7 +10,7 @@ from retinue.catalogue.git_state_analyzer.answers import Answer
 from retinue.catalogue.git_state_analyzer.history import MEASURED, TASKS, History, Scope, read_history, read_scope
 from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
 from retinue.catalogue.git_state_analyzer.releases import revision_of
-from retinue.catalogue.git_state_analyzer.repository import PATTERN, described, standing_of, with_commands
+from retinue.catalogue.git_state_analyzer.repository import PATTERN, described, head_of, with_commands
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Git
@@ -26,9 +26,9 @@ _NEAR: Final = 5
 def commit_analysis(git: Git, watch: Watch, query: CommitQuery, *, cache_dir: Path | None) -> Report:
     """Analyse the commits that `query` is about."""
     report = Report()
-    standing = standing_of(git, report)
+    head = head_of(git, report)
     scope, history = Scope(query), History(0, "")
-    if standing.head.sha is None:
+    if head.sha is None:
         report.say("history", "The repository has no commits yet.", source="git log")
     else:
         with CommitIndex(git, cache_dir, check=watch.check) as index:
@@ -38,7 +38,7 @@ def commit_analysis(git: Git, watch: Watch, query: CommitQuery, *, cache_dir: Pa
                 scope = read_scope(git, index, query, revision)
                 history = _counted(index, scope, report, watch, cut)
             if not report.unanswered:
-                Answer(git, index, report, scope, history, standing).say()
+                Answer(git, index, report, scope, history).say()
     report.figures = {**_figures(scope, history), **_measured(history)}
     return with_commands(report, git)
 
@@ -86,13 +86,13 @@ def _figures(scope: Scope, history: History) -> JsonMapping:
             "correct_format": history.formed,
             "incorrect_format": history.judged - history.formed,
             "format_pattern": PATTERN,
-            "violations": [{"sha": sha, "subject": one_line(subject)} for sha, subject in history.violations],
+            "violations": history.violations,
             "merges": history.merges,
         },
         "task_references": {
             "commits_with_refs": history.with_tasks,
             "commits_without_refs": history.judged - history.with_tasks,
-            "referenced_tasks": list(history.tasks),
+            "referenced_tasks": history.tasks,
             "unreferenced_commits": history.without_task,
         },
         "recommendations": _recommendations(history),
@@ -167,7 +167,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
             impact="Other commits, and authors who have only those, may be missing; so may lines.",
             recovery="Ask again: what was read is kept. Or narrow the question by `since`, `paths` or `range`.",
         )
-    elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "changes", "overview"}:
+    elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "log", "overview"}:
         report.note(f"Lines are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
     if len(history.tasks) >= TASKS:
         report.note(f"Of the tickets and issues named, {TASKS} are listed.")

@@ -39,7 +39,7 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
             authors = index.authors(_NAMES + 1)
     except RetinueError:
         return Facts()
-    names = {"author": _harmless(authors), "branch": _harmless(branches), "tag": _harmless(tags)}
+    names = {"author": _harmless(authors), "branch": _harmless(branches), "tag": _with_versions(_harmless(tags))}
     is_whole = not cut and len(authors) <= _NAMES
     return Facts(names={kind: tuple(islice(each, _NAMES)) for kind, each in names.items()}, is_complete=is_whole)
 
@@ -49,3 +49,11 @@ def _harmless(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name.strip() and name.isprintable() and len(name) <= _LONGEST and "\N{REPLACEMENT CHARACTER}" not in name:
             yield name
+
+
+def _with_versions(tags: Iterable[str]) -> list[str]:
+    """Tags, and behind them the versions that people call them by: `v1.2.0` is 1.2.0, and 1.2 too."""
+    names = list(tags)
+    bare = [name.removeprefix("v") for name in names if name.removeprefix("v")[:1].isdecimal()]
+    short = [name.removesuffix(".0") for name in bare if name.count(".") > 1]
+    return list(dict.fromkeys([*names, *bare, *short]))

@@ -1,20 +1,21 @@
 """Which commits a query is about, and all that is counted of them."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
+from retinue.catalogue._prose import one_line
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.parameters import CommitQuery, Grouping
+from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
 from retinue.catalogue.git_state_analyzer.repository import has_form, tasks_in
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.git import Commit, Git
-from retinue.tools.git.commit_index import CommitIndex, Cut, FileCount, PersonCount, Selection, Sizes
+from retinue.tools.git.commit_index import CommitIndex, Cut, Selection
+from retinue.tools.git.counts import FileCount, Person, Sizes, seconds
 
-__all__ = ["MEASURED", "TASKS", "History", "Person", "Scope", "read_history", "read_scope"]
+__all__ = ["MEASURED", "TASKS", "History", "Scope", "read_history", "read_scope"]
 
 LISTED: Final = 50
 """Most commits of a kind (badly formed, without a task) that are named one by one."""
@@ -25,10 +26,6 @@ TASKS: Final = 500
 _FOLLOWED: Final = 3
 _SHOWN_FILES: Final = 100
 _YEAR_S: Final = 365 * 24 * 3600
-_PERIODS: Final = {"year": "%Y", "month": "%Y-%m", "week": "%Y-W%W", "day": "%Y-%m-%d"}
-_MONTHLY_DAYS: Final = 36 * 31
-"""A longer time is counted by year, unless something else is wanted."""
-_MOST_PERIODS: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,8 @@ class Scope:
             "subject_words": query.subject.split(),
         }
         told = {key: value for key, value in found.items() if value}
-        merges = {} if query.merges == "all" else {"merges": query.merges == "only"}
-        return {"revision": self.revision, "paths": list(self.selection.paths), **told, **merges}
+        told |= {} if query.merges else {"merges": False}
+        return {"revision": self.revision, "paths": list(self.selection.paths), **told}
 
 
 def read_scope(git: Git, index: CommitIndex, query: CommitQuery, revision: str) -> Scope:
@@ -120,29 +117,6 @@ def _edge(text: str, edge: Literal["since", "until"]) -> datetime | None:
 
 
 @dataclass(slots=True)
-class Person:
-    """One author. Two addresses of the same full name are one person.
-
-    Attributes:
-        recent: Commits of the year before the newest commit that was counted.
-    """
-
-    name: str
-    emails: Counter[str]
-    commits: int
-    first: str
-    last: str
-    recent: int
-    insertions: int
-    deletions: int
-
-    @property
-    def email(self) -> str:
-        """The address used most."""
-        return self.emails.most_common(1)[0][0]
-
-
-@dataclass(slots=True)
 class History:
     """What was counted.
 
@@ -157,9 +131,9 @@ class History:
     cut: Cut
     merges: int = 0
     formed: int = 0
-    violations: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     with_tasks: int = 0
-    tasks: dict[str, None] = field(default_factory=dict[str, None])
+    violations: list[JsonMapping] = field(default_factory=list[JsonMapping])
+    tasks: list[str] = field(default_factory=list[str])
     without_task: list[str] = field(default_factory=list[str])
     people: list[Person] = field(default_factory=list[Person])
     newest: list[Commit] = field(default_factory=list[Commit])
@@ -180,94 +154,50 @@ class History:
         """The lines of all of them are known."""
         return self.sizes.is_whole and self.sizes.measured == self.judged and not self.cut
 
-    def periods(self, by: Grouping) -> tuple[str, dict[str, int]]:
-        """The unit of time, and the commits of each, those without one included; none when they are too many."""
-        if not self.days:
-            return "month", {}
-        first, last = date.fromisoformat(min(self.days)), date.fromisoformat(max(self.days))
-        span = (last - first).days
-        unit = by if by in _PERIODS else "month" if span <= _MONTHLY_DAYS else "year"
-        for wanted in (unit, "year"):
-            days = (first + timedelta(days=number) for number in range(span + 1))
-            counts = dict.fromkeys((day.strftime(_PERIODS[wanted]) for day in days), 0)
-            if len(counts) <= _MOST_PERIODS:
-                for day, count in self.days.items():
-                    counts[date.fromisoformat(day).strftime(_PERIODS[wanted])] += count
-                return wanted, counts
-        return "year", {}
-
 
 def read_history(index: CommitIndex, scope: Scope, watch: Watch, *, cut: Cut) -> History:
     """Count the commits of `scope`; `cut` says why some of them may be missing in `index`."""
-    history = History(index.select(scope.selection), cut)
-    if not history.count:
-        return history
-    most = max(scope.query.limit, LISTED)
-    history.merges = index.merges()
+    count, most = index.select(scope.selection), max(scope.query.limit, LISTED)
+    if not count:
+        return History(0, cut)
+    # Of the commits of HEAD the messages say the same as long as it stays where it is.
+    is_kept = scope.revision == "HEAD" and not cut
+    judged = index.remembered(("messages", scope.facts()), lambda: _judged(index)) if is_kept else _judged(index)
+    history = History(count, cut, index.merges(), **judged)
     history.newest = index.commits(most, oldest=scope.query.order == "oldest")
     history.authored = index.commits(most, merges=False) or index.commits(most)
     history.oldest = index.commits(LISTED, oldest=True)
-    _read_messages(index, history)
     try:
         watch.check()
         history.sizes = index.sizes(MEASURED)
     except DeadlineExceeded:
-        history.cut = history.cut or "time"
-    newest = history.authored[0].committer_date if scope.query.order == "oldest" else history.newest[0].committer_date
-    people = index.people(recent_since=_seconds(newest) - _YEAR_S, with_lines=history.is_measured)
-    history.people = _joined(people)
+        history.cut = cut or "time"
+    last = index.commits(1)[0].committer_date
+    history.people = index.people(recent_since=seconds(last) - _YEAR_S, with_lines=history.is_measured)
     history.files, history.file_count = index.files(_SHOWN_FILES)
     history.days = index.days()
     return history
 
 
-def _read_messages(index: CommitIndex, history: History) -> None:
+def _judged(index: CommitIndex) -> JsonMapping:
+    """What the messages say, but those of merges: their form and their tasks, as the fields of `History`."""
+    formed, with_tasks = 0, 0
+    violations, without_task, named = list[JsonMapping](), list[str](), dict[str, None]()
     for sha, subject, body in index.messages():
         if has_form(subject):
-            history.formed += 1
-        elif len(history.violations) < LISTED:
-            history.violations.append((sha, subject))
+            formed += 1
+        elif len(violations) < LISTED:
+            violations.append({"sha": sha, "subject": one_line(subject)})
         tasks = tasks_in(f"{subject}\n{body}")
-        for task in tasks if len(history.tasks) < TASKS else ():
-            history.tasks.setdefault(task)
+        named |= dict.fromkeys(tasks if len(named) < TASKS else ())
         if tasks:
-            history.with_tasks += 1
-        elif len(history.without_task) < LISTED:
-            history.without_task.append(sha)
-
-
-def _joined(counts: list[PersonCount]) -> list[Person]:
-    """The people, those of one address or of one full name as one, the most commits first."""
-    found: dict[str, Person] = {}
-    by_email: dict[str, Person] = {}
-    for one in counts:
-        full = " ".join(one.name.casefold().split())
-        email = one.email.casefold() or one.name
-        # One word ("root", "alex") is no proof that two addresses are one person.
-        key = full if " " in full else f"{full} <{email}>"
-        person = by_email.get(email) or found.get(key)
-        if person is None:
-            person = Person(
-                one.name, Counter({one.email: one.commits}), one.commits, one.first, one.last, one.recent,
-                one.insertions, one.deletions,
-            )  # fmt: skip
-        else:
-            person.emails[one.email] += one.commits
-            person.commits += one.commits
-            person.first = min(person.first, one.first, key=_seconds)
-            person.last = max(person.last, one.last, key=_seconds)
-            person.recent += one.recent
-            person.insertions += one.insertions
-            person.deletions += one.deletions
-        found.setdefault(key, person)
-        by_email.setdefault(email, person)
-    people = {id(person): person for person in found.values()}.values()
-    return sorted(people, key=lambda one: (-one.commits, one.name, one.email))
-
-
-def _seconds(date: str) -> float:
-    """Seconds since 1970 of an ISO date of git's; a date no calendar has counts as the beginning."""
-    try:
-        return datetime.fromisoformat(date).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+            with_tasks += 1
+        elif len(without_task) < LISTED:
+            without_task.append(sha)
+    return {
+        "formed": formed,
+        "with_tasks": with_tasks,
+        "violations": violations,
+        "tasks": list(named),
+        "without_task": without_task,
+    }

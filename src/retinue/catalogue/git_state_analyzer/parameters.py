@@ -12,8 +12,9 @@ __all__ = ["DEFAULT_LIMIT", "BranchQuery", "CommitQuery", "Grouping", "Show", "T
 DEFAULT_LIMIT: Final = 10
 
 Show: TypeAlias = Literal[
-    "overview", "last", "first", "changes", "count", "people", "files", "largest", "form", "releases"
-]
+    "overview", "latest_change", "first_change", "log", "count", "people", "hot_files", "largest", "message_form",
+    "release_dates",
+]  # fmt: skip
 """What leads an answer about commits."""
 
 Grouping: TypeAlias = Literal["none", "year", "month", "week", "day", "author", "file"]
@@ -32,18 +33,18 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
-    branch: Annotated[
-        str,
-        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
-        FromFacts("branch"),
-    ] = ""
     base: Annotated[
         str,
         Field(
             max_length=250,
-            description="What to compare the branch with: a branch, tag or commit; empty means the remote's main"
-            " branch, or what the branch tracks.",
+            description="What the branch is measured against (ahead of, behind, merged into, between): a"
+            " branch, tag or commit; empty means the remote's main branch, or what the branch tracks.",
         ),
+        FromFacts("branch"),
+    ] = ""
+    branch: Annotated[
+        str,
+        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
         FromFacts("branch"),
     ] = ""
     show: Annotated[
@@ -66,23 +67,21 @@ class CommitQuery(Model):
     show: Annotated[
         Show,
         Choices(
-            overview="the history in short: summarise the recent history, overview of the commits, activity",
-            last="who changed it last: most recent change, latest commit, when was it last edited, touched, modified,"
-            " updated, fixed, removed, who broke it, newest change, who did that and when",
-            first="who added it first: when was it introduced, created, originally written, started, which commit"
-            " introduced it, initial commit, oldest commit, earliest, begin, how old",
-            changes="what changed: list of commits, log, changelog, what happened, what is new, what was done, worked"
-            " on, history, show the last commits, commits since, what landed, was merged, was deployed",
-            count="how many commits: number of commits, commit count, how often, how frequently, how many times was it"
-            " changed, commits per month, commits by year",
-            people="who wrote most: authors, contributors, developers, maintainers, owners, most active people, who"
-            " works on it, who maintains, who knows, who contributed, written by whom, commits per author",
-            files="files changed most often: hot spots, churn, most edited files, which folders change frequently",
-            largest="largest commits: biggest commit, most lines changed",
-            form="form of commit messages: conventional commits, message format, style, quality, convention, do they"
-            " name tasks, reference tickets",
-            releases="releases and tags: last release, newest version, list of tags, when was it released, first"
-            " release, current version, previous release",
+            overview="the history in short: summarise, summary, overview of the project",
+            latest_change="who changed it last and when: most recently changed, touched, edited, modified, updated,"
+            " fixed, removed, last change, latest change, last commit, broke it",
+            first_change="who added it first and when: introduced, created, originally written, initially, started,"
+            " began, first commit, initial commit, oldest, earliest, how old",
+            log="list of commits: what changed, changes, git log, changelog, what happened, new, done, worked on,"
+            " landed, merged, deployed, history, activity, show the last commits, commits that mention",
+            count="how many commits: number, count, how often, frequently, how many times it was changed",
+            people="who wrote most: authors, contributors, contributed, developers, maintainers, maintains, owners,"
+            " most active, knows, responsible, commits by person",
+            hot_files="which files change most often: hot spots, churn, most edited files, folders, modules",
+            largest="largest commits: biggest, most lines",
+            message_form="form of commit messages: conventional, format, style, quality, name tasks, tickets",
+            release_dates="releases and tags: when was the last release, newest version, latest tag, released, first"
+            " release, previous release, next release",
         ),
         Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
     ]
@@ -139,9 +138,9 @@ class CommitQuery(Model):
     tag_scope: Annotated[
         Literal["since", "within", "until"],
         Choices(
-            since="after the release: since the version, after the tag, newer than",
-            within="in the release: what is new in the version, part of the release, contained in, released with",
-            until="up to the release: before the version, until the tag, by the time of",
+            since="after the release: since the version, after the tag",
+            within="in the release: part of it, contained in, included in, released with",
+            until="up to the release: before the version, until the tag",
         ),
         Field(description="What one release bounds."),
     ] = "since"
@@ -159,18 +158,11 @@ class CommitQuery(Model):
         str,
         Field(
             max_length=100,
+            pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
             description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
         ),
     ] = ""
-    merges: Annotated[
-        Literal["all", "without", "only"],
-        Choices(
-            all="",
-            without="without merges, no merges, not counting merges, excluding merge commits, except for merges",
-            only="only merges, just the merge commits",
-        ),
-        Field(description="Whether merge commits count."),
-    ] = "all"
+    merges: Annotated[bool, Field(description="Whether merge commits count.")] = True
     by: Annotated[
         Grouping,
         Choices(
@@ -186,7 +178,7 @@ class CommitQuery(Model):
     ] = "none"
     order: Annotated[
         Literal["newest", "oldest"],
-        Choices(newest="newest first, latest", oldest="oldest first: the first, the earliest"),
+        Choices(newest="newest, latest", oldest="oldest, earliest, first"),
         Field(description="Which commits or releases are named first."),
     ] = "newest"
     limit: Annotated[

@@ -1,8 +1,4 @@
-"""Tags as releases: which is called so, how they follow on each other, and what commits lie between them.
-
-What order they have among each other is told by their numbers, since a mended old version is often tagged after a new
-one; what is no version is ordered by when it was tagged.
-"""
+"""Tags as releases: which commits lie between them, and what is told of them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,6 +8,7 @@ from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT, CommitQuery
 from retinue.catalogue.git_state_analyzer.repository import commit_source, day_of, short
 from retinue.tools.git import Git, Tag
+from retinue.tools.git.tags import comes_before, neighbours, tag_named
 
 __all__ = ["revision_of", "say_releases"]
 
@@ -23,21 +20,21 @@ def revision_of(git: Git, query: CommitQuery, report: Report) -> str | None:
     """The commits that the range or the tags of `query` bound; None when there is no such tag, which is then said."""
     if query.range:
         return query.range
-    if not query.tags or query.show == "releases":
+    if not query.tags or query.show == "release_dates":
         return "HEAD"
     tags = git.tags()
-    bounds = [_tag_named(name, tags) for name in query.tags]
+    bounds = [tag_named(name, tags) for name in query.tags]
     named = [tag for tag in bounds if tag is not None]
     if len(named) < len(bounds):
         _reject(report, query.tags[bounds.index(None)], tags)
         return None
     if len(named) > 1:
-        older, newer = (named if _comes_before(named[0], named[1], tags) else named[::-1])[:2]
+        older, newer = (named if comes_before(named[0], named[1], tags) else named[::-1])[:2]
         return f"refs/tags/{older.name}..refs/tags/{newer.name}"
     tag = named[0]
     if query.tag_scope == "since":
         return f"refs/tags/{tag.name}..HEAD"
-    older = _neighbours(tag, tags)[0] if query.tag_scope == "within" else None
+    older = neighbours(tag, tags)[0] if query.tag_scope == "within" else None
     return f"refs/tags/{older.name}..refs/tags/{tag.name}" if older else f"refs/tags/{tag.name}"
 
 
@@ -48,7 +45,7 @@ def say_releases(git: Git, query: CommitQuery, report: Report) -> None:
         report.say("releases", "The repository has no tags, so no release can be told.", source=_TAGS)
         return
     for name in query.tags:
-        tag = _tag_named(name, tags)
+        tag = tag_named(name, tags)
         if tag is None:
             _reject(report, name, tags)
             return
@@ -64,7 +61,7 @@ def say_releases(git: Git, query: CommitQuery, report: Report) -> None:
 
 def _say_named(tag: Tag, tags: Sequence[Tag], report: Report) -> None:
     report.say("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
-    for word, other in zip(("Before", "After"), _neighbours(tag, tags), strict=True):
+    for word, other in zip(("Before", "After"), neighbours(tag, tags), strict=True):
         if other is None:
             report.say("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
         else:
@@ -100,33 +97,3 @@ def _reject(report: Report, name: str, tags: Sequence[Tag]) -> None:
         hint=f"Name a tag there is, such as {', '.join(near)}." if near else "The repository has no tags.",
         suggestions=near,
     )
-
-
-def _tag_named(name: str, tags: Sequence[Tag]) -> Tag | None:
-    """The tag that a version is called, with or without a `v`, or a last `.0` that nobody says."""
-    by_name = {tag.name: tag for tag in tags}
-    bare = name.removeprefix("v")
-    choices = (name, bare, f"v{bare}", f"{bare}.0", f"v{bare}.0")
-    return next((by_name[choice] for choice in choices if choice in by_name), None)
-
-
-def _version(tag: Tag) -> tuple[str, tuple[int, ...]]:
-    """What stands before the numbers at the end of a tag's name, and those numbers: `v1.10` is `v` and 1, 10."""
-    kind = tag.name.rstrip("0123456789.")
-    return kind, tuple(int(part[:9]) for part in tag.name[len(kind) :].split(".") if part)
-
-
-def _comes_before(first: Tag, second: Tag, tags: Sequence[Tag]) -> bool:
-    (kind, numbers), (other_kind, other_numbers) = _version(first), _version(second)
-    if kind == other_kind and numbers != other_numbers:
-        return numbers < other_numbers
-    return tags.index(first) > tags.index(second)
-
-
-def _neighbours(tag: Tag, tags: Sequence[Tag]) -> tuple[Tag | None, Tag | None]:
-    """The release before a tag, and the one after it: among versions of its kind, else among all tags."""
-    kind, numbers = _version(tag)
-    alike = [one for one in tags if numbers and _version(one)[0] == kind and _version(one)[1]] or list(tags)
-    ordered = sorted(alike, key=lambda one: (_version(one)[1] if numbers else (), -tags.index(one)))
-    place = ordered.index(tag)
-    return ordered[place - 1] if place else None, next(iter(ordered[place + 1 :]), None)

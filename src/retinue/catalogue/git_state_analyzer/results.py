@@ -8,33 +8,11 @@ from retinue.contract.model import Count, Many, Model
 from retinue.contract.table import Chart, Table
 
 __all__ = [
-    "BranchCommits",
-    "BranchFiles",
-    "BranchStatus",
-    "Commands",
-    "CommitAnalysis",
-    "CommitAuthor",
-    "CommitDescription",
-    "CommitScope",
-    "CommitSizes",
-    "CommitSubject",
-    "CommittedFiles",
-    "DriftDetection",
-    "DriftSummary",
-    "FileCommits",
-    "FormatCompliance",
-    "LargestCommit",
-    "Period",
-    "ProposedEdit",
-    "Rename",
-    "RepositoryState",
-    "Statement",
-    "TaskReferences",
-    "TaskValidation",
-    "TaskVerdict",
-    "UncommittedFiles",
-    "ValidationSummary",
-]
+    "BranchCommits", "BranchFiles", "BranchStatus", "Commands", "CommitAnalysis", "CommitAuthor", "CommitDescription",
+    "CommitScope", "CommitSizes", "CommitSubject", "CommittedFiles", "DriftDetection", "DriftSummary", "FileCommits",
+    "FormatCompliance", "LargestCommit", "Period", "ProposedEdit", "Rename", "RepositoryState", "Statement",
+    "TaskReferences", "TaskValidation", "TaskVerdict", "UncommittedFiles", "ValidationSummary",
+]  # fmt: skip
 
 
 class Statement(Model):

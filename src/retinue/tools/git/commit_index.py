@@ -10,6 +10,7 @@ all is read anew. It selects and counts; what the counts mean is its caller's ma
 import json
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,20 +19,23 @@ from hashlib import blake2b
 from itertools import islice
 from os import geteuid
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
+from retinue.tools.git.counts import FileCount, Person, Sizes, joined
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 
-__all__ = ["CommitIndex", "Cut", "FileCount", "PersonCount", "Selection", "Sizes"]
+__all__ = ["CommitIndex", "Cut", "Selection"]
 
 Cut = Literal["", "time", "cap"]
 """Why commits may be missing: time was up, or there are too many."""
 
+T = TypeVar("T")
+
 MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
-_FORM: Final = 1
+_FORM: Final = 2
 _FILES: Final = 32
 _BATCH: Final = 500
 _MEASURED_AT_ONCE: Final = 100
@@ -50,7 +54,7 @@ CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE);
 CREATE TABLE touches(file INTEGER, id INTEGER, old INTEGER, insertions INTEGER, deletions INTEGER,
     PRIMARY KEY(file, id)) WITHOUT ROWID;
 CREATE INDEX by_commit ON touches(id);
-CREATE TABLE texts(key TEXT PRIMARY KEY, shas TEXT) WITHOUT ROWID;
+CREATE TABLE results(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 _COMMIT: Final = (
     "SELECT sha, parents, name, email, date, committer, committer_date, subject, ifnull(body, '')"
@@ -77,52 +81,10 @@ class Selection:
     authors: tuple[str, ...] = ()
     not_by: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    merges: Literal["all", "without", "only"] = "all"
+    merges: bool = True
     words: tuple[str, ...] = ()
     message: Callable[[str], bool] | None = None
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PersonCount:
-    """What one name with one address committed; `recent` counts what is not older than a moment."""
-
-    name: str
-    email: str
-    commits: int
-    first: str
-    last: str
-    recent: int
-    insertions: int
-    deletions: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileCount:
-    """In how many commits a file was touched; lines are of those that were measured."""
-
-    path: str
-    commits: int
-    insertions: int
-    deletions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What the newest commits did to files: no merges, and none at the edge of a shallow clone.
-
-    Attributes:
-        measured: How many they are.
-        largest: With the most lines, largest first: the commit, its lines, its files.
-        is_whole: All that could be measured were.
-    """
-
-    measured: int = 0
-    files: int = 0
-    insertions: int = 0
-    deletions: int = 0
-    largest: tuple[tuple[Commit, int, int], ...] = ()
-    is_whole: bool = False
 
 
 class CommitIndex:
@@ -211,8 +173,8 @@ class CommitIndex:
             " WHERE NOT is_merge ORDER BY at"
         )
 
-    def people(self, *, recent_since: float, with_lines: bool) -> list[PersonCount]:
-        """Who wrote them, the most first; by name and address as the mailmap has them."""
+    def people(self, *, recent_since: float, with_lines: bool) -> list[Person]:
+        """Who wrote them, the most first, named as the mailmap has them."""
         last = {
             row[0]: row[1:]
             for row in self._database.execute(
@@ -230,13 +192,13 @@ class CommitIndex:
             "SELECT person, name, email, count(*), min(authored), date FROM picked JOIN commits USING(id)"
             " JOIN people ON people.id = person GROUP BY person ORDER BY count(*) DESC, person"
         )
-        return [
-            PersonCount(
-                name, email, count, first, last[person][1], last[person][2] or 0,
+        return joined(
+            Person(
+                name, Counter({email: count}), count, first, last[person][1], last[person][2] or 0,
                 *(number or 0 for number in lines.get(person, (0, 0))),
             )
             for person, name, email, count, _, first in rows
-        ]  # fmt: skip
+        )  # fmt: skip
 
     def days(self) -> dict[str, int]:
         """How many there are of each day in UTC, by commit date, the earliest day first."""
@@ -320,6 +282,21 @@ class CommitIndex:
         where = "place IS NOT NULL AND person IN (SELECT value FROM json_each(?))"
         return bool(self._number(f"SELECT count(*) FROM commits WHERE {where}", [people]))
 
+    def remembered(self, key: object, compute: Callable[[], T]) -> T:
+        """What `compute` gives as JSON; it is kept until HEAD moves on.
+
+        Args:
+            key: Its `repr` tells what it is computed of, beside the commits of HEAD.
+            compute: Computes it.
+        """
+        name = blake2b(repr(key).encode("utf-8", "replace")).hexdigest()
+        row = self._database.execute("SELECT value FROM results WHERE key = ?", [name]).fetchone()
+        if row is not None:
+            return json.loads(row[0])
+        value = compute()
+        self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
+        return value
+
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _refreshed(self, head: str, circumstances: str) -> Cut:
@@ -339,6 +316,7 @@ class CommitIndex:
 
     def _read(self, head: str, known: dict[str, str]) -> Cut:
         """Walk what is missing of HEAD's history."""
+        self._database.execute("DELETE FROM results")
         old = known.get("head", "")
         if old and known.get("end") and old != head and self._git.is_ancestor(old, head):
             new = list(self._git.log(f"{old}..{head}", names=True))
@@ -346,7 +324,7 @@ class CommitIndex:
             self._add(new, first=lowest - len(new))
             return "cap" if known["end"] == "cap" else ""
         if old != head:
-            for table in ("commits", "bodies", "touches", "texts"):
+            for table in ("commits", "bodies", "touches"):
                 self._database.execute(f"DELETE FROM {table}")
         count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
         commits = self._git.log(head, names=True, skip=count)
@@ -438,7 +416,7 @@ class CommitIndex:
         for people, word in ((selection.authors, "IN"), (selection.not_by, "NOT IN")):
             if people:
                 add(f"person {word} (SELECT value FROM json_each(?))", json.dumps(self._fitting(people)))
-        add({"all": "1", "only": "is_merge", "without": "NOT is_merge"}[selection.merges])
+        add("1" if selection.merges else "NOT is_merge")
         for word in selection.words:
             add("instr(casefold(subject), ?)", word.casefold())
         if selection.message is not None:
@@ -466,16 +444,13 @@ class CommitIndex:
 
     def _changing(self, selection: Selection) -> list[str]:
         """The commits after which a text stands in a file more or less often."""
-        head = self._git.head().sha
-        ends = head if selection.revision == "HEAD" else self._git.shas(selection.revision)
-        key = blake2b(repr((ends, selection.text, selection.paths)).encode("utf-8", "replace")).hexdigest()
-        row = self._database.execute("SELECT shas FROM texts WHERE key = ?", [key]).fetchone()
-        if row is not None:
-            return json.loads(row[0])
-        found = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
-        shas = [commit.sha for commit in found]
-        self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", [key, json.dumps(shas)])
-        return shas
+        ends = "" if selection.revision == "HEAD" else self._git.shas(selection.revision)
+
+        def shas() -> list[str]:
+            found = self._git.log(selection.revision, changing=selection.text, paths=selection.paths, timeout_s=_TEXT_S)
+            return [commit.sha for commit in found]
+
+        return self.remembered((ends, selection.text, selection.paths), shas)
 
     def _number(self, words: str, values: Iterable[object] = ()) -> int:
         return self._database.execute(words, tuple(values)).fetchone()[0]
