@@ -1,6 +1,6 @@
 """The columns of an opened file as an analyst sees them: what can be counted, which values there are, what text hides.
 
-A column of numbers in which a word stands for "no value" (`NA`, `null`, `-`) is read as numbers, and that is said.
+Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so among its texts, and that is said.
 """
 
 # ruff: noqa: S608
@@ -22,10 +22,8 @@ from retinue.tools.data import Data, Field, Source, identifier
 
 __all__ = ["Column", "Columns", "read_columns"]
 
-_NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a")
 _READ_SO: Final = " is read as no value."
 _INSPECTED: Final = 200
-_BATCH: Final = 40
 _KEYS: Final = 12
 _VALUES: Final = 5_000
 _LOGGED: Final = ("request", "entry", "line", "event")
@@ -281,89 +279,36 @@ def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> flo
 
 
 def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Columns:
-    """The columns of an opened file; texts are looked into once."""
-    table = identifier(source.table)
+    """The columns of an opened file. What stands for "no value" among its numbers does so among its texts too."""
     usable = [one for one in source.fields if one.name and "\0" not in one.name]
     texts = [one for one in usable if one.type == "text"][:_INSPECTED]
-    hidden = {} if source.kind == "log" else _numbers_in(data, table, texts)
-    nothing = _words_for_nothing(source, hidden)
-    emptied = _emptied_in(data, table, [one for one in texts if one.name not in hidden], nothing)
-    columns = tuple(_column(field, hidden.get(field.name), emptied.get(field.name, ())) for field in usable)
+    nothing = tuple(sorted({note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}))
+    emptied = _emptied_in(data, identifier(source.table), texts, nothing)
+    columns = tuple(_column(field, nothing if field.name in emptied else ()) for field in usable)
     if source.kind == "log":
         columns = tuple(replace(one, kind="other") if one.name == "line" else one for one in columns)
     return Columns(data, source, columns, nothing=nothing, check=check)
 
 
-def _words_for_nothing(source: Source, hidden: dict[str, "_Hidden"]) -> tuple[str, ...]:
-    """The words that stand for "no value" among this file's numbers; among its texts they do so too."""
-    found = {word for one in hidden.values() for word in one.words}
-    found |= {note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}
-    return tuple(sorted(word for word in found if word.strip().lower() in _NO_VALUES))
-
-
-def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> set[str]:
     """Which columns of texts hold such words."""
     if not words or not texts:
-        return {}
+        return set()
     listed = ", ".join(map(literal, words))
     counts = ", ".join(f"count(*) FILTER (WHERE {identifier(one.name)} IN ({listed}))" for one in texts)
     row = data.query(f"SELECT {counts} FROM {table}").rows[0]
-    return {one.name: words for one, count in zip(texts, row, strict=True) if count}
+    return {one.name for one, count in zip(texts, row, strict=True) if count}
 
 
-def _column(field: Field, hidden: "_Hidden | None", emptied: tuple[str, ...]) -> Column:
-    name = identifier(field.name)
-    if hidden is not None:
-        kind = "BIGINT" if hidden.whole else "DOUBLE"
-        return Column(field.name, "number", f"TRY_CAST({name} AS {kind})", hidden.whole, hidden.words)
+def _column(field: Field, emptied: tuple[str, ...]) -> Column:
+    value = identifier(field.name)
     if field.type in ("integer", "number"):
-        return Column(field.name, "number", name, whole=field.type == "integer")
+        return Column(field.name, "number", value, whole=field.type == "integer")
     if field.type in ("timestamp", "date"):
         zoned = "TIME ZONE" in field.sql_type.upper()
-        return Column(field.name, "time", f"({name} AT TIME ZONE 'UTC')" if zoned else name)
+        return Column(field.name, "time", f"({value} AT TIME ZONE 'UTC')" if zoned else value)
     if field.type == "text":
-        value = name
         for word in emptied:
             value = f"nullif({value}, {literal(word)})"
         return Column(field.name, "text", value, empty_words=emptied)
-    return Column(field.name, "boolean" if field.type == "boolean" else "other", name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hidden:
-    whole: bool
-    words: tuple[str, ...]
-
-
-def _numbers_in(data: Data, table: str, texts: list[Field]) -> dict[str, _Hidden]:
-    """Columns of texts that are numbers but for words that mean "no value"."""
-    found: dict[str, _Hidden] = {}
-    for begin in range(0, len(texts), _BATCH):
-        batch = texts[begin : begin + _BATCH]
-        facts = data.query(f"SELECT {', '.join(_facts(identifier(one.name)) for one in batch)} FROM {table}")
-        row = facts.rows[0]
-        for place, one in enumerate(batch):
-            numbers, whole, others, least, most, zeros = row[place * 6 : place * 6 + 6]
-            words = {str(word) for word in (least, most) if word is not None}
-            if (
-                not numbers
-                or zeros
-                or others != len(words)
-                or not {word.strip().lower() for word in words} <= set(_NO_VALUES)
-            ):
-                continue
-            if words:
-                found[one.name] = _Hidden(numbers == whole, tuple(sorted(words)))
-    return found
-
-
-def _facts(name: str) -> str:
-    """Numbers, whole numbers, different other texts with the first and last of them, and codes with leading zeros."""
-    number = f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND NOT isnan(TRY_CAST({name} AS DOUBLE))"
-    return (
-        f"count(*) FILTER (WHERE {number}), "
-        f"count(*) FILTER (WHERE {number} AND regexp_full_match(trim({name}), '[-+]?[0-9]{{1,18}}')), "
-        f"count(DISTINCT {name}) FILTER (WHERE NOT ({number}) AND {name} IS NOT NULL), "
-        f"min({name}) FILTER (WHERE NOT ({number})), max({name}) FILTER (WHERE NOT ({number})), "
-        f"count(*) FILTER (WHERE regexp_full_match({name}, '0[0-9]+'))"
-    )
+    return Column(field.name, "boolean" if field.type == "boolean" else "other", value)

@@ -26,7 +26,7 @@ _COLUMNS: Final = 50
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
 _ROWS: Final = Measure(function="count")
 
-Sides = tuple[Condition, Condition]
+_Sides = tuple[Condition, Condition]
 """The two groups of rows that are compared."""
 
 
@@ -37,7 +37,7 @@ class _Side:
     where: tuple[Condition, ...] = ()
 
 
-def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
+def sides_of(query: TableQuery) -> tuple[TableQuery, _Sides] | None:
     """The two sides that a condition on two values makes, and the query for both; None when there are not two."""
     for condition in query.where:
         if condition.op == "in" and len(condition.values) == 2:
@@ -47,7 +47,7 @@ def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
     return None
 
 
-def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: Sides, findings: Findings) -> None:
+def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: _Sides, findings: Findings) -> None:
     """The same measures on both sides, with their difference, into `findings`."""
     findings.understood |= understood(query)
     findings.columns |= query.named_columns | {sides[0].column}
