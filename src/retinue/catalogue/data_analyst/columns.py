@@ -6,7 +6,7 @@ Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so
 # ruff: noqa: S608
 # names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -18,7 +18,7 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
-from retinue.tools.data import Data, Field, Source, identifier
+from retinue.tools.data import Data, Field, Rows, Source, identifier
 
 __all__ = ["Column", "Columns", "read_columns"]
 
@@ -96,23 +96,17 @@ class Columns:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
-    def get(self, name: str) -> Column | None:
-        """The column called `name` exactly."""
-        return self._by_name.get(name)
-
     def named(self, name: str, *, path: str = "") -> Column:
-        """The column that `name` spells, case and separators apart.
+        """The column that `name` spells, case apart; the day of each row is one too.
 
         Raises:
             UnknownName: There is none; the nearest are suggested.
         """
-        found = self._by_name.get(name)
-        if found is not None:
-            return found
         folded = name.casefold()
         alike = [column for key, column in self._by_name.items() if key.casefold() == folded]
-        if len(alike) == 1:
-            return alike[0]
+        found = self._by_name.get(name) or (self.day if self.day is not None and name == self.day.name else None)
+        if found is not None or len(alike) == 1:
+            return found or alike[0]
         near = nearest(name, self._by_name) or tuple(self._by_name)[:5]
         raise UnknownName(
             f"`{self.source.path}` has no column {name!r}.",
@@ -137,23 +131,21 @@ class Columns:
         texts = [one for one in self if one.kind == "text"][:_KEYS]
         if not texts or not self.source.rows:
             return None
-        counts = ", ".join(f"count(DISTINCT {one.expression})" for one in texts)
-        row = self._data.query(f"SELECT {counts} FROM {self.table}", limit=1).rows[0]
+        row = self.row([f"count(DISTINCT {one.expression})" for one in texts])
         return next((one.name for one, count in zip(texts, row, strict=True) if count == self.source.rows), None)
-
-    def kind(self, name: str) -> ColumnKind:
-        """What can be done with the column called `name`."""
-        return "time" if self.day is not None and name == self.day.name else self.named(name).kind
 
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
-        if self.day is not None and name == self.day.name:
-            return self.day.expression
         return self.named(name).expression
 
-    def quoted(self, name: str) -> str:
-        """Any label as an SQL name."""
-        return identifier(name.replace("\0", ""))
+    def query(self, statement: str, *, limit: int = 1_000) -> Rows:
+        """What a statement over the file gives."""
+        return self._data.query(statement, limit=limit)
+
+    def row(self, figures: Sequence[str], *, where: str = "TRUE") -> tuple[Cell, ...]:
+        """The only row of a SELECT of some aggregates."""
+        statement = f"SELECT {', '.join(figures)} FROM {self.table} WHERE {where}"
+        return self._data.query(statement, limit=1).rows[0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -215,8 +207,7 @@ class Columns:
         """What a query may name: columns with their kinds, texts and ends."""
         columns = [*([] if self.day is None else [self.day]), *self]
         ordered = [one for one in columns[:_INSPECTED] if one.kind in ("number", "time")]
-        ends = ", ".join(f"min({one.expression}), max({one.expression})" for one in ordered)
-        row = self._data.query(f"SELECT {ends} FROM {self.table}", limit=1).rows[0] if ordered else ()
+        row = self.row([f"{end}({one.expression})" for one in ordered for end in ("min", "max")] or ["NULL"])
         bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
         return TableFacts(
             path=self.source.path,
@@ -251,26 +242,15 @@ class Columns:
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
         time = self.expression(name)
-        statement = f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table} WHERE {where}"
-        rows = self._data.query(statement, limit=1)
-        seconds = rows.rows[0][0]
+        (seconds,) = self.row([f"date_diff('second', min({time}), max({time}))"], where=where)
         span = seconds if isinstance(seconds, int) else 0
         fitting: list[TimeUnit] = [unit for unit, most in _SPANS.items() if span <= most]
         return fitting[0] if fitting else "year"
 
     def distinct(self, name: str) -> int:
         """How many different values a column has."""
-        rows = self._data.query(f"SELECT count(DISTINCT {self.expression(name)}) FROM {self.table}", limit=1)
-        count = rows.rows[0][0]
+        (count,) = self.row([f"count(DISTINCT {self.expression(name)})"])
         return count if isinstance(count, int) else 0
-
-    def holds(self, column: str, value: str) -> str | None:
-        """How `value` is written in a column of texts, case apart; None when it is not there."""
-        expression = f"CAST({self.expression(column)} AS VARCHAR)"
-        rows = self._data.query(
-            f"SELECT {expression} FROM {self.table} WHERE lower({expression}) = lower(?) LIMIT 1", (value,), limit=1
-        )
-        return str(rows.rows[0][0]) if rows.rows else None
 
 
 def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> float | str | None:

@@ -1,7 +1,7 @@
 """What the skills take and give, as types."""
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -26,6 +26,14 @@ __all__ = [
 ]
 
 Year = Annotated[int, Field(ge=1000, le=9000, description="The calendar year, such as 1997.")]
+_MEANINGS: Final = {
+    "sales": "sales, revenue, turnover, income: how much was sold",
+    "purchases": "purchases, orders: how many purchases were made",
+    "items": "items, CDs: how many items were sold",
+    "customers": "customers, buyers: how many customers bought",
+    "average_purchase": "average purchase, basket, order value",
+    "sales_per_customer": "sales per customer, revenue per buyer",
+}
 MetricName = Annotated[
     str,
     Field(
@@ -33,7 +41,10 @@ MetricName = Annotated[
         max_length=64,
         description="The metric: sales (revenue, turnover), purchases (orders), items (CDs), customers (buyers),"
         " average_purchase (basket), sales_per_customer, or one of the project's own.",
-        json_schema_extra={"anyOf": [*({"const": name} for name in SAMPLE.metrics), {"type": "string"}]},
+        json_schema_extra={
+            "anyOf": [*({"const": name} for name in SAMPLE.metrics), {"type": "string"}],
+            "enumDescriptions": [*(_MEANINGS[name] for name in SAMPLE.metrics), "one of the project's own"],
+        },
     ),
 ]
 
