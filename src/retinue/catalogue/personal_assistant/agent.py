@@ -100,8 +100,8 @@ class PersonalAssistant:
             "what are my open tasks",
             "are any of my tasks due tomorrow",
             "put stamps on my list",
-            "task 3 is done",
-            "postpone task 2 to next week",
+            "my task about the rent is done",
+            "postpone my haircut to next week",
             "take a note: the spare key is at Ada's",
             "write down that the car is parked on level 3",
             "note to self: bring the charger",
@@ -109,8 +109,10 @@ class PersonalAssistant:
             "find my note about the wifi password",
             "search my notes for the pancake recipe",
             "log 30 minutes of running",
+            "I cycled 20 km today",
             "what did I train this week",
-            "what is my record in squats",
+            "how far did I cycle last month",
+            "when was I last at the gym",
         ),
         samples=(
             Sample(
