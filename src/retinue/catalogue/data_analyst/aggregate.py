@@ -14,11 +14,10 @@ from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
 from retinue.catalogue.data_analyst.words import describe, listed, rows_counted, shown, text_of, understood, where
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TableQuery
-from retinue.tools.data import Data, Rows
+from retinue.tools.data import Rows
 
 __all__ = ["aggregate"]
 
-_ROWS: Final = 1_000
 _LIST: Final = 10
 _NAMED: Final = 5
 _BARS: Final = 30
@@ -28,26 +27,25 @@ _TIED: Final = 50
 """Rows beyond a limit that are shown when they are equal to its last one."""
 
 
-def aggregate(data: Data, columns: Columns, query: TableQuery, findings: Findings) -> None:
+def aggregate(columns: Columns, query: TableQuery, findings: Findings) -> None:
     """Answer `query`, into `findings`."""
-    matched, gaps = _facts(data, columns, query)
+    matched, gaps = _facts(columns, query)
     findings.matched_rows = matched
     findings.columns |= query.named_columns
     findings.understood |= understood(query)
-    if not query.limit and (query.select or _is_long(data, columns, query)):
+    if not query.limit and (query.select or _is_long(columns, query)):
         query = query.model_copy(update={"limit": _LIST})
-    query = _with_ties(data, columns, query, findings)
+    query = _with_ties(columns, query, findings)
     statement = sql.select(query, columns)
-    findings.sql.append(sql.stated(statement, columns))
     is_count = not query.group_by and not query.select and all(one.function == "count" for one in query.measures)
-    rows = data.query(statement, limit=_ROWS) if matched or is_count else None
-    if rows is None or (query.group_by and not query.averaged and not rows.rows):
+    rows = findings.run(statement, columns)
+    if not (matched or is_count) or (query.group_by and not query.averaged and not rows.rows):
         _say_nothing(columns, query, findings)
         return
     if query.select:
         _list(rows, columns, query, findings, matched)
     elif query.group_by and not query.averaged:
-        _groups(data, rows, columns, query, findings)
+        _groups(rows, columns, query, findings)
     else:
         _figures(rows, columns, query, findings, matched)
     whole = {one.column for one in query.within}
@@ -64,19 +62,19 @@ def aggregate(data: Data, columns: Columns, query: TableQuery, findings: Finding
         )
 
 
-def _is_long(data: Data, columns: Columns, query: TableQuery) -> bool:
+def _is_long(columns: Columns, query: TableQuery) -> bool:
     """Whether a superlative is asked about more groups than anybody reads: the first ones are the answer."""
     is_ranking = query.group_by and not query.averaged and query.order is not None
-    return bool(is_ranking) and _count_groups(data, columns, query) > _BARS
+    return bool(is_ranking) and _count_groups(columns, query) > _BARS
 
 
-def _with_ties(data: Data, columns: Columns, query: TableQuery, findings: Findings) -> TableQuery:
+def _with_ties(columns: Columns, query: TableQuery, findings: Findings) -> TableQuery:
     """`query` with a limit that parts no tie: of several with the same figure none is named as the one."""
     order, limit = query.order, query.limit
     if not limit or order is None or not (query.select or query.group_by):
         return query
     wider = query.model_copy(update={"limit": limit + _TIED})
-    rows = data.query(sql.select(wider, columns), limit=limit + _TIED)
+    rows = columns.query(sql.select(wider, columns), limit=limit + _TIED)
     if len(rows.rows) <= limit or (query.select and order.by not in rows.columns):
         return query
     at = rows.columns.index(order.by) if query.select else sql.place_of_order(query, order)
@@ -90,12 +88,12 @@ def _with_ties(data: Data, columns: Columns, query: TableQuery, findings: Findin
     return query.model_copy(update={"limit": end})
 
 
-def _facts(data: Data, columns: Columns, query: TableQuery) -> tuple[int, dict[str, int]]:
+def _facts(columns: Columns, query: TableQuery) -> tuple[int, dict[str, int]]:
     """How many rows fulfil the conditions, and in how many of them a measured column is empty."""
     within = [one.column for one in query.within if one.op not in ("is_null", "not_null")]
     measured = list(dict.fromkeys(filter(None, [*(one.column for one in query.measures), *within])))
-    counts = ", ".join(["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)])
-    row = data.query(f"SELECT {counts} FROM {columns.table} WHERE {sql.every(query.where, columns)}").rows[0]
+    counts = ["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured)]
+    row = columns.row(counts, where=sql.every(query.where, columns))
     numbers = [int(value) if isinstance(value, int | float) else 0 for value in row]
     return numbers[0], dict(zip(measured, numbers[1:], strict=True))
 
@@ -145,10 +143,10 @@ def _units(rows: Rows, query: TableQuery, columns: Columns, *, offset: int) -> d
     }
 
 
-def _groups(data: Data, rows: Rows, columns: Columns, query: TableQuery, findings: Findings) -> None:
+def _groups(rows: Rows, columns: Columns, query: TableQuery, findings: Findings) -> None:
     """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
     width, order = len(query.group_by), query.order
-    total = _count_groups(data, columns, query) if query.limit or rows.truncated else len(rows.rows)
+    total = _count_groups(columns, query) if query.limit or rows.truncated else len(rows.rows)
     at = max(0, sql.place_of_order(query, order) - width) if order is not None else 0
     lead = query.measures[at]
     labels = [" / ".join(map(text_of, row[:width])) for row in rows.rows]
@@ -158,7 +156,7 @@ def _groups(data: Data, rows: Rows, columns: Columns, query: TableQuery, finding
     few = _few(labels, rows, columns, lead, width + at)
     findings.say(lead.label, f"The {{}} by {{}}{{}}{kept}: {{}}.", describe(lead), groups, where(query.where), few)
     if not query.having and lead.function in ("count", "sum"):
-        _say_whole(data, columns, query, findings, lead, over=f", over all {total:,} groups" if is_cut else "")
+        _say_whole(columns, query, findings, lead, over=f", over all {total:,} groups" if is_cut else "")
     values = [row[width + at] for row in rows.rows]
     if not is_cut and not rows.truncated and len(query.measures) == 1 and order is None:
         _say_extremes(labels, values, findings, topic=lead.label, unit=columns.unit_of(lead))
@@ -182,14 +180,11 @@ def _few(labels: Sequence[str], rows: Rows, columns: Columns, measure: Measure, 
     return listed(each, more=", …" if len(labels) > _NAMED else "")
 
 
-def _say_whole(
-    data: Data, columns: Columns, query: TableQuery, findings: Findings, lead: Measure, *, over: str
-) -> None:
+def _say_whole(columns: Columns, query: TableQuery, findings: Findings, lead: Measure, *, over: str) -> None:
     """What counts and totals come to over all groups, so that nobody takes those shown for all."""
     whole = query.model_copy(update={"measures": (lead,), "group_by": (), "order": None, "limit": 0})
     statement = sql.select(whole, columns)
-    value = data.query(statement, limit=1).rows[0][0]
-    findings.sql.append(sql.stated(statement, columns))
+    value = findings.run(statement, columns).rows[0][0]
     if isinstance(value, int | float):
         findings.metrics[f"all {lead.label}"] = value
     figure = shown(value, columns.unit_of(lead)) if lead.column else rows_counted(value)
@@ -212,9 +207,9 @@ def _say_extremes(
     findings.say(f"extremes of {topic}", "The highest is {} with {}, the lowest {} with {}.", *ends)
 
 
-def _count_groups(data: Data, columns: Columns, query: TableQuery) -> int:
+def _count_groups(columns: Columns, query: TableQuery) -> int:
     inner = sql.select(query.model_copy(update={"limit": 0, "order": None}), columns)
-    count = data.query(f"SELECT count(*) FROM ({inner})", limit=1).rows[0][0]
+    count = columns.query(f"SELECT count(*) FROM ({inner})", limit=1).rows[0][0]
     return count if isinstance(count, int) else 0
 
 

@@ -1,12 +1,12 @@
 """The columns of an opened file as an analyst sees them: what can be counted, which values there are, what text hides.
 
-A column of numbers in which a word stands for "no value" (`NA`, `null`, `-`) is read as numbers, and that is said.
+Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so among its texts, and that is said.
 """
 
 # ruff: noqa: S608
 # names are quoted by `identifier` and values by `literal`, so the statements below hold nothing else of anybody's
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -18,14 +18,12 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import UnknownName
-from retinue.tools.data import Data, Field, Source, identifier
+from retinue.tools.data import Data, Field, Rows, Source, identifier
 
 __all__ = ["Column", "Columns", "read_columns"]
 
-_NO_VALUES: Final = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a")
 _READ_SO: Final = " is read as no value."
 _INSPECTED: Final = 200
-_BATCH: Final = 40
 _KEYS: Final = 12
 _VALUES: Final = 5_000
 _LOGGED: Final = ("request", "entry", "line", "event")
@@ -98,23 +96,17 @@ class Columns:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
-    def get(self, name: str) -> Column | None:
-        """The column called `name` exactly."""
-        return self._by_name.get(name)
-
     def named(self, name: str, *, path: str = "") -> Column:
-        """The column that `name` spells, case and separators apart.
+        """The column that `name` spells, case apart; the day of each row is one too.
 
         Raises:
             UnknownName: There is none; the nearest are suggested.
         """
-        found = self._by_name.get(name)
-        if found is not None:
-            return found
         folded = name.casefold()
         alike = [column for key, column in self._by_name.items() if key.casefold() == folded]
-        if len(alike) == 1:
-            return alike[0]
+        found = self._by_name.get(name) or (self.day if self.day is not None and name == self.day.name else None)
+        if found is not None or len(alike) == 1:
+            return found or alike[0]
         near = nearest(name, self._by_name) or tuple(self._by_name)[:5]
         raise UnknownName(
             f"`{self.source.path}` has no column {name!r}.",
@@ -139,23 +131,21 @@ class Columns:
         texts = [one for one in self if one.kind == "text"][:_KEYS]
         if not texts or not self.source.rows:
             return None
-        counts = ", ".join(f"count(DISTINCT {one.expression})" for one in texts)
-        row = self._data.query(f"SELECT {counts} FROM {self.table}", limit=1).rows[0]
+        row = self.row([f"count(DISTINCT {one.expression})" for one in texts])
         return next((one.name for one, count in zip(texts, row, strict=True) if count == self.source.rows), None)
-
-    def kind(self, name: str) -> ColumnKind:
-        """What can be done with the column called `name`."""
-        return "time" if self.day is not None and name == self.day.name else self.named(name).kind
 
     def expression(self, name: str) -> str:
         """The values of the column called `name`, in SQL."""
-        if self.day is not None and name == self.day.name:
-            return self.day.expression
         return self.named(name).expression
 
-    def quoted(self, name: str) -> str:
-        """Any label as an SQL name."""
-        return identifier(name.replace("\0", ""))
+    def query(self, statement: str, *, limit: int = 1_000) -> Rows:
+        """What a statement over the file gives."""
+        return self._data.query(statement, limit=limit)
+
+    def row(self, figures: Sequence[str], *, where: str = "TRUE") -> tuple[Cell, ...]:
+        """The only row of a SELECT of some aggregates."""
+        statement = f"SELECT {', '.join(figures)} FROM {self.table} WHERE {where}"
+        return self._data.query(statement, limit=1).rows[0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -217,8 +207,7 @@ class Columns:
         """What a query may name: columns with their kinds, texts and ends."""
         columns = [*([] if self.day is None else [self.day]), *self]
         ordered = [one for one in columns[:_INSPECTED] if one.kind in ("number", "time")]
-        ends = ", ".join(f"min({one.expression}), max({one.expression})" for one in ordered)
-        row = self._data.query(f"SELECT {ends} FROM {self.table}", limit=1).rows[0] if ordered else ()
+        row = self.row([f"{end}({one.expression})" for one in ordered for end in ("min", "max")] or ["NULL"])
         bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
         return TableFacts(
             path=self.source.path,
@@ -253,26 +242,15 @@ class Columns:
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""
         time = self.expression(name)
-        statement = f"SELECT date_diff('second', min({time}), max({time})) FROM {self.table} WHERE {where}"
-        rows = self._data.query(statement, limit=1)
-        seconds = rows.rows[0][0]
+        (seconds,) = self.row([f"date_diff('second', min({time}), max({time}))"], where=where)
         span = seconds if isinstance(seconds, int) else 0
         fitting: list[TimeUnit] = [unit for unit, most in _SPANS.items() if span <= most]
         return fitting[0] if fitting else "year"
 
     def distinct(self, name: str) -> int:
         """How many different values a column has."""
-        rows = self._data.query(f"SELECT count(DISTINCT {self.expression(name)}) FROM {self.table}", limit=1)
-        count = rows.rows[0][0]
+        (count,) = self.row([f"count(DISTINCT {self.expression(name)})"])
         return count if isinstance(count, int) else 0
-
-    def holds(self, column: str, value: str) -> str | None:
-        """How `value` is written in a column of texts, case apart; None when it is not there."""
-        expression = f"CAST({self.expression(column)} AS VARCHAR)"
-        rows = self._data.query(
-            f"SELECT {expression} FROM {self.table} WHERE lower({expression}) = lower(?) LIMIT 1", (value,), limit=1
-        )
-        return str(rows.rows[0][0]) if rows.rows else None
 
 
 def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> float | str | None:
@@ -281,89 +259,36 @@ def _end(bounds: dict[str, tuple[Cell, ...]], column: Column, place: int) -> flo
 
 
 def read_columns(data: Data, source: Source, *, check: Callable[[], None]) -> Columns:
-    """The columns of an opened file; texts are looked into once."""
-    table = identifier(source.table)
+    """The columns of an opened file. What stands for "no value" among its numbers does so among its texts too."""
     usable = [one for one in source.fields if one.name and "\0" not in one.name]
     texts = [one for one in usable if one.type == "text"][:_INSPECTED]
-    hidden = {} if source.kind == "log" else _numbers_in(data, table, texts)
-    nothing = _words_for_nothing(source, hidden)
-    emptied = _emptied_in(data, table, [one for one in texts if one.name not in hidden], nothing)
-    columns = tuple(_column(field, hidden.get(field.name), emptied.get(field.name, ())) for field in usable)
+    nothing = tuple(sorted({note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}))
+    emptied = _emptied_in(data, identifier(source.table), texts, nothing)
+    columns = tuple(_column(field, nothing if field.name in emptied else ()) for field in usable)
     if source.kind == "log":
         columns = tuple(replace(one, kind="other") if one.name == "line" else one for one in columns)
     return Columns(data, source, columns, nothing=nothing, check=check)
 
 
-def _words_for_nothing(source: Source, hidden: dict[str, "_Hidden"]) -> tuple[str, ...]:
-    """The words that stand for "no value" among this file's numbers; among its texts they do so too."""
-    found = {word for one in hidden.values() for word in one.words}
-    found |= {note.rsplit("'", 2)[1] for note in source.notes if note.endswith(f"'{_READ_SO}")}
-    return tuple(sorted(word for word in found if word.strip().lower() in _NO_VALUES))
-
-
-def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _emptied_in(data: Data, table: str, texts: list[Field], words: tuple[str, ...]) -> set[str]:
     """Which columns of texts hold such words."""
     if not words or not texts:
-        return {}
+        return set()
     listed = ", ".join(map(literal, words))
     counts = ", ".join(f"count(*) FILTER (WHERE {identifier(one.name)} IN ({listed}))" for one in texts)
     row = data.query(f"SELECT {counts} FROM {table}").rows[0]
-    return {one.name: words for one, count in zip(texts, row, strict=True) if count}
+    return {one.name for one, count in zip(texts, row, strict=True) if count}
 
 
-def _column(field: Field, hidden: "_Hidden | None", emptied: tuple[str, ...]) -> Column:
-    name = identifier(field.name)
-    if hidden is not None:
-        kind = "BIGINT" if hidden.whole else "DOUBLE"
-        return Column(field.name, "number", f"TRY_CAST({name} AS {kind})", hidden.whole, hidden.words)
+def _column(field: Field, emptied: tuple[str, ...]) -> Column:
+    value = identifier(field.name)
     if field.type in ("integer", "number"):
-        return Column(field.name, "number", name, whole=field.type == "integer")
+        return Column(field.name, "number", value, whole=field.type == "integer")
     if field.type in ("timestamp", "date"):
         zoned = "TIME ZONE" in field.sql_type.upper()
-        return Column(field.name, "time", f"({name} AT TIME ZONE 'UTC')" if zoned else name)
+        return Column(field.name, "time", f"({value} AT TIME ZONE 'UTC')" if zoned else value)
     if field.type == "text":
-        value = name
         for word in emptied:
             value = f"nullif({value}, {literal(word)})"
         return Column(field.name, "text", value, empty_words=emptied)
-    return Column(field.name, "boolean" if field.type == "boolean" else "other", name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hidden:
-    whole: bool
-    words: tuple[str, ...]
-
-
-def _numbers_in(data: Data, table: str, texts: list[Field]) -> dict[str, _Hidden]:
-    """Columns of texts that are numbers but for words that mean "no value"."""
-    found: dict[str, _Hidden] = {}
-    for begin in range(0, len(texts), _BATCH):
-        batch = texts[begin : begin + _BATCH]
-        facts = data.query(f"SELECT {', '.join(_facts(identifier(one.name)) for one in batch)} FROM {table}")
-        row = facts.rows[0]
-        for place, one in enumerate(batch):
-            numbers, whole, others, least, most, zeros = row[place * 6 : place * 6 + 6]
-            words = {str(word) for word in (least, most) if word is not None}
-            if (
-                not numbers
-                or zeros
-                or others != len(words)
-                or not {word.strip().lower() for word in words} <= set(_NO_VALUES)
-            ):
-                continue
-            if words:
-                found[one.name] = _Hidden(numbers == whole, tuple(sorted(words)))
-    return found
-
-
-def _facts(name: str) -> str:
-    """Numbers, whole numbers, different other texts with the first and last of them, and codes with leading zeros."""
-    number = f"TRY_CAST({name} AS DOUBLE) IS NOT NULL AND NOT isnan(TRY_CAST({name} AS DOUBLE))"
-    return (
-        f"count(*) FILTER (WHERE {number}), "
-        f"count(*) FILTER (WHERE {number} AND regexp_full_match(trim({name}), '[-+]?[0-9]{{1,18}}')), "
-        f"count(DISTINCT {name}) FILTER (WHERE NOT ({number}) AND {name} IS NOT NULL), "
-        f"min({name}) FILTER (WHERE NOT ({number})), max({name}) FILTER (WHERE NOT ({number})), "
-        f"count(*) FILTER (WHERE regexp_full_match({name}, '0[0-9]+'))"
-    )
+    return Column(field.name, "boolean" if field.type == "boolean" else "other", value)

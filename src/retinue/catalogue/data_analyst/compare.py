@@ -16,7 +16,7 @@ from retinue.catalogue.data_analyst.words import describe, listed, shown, unders
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
-from retinue.tools.data import Data, Rows, identifier
+from retinue.tools.data import Rows, identifier
 
 __all__ = ["compare_files", "compare_groups", "sides_of"]
 
@@ -26,7 +26,7 @@ _COLUMNS: Final = 50
 _KEYS: Final = ("id", "key", "uuid", "guid", "code", "name", "faa", "number")
 _ROWS: Final = Measure(function="count")
 
-Sides = tuple[Condition, Condition]
+_Sides = tuple[Condition, Condition]
 """The two groups of rows that are compared."""
 
 
@@ -37,7 +37,7 @@ class _Side:
     where: tuple[Condition, ...] = ()
 
 
-def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
+def sides_of(query: TableQuery) -> tuple[TableQuery, _Sides] | None:
     """The two sides that a condition on two values makes, and the query for both; None when there are not two."""
     for condition in query.where:
         if condition.op == "in" and len(condition.values) == 2:
@@ -47,13 +47,13 @@ def sides_of(query: TableQuery) -> tuple[TableQuery, Sides] | None:
     return None
 
 
-def compare_groups(data: Data, columns: Columns, query: TableQuery, sides: Sides, findings: Findings) -> None:
+def compare_groups(columns: Columns, query: TableQuery, sides: _Sides, findings: Findings) -> None:
     """The same measures on both sides, with their difference, into `findings`."""
     findings.understood |= understood(query)
     findings.columns |= query.named_columns | {sides[0].column}
     measures = tuple(one for one in query.measures if one.function not in ("count", "share") or one.column)
     pair = [_Side(_name(side), columns, (*query.where, side)) for side in sides]
-    lines, counts = _measured(data, pair, measures, findings)
+    lines, counts = _measured(pair, measures, findings)
     findings.matched_rows = sum(counts)
     for side, count in zip(pair, counts, strict=True):
         if not count:
@@ -75,14 +75,13 @@ def _name(condition: Condition) -> str:
 
 
 def _measured(
-    data: Data, pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings
+    pair: Sequence[_Side], measures: Sequence[Measure], findings: Findings
 ) -> tuple[list[tuple[Cell, ...]], list[int]]:
     """A line for each measure and for the rows: both figures, their difference and the change in percent."""
     query, figures = TableQuery(measures=(*measures, _ROWS)), list[tuple[Cell, ...]]()
     for side in pair:
         statement = sql.select(query.model_copy(update={"where": side.where}), side.columns)
-        findings.sql.append(sql.stated(statement, side.columns))
-        figures.append(data.query(statement).rows[0])
+        figures.append(findings.run(statement, side.columns).rows[0])
     lines: list[tuple[Cell, ...]] = []
     for measure, first, second in zip(query.measures, *figures, strict=False):
         difference = change = None
@@ -127,7 +126,7 @@ def _show(findings: Findings, names: Sequence[str], lines: list[tuple[Cell, ...]
 
 
 def compare_files(
-    data: Data, first: Columns, second: Columns, findings: Findings, *, key: Sequence[str], measures: Sequence[Measure]
+    first: Columns, second: Columns, findings: Findings, *, key: Sequence[str], measures: Sequence[Measure]
 ) -> None:
     """Two files: rows added, removed and changed by their key; and their measures side by side. Into `findings`.
 
@@ -148,7 +147,7 @@ def compare_files(
             path = one.source.path
             findings.say("columns", "Only {} has {}.", code(path), listed(alone[:8]), source=path)
     if columns_of_key := _key(first, second, shared, key):
-        _by_key(data, first, second, findings, columns_of_key)
+        _by_key(first, second, findings, columns_of_key)
     else:
         findings.note(
             "No column tells the rows of both files apart, so rows were not matched; `key` names such columns."
@@ -157,7 +156,7 @@ def compare_files(
     numbers = [one.name for one in first.numbers if one.name in second and second.named(one.name).kind == "number"]
     chosen = spoken or [Measure(function="mean", column=name) for name in numbers[:_MEANS]]
     pair = [_Side(one.source.path, one) for one in (first, second)]
-    lines, _ = _measured(data, pair, chosen, findings)
+    lines, _ = _measured(pair, chosen, findings)
     for measure, line in zip((*chosen, _ROWS), lines, strict=True):
         if spoken or measure is _ROWS:
             _say(findings, pair, measure, line)
@@ -178,7 +177,7 @@ def _key(first: Columns, second: Columns, shared: Sequence[str], named: Sequence
     return next(((name,) for name in likely if all(one.distinct(name) == one.source.rows > 0 for one in both)), ())
 
 
-def _by_key(data: Data, first: Columns, second: Columns, findings: Findings, key: Sequence[str]) -> None:
+def _by_key(first: Columns, second: Columns, findings: Findings, key: Sequence[str]) -> None:
     others = [name for name in first.names if name in second and name not in key]
     same = " AND ".join(f"a.{identifier(name)} IS NOT DISTINCT FROM b.{identifier(name)}" for name in key)
     differs = [f"a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}" for name in others]
@@ -194,7 +193,7 @@ def _by_key(data: Data, first: Columns, second: Columns, findings: Findings, key
     )
     counts = f"SELECT change, count(*) FROM ({changes}) GROUP BY 1"
     findings.sql.append(sql.stated(sql.stated(counts, first), second))
-    found = {str(row[0]): row[1] for row in data.query(counts).rows}
+    found = {str(row[0]): row[1] for row in first.query(counts).rows}
     counted = {change: int(found.get(change) or 0) for change in ("added", "removed", "changed")}
     findings.metrics |= {f"{change}_rows": count for change, count in counted.items()}
     more, fewer, changed = (plural(count, "row") for count in counted.values())
@@ -206,13 +205,13 @@ def _by_key(data: Data, first: Columns, second: Columns, findings: Findings, key
         code(first.source.path),
         source=second.source.path,
     )
-    rows = data.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_SHOWN}", limit=_SHOWN)
+    rows = first.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_SHOWN}", limit=_SHOWN)
     if rows.rows:
         table = table_of(rows, title="Rows that differ", total=sum(counted.values()))
         findings.show(table, subjects=[row[1] for row in rows.rows])
     if differs:
         each = ", ".join(f"count(*) FILTER (WHERE {one})" for one in differs[:_COLUMNS])
-        row = data.query(f"SELECT {each} FROM {old} AS a JOIN {new} AS b ON {same}").rows[0]
+        row = first.query(f"SELECT {each} FROM {old} AS a JOIN {new} AS b ON {same}").rows[0]
         for name, value in zip(others, row, strict=False):
             if isinstance(value, int) and value:
                 template = f"{{}} differs in {plural(value, 'row')}."

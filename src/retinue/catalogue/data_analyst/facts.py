@@ -21,7 +21,7 @@ _MOST: Final = 40
 """Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
 _BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 5.0
-_FORM: Final = 1
+_FORM: Final = 2
 """Of what is kept; raised when `columns` reads something else in the same file."""
 
 _UNREADABLE: Final = TableFacts(path="-")

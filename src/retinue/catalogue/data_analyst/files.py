@@ -13,7 +13,8 @@ __all__ = ["data_files", "named_files", "where_they_are"]
 
 _LOOKED_AT: Final = 200_000
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
-_QUOTES: Final = "`\"'\u201c\u201d"
+_QUOTES: Final = '`"\u201c\u201d'
+_MARKS: Final = ",;()[]{}<>=|*"
 
 
 def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
@@ -33,19 +34,16 @@ def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
 
 def named_files(workspace: Workspace, question: str) -> tuple[list[str], str]:
     """The data files that `question` names, and its text without them. A path with spaces stands between quotes."""
-    quoted = question
-    for mark in _QUOTES:
-        quoted = quoted.replace(mark, "\n")
-    parts = [part for part in quoted.split("\n") if " " in part and kind_of(part) is not None]
-    spoken = [part for part in parts if workspace.readable(part)]
+    parts = question.translate(dict.fromkeys(map(ord, _QUOTES), "\n")).split("\n")
+    spoken = [part for part in parts if " " in part and kind_of(part) is not None and workspace.readable(part)]
     rest = question
     for part in spoken:
         rest = rest.replace(part, " ")
-    words = dict.fromkeys(word.strip(f"{_QUOTES}.,;:!?()[]{{}}<>") for word in rest.split())
-    for word in words:
-        if kind_of(word) is not None and word.partition(".")[0]:
-            spoken.append(word)
-            rest = rest.replace(word, " ")
+    for word in rest.translate(dict.fromkeys(map(ord, _QUOTES + _MARKS), " ")).split():
+        path = word.partition("'s")[0].strip("'.:!?")
+        if kind_of(path) is not None and path.partition(".")[0] and path in rest:
+            spoken.append(path)
+            rest = rest.replace(f"{path}'s", " ").replace(path, " ")
     return where_they_are(workspace, list(dict.fromkeys(spoken))), rest
 
 

@@ -7,6 +7,8 @@ from typing import Final, Literal
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Piece, Prose, one_line, quote
 from retinue.catalogue._report import Report, plural
+from retinue.catalogue.data_analyst import sql
+from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Column, Series, Table
 from retinue.tools.data import Rows, Source
@@ -46,6 +48,11 @@ class Findings:
     def say(self, topic: str, template: str, *pieces: Piece | Prose | str, source: str = "") -> None:
         """Add a sentence of the answer; its source is the file, unless said."""
         self.report.say(topic, template, *pieces, source=source or self.sources[0].path)
+
+    def run(self, statement: str, columns: Columns) -> Rows:
+        """What a statement over a file gives; it is stated in the reply."""
+        self.sql.append(sql.stated(statement, columns))
+        return columns.query(statement)
 
     def note(self, *texts: str) -> None:
         """Add notes, each once."""

@@ -15,7 +15,7 @@ from retinue.catalogue.data_analyst.findings import Findings, chart_of, table_of
 from retinue.catalogue.data_analyst.words import filters, listed, shown, text_of, where
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping
-from retinue.tools.data import Data, Rows, identifier
+from retinue.tools.data import Rows, identifier
 
 __all__ = ["log_parse"]
 
@@ -32,7 +32,6 @@ _SHAPE: Final = "regexp_replace(left(message, 200), '0x[0-9a-fA-F]+|[0-9a-fA-F-]
 
 @dataclass(slots=True)
 class _Log:
-    data: Data
     columns: Columns
     findings: Findings
     where: str
@@ -40,8 +39,7 @@ class _Log:
 
     def rows(self, statement: str) -> Rows:
         """Run a statement and keep it."""
-        self.findings.sql.append(sql.stated(statement, self.columns))
-        return self.data.query(statement, limit=1_000)
+        return self.findings.run(statement, self.columns)
 
     def say(self, topic: str, template: str, *pieces: Prose | str, line: Cell = None) -> None:
         """Add a sentence, with the line that is its first example."""
@@ -61,9 +59,9 @@ class _Log:
         self.findings.show(table_of(rows, title=title), chart)
 
 
-def log_parse(data: Data, columns: Columns, findings: Findings, *, conditions: Sequence[Condition] = ()) -> None:
+def log_parse(columns: Columns, findings: Findings, *, conditions: Sequence[Condition] = ()) -> None:
     """Summarise the log of `columns`, of the entries that fulfil `conditions`, into `findings`."""
-    log = _Log(data, columns, findings, f"FROM {columns.table}\nWHERE {sql.every(conditions, columns)}", conditions)
+    log = _Log(columns, findings, f"FROM {columns.table}\nWHERE {sql.every(conditions, columns)}", conditions)
     if conditions:
         findings.understood["filter"] = filters(conditions)
     if not _span(log):

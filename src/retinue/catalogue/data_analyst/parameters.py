@@ -8,7 +8,16 @@ from retinue.contract.model import Many, Model
 from retinue.contract.table import Chart, Table
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
 
-__all__ = ["AggregateRequest", "Analysis", "ComparisonRequest", "DataRequest", "LogRequest", "PercentileRequest"]
+__all__ = [
+    "AggregateRequest",
+    "Analysis",
+    "ComparisonRequest",
+    "DataRequest",
+    "LogRequest",
+    "PercentileRequest",
+    "Statement",
+    "TableRequest",
+]
 
 _DATA_PATH: Final = (
     r"\.([cC][sS][vV]|[tT][sS][vV]|[jJ][sS][oO][nN]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]"

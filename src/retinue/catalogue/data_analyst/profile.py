@@ -8,12 +8,11 @@ from typing import Final
 
 from retinue.catalogue._prose import Prose, code
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Column, Columns
 from retinue.catalogue.data_analyst.findings import Findings, table_of
 from retinue.catalogue.data_analyst.words import listed, shown, text_of
 from retinue.contract.table import Cell
-from retinue.tools.data import Data, Rows
+from retinue.tools.data import Rows
 
 __all__ = ["profile"]
 
@@ -29,7 +28,7 @@ _FIELDS: Final = ("column", "type", "nulls", "distinct", "min", "max", "mean", "
 
 
 def profile(
-    data: Data, columns: Columns, findings: Findings, *, check: Callable[[], None], progress: Callable[[int, int], None]
+    columns: Columns, findings: Findings, *, check: Callable[[], None], progress: Callable[[int, int], None]
 ) -> None:
     """Describe the file of `columns`, into `findings`."""
     source, kept = columns.source, tuple(columns)[:_MOST]
@@ -40,10 +39,9 @@ def profile(
         progress(begin, len(kept))
         batch = kept[begin : begin + _BATCH]
         statement = f"SELECT {', '.join(map(_facts, batch))}\nFROM {columns.table}"
-        findings.sql.append(sql.stated(statement, columns))
-        row = data.query(statement).rows[0]
+        row = findings.run(statement, columns).rows[0]
         for place, column in enumerate(batch):
-            top = _top(data, columns, column) if len(lines) < _TOPPED and source.rows else ""
+            top = _top(columns, column) if len(lines) < _TOPPED and source.rows else ""
             kind = "integer" if column.kind == "number" and column.whole else column.kind
             lines.append((column.name, kind, *row[place * 6 : place * 6 + 6], top))
     _say(columns, lines, findings)
@@ -60,7 +58,7 @@ def profile(
         )
     if source.rows:
         _say_suspicions(source.rows, lines, findings)
-        _say_duplicates(data, columns, findings)
+        _say_duplicates(columns, findings)
     else:
         findings.note(f"`{source.path}` holds no rows.")
 
@@ -76,11 +74,11 @@ def _facts(column: Column) -> str:
     return ", ".join([f"count(*) - count({value})", f"count(DISTINCT {different})", *ends, *figures])
 
 
-def _top(data: Data, columns: Columns, column: Column) -> str:
+def _top(columns: Columns, column: Column) -> str:
     """The commonest values of a column of texts."""
     if column.kind not in ("text", "boolean"):
         return ""
-    rows = data.query(
+    rows = columns.query(
         f"SELECT left(CAST({column.expression} AS VARCHAR), 60), count(*) FROM {columns.table} "
         f"WHERE {column.expression} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_TOP}",
         limit=_TOP,
@@ -135,13 +133,12 @@ def _say_suspicions(rows: int, lines: Sequence[tuple[Cell, ...]], findings: Find
         findings.say("nulls", "Empty cells: {}.", listed(each))
 
 
-def _say_duplicates(data: Data, columns: Columns, findings: Findings) -> None:
+def _say_duplicates(columns: Columns, findings: Findings) -> None:
     """Rows that are the same in every column."""
     if columns.source.kind == "log" or len(columns) > _DUPLICATES:
         return
-    statement = f"SELECT count(*) FROM (SELECT DISTINCT * FROM {columns.table})"
-    findings.sql.append(sql.stated(statement, columns))
-    different = data.query(statement).rows[0][0]
+    statement = f"SELECT count(*)\nFROM (SELECT DISTINCT * FROM {columns.table})"
+    different = findings.run(statement, columns).rows[0][0]
     again = columns.source.rows - different if isinstance(different, int) else 0
     findings.metrics["duplicate_rows"] = again
     if again:

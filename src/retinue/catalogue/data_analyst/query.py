@@ -1,14 +1,15 @@
 """A query held against the columns of a file: names that there are, figures that can be computed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from retinue.catalogue.data_analyst.columns import Columns
-from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery
+from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
 from retinue.errors import InvalidInput
 
 __all__ = ["checked_query", "with_percentiles"]
 
+_OF_ANY: Final = ("contains", "not_contains", "is_null", "not_null")
 _USUAL: Final = (50.0, 90.0, 95.0, 99.0)
 
 T = TypeVar("T")
@@ -21,84 +22,70 @@ def checked_query(query: TableQuery, columns: Columns) -> TableQuery:
         UnknownName: A column is none of the file's.
         InvalidInput: A figure or a comparison does not fit its column, or an order names nothing of the answer.
     """
-    return query.model_copy(
-        update={
-            "measures": tuple(
-                _measure(one, f"/parameters/measures/{at}", columns) for at, one in _each(query.measures)
-            ),
-            "group_by": tuple(_group(one, f"/parameters/group_by/{at}", columns) for at, one in _each(query.group_by)),
-            "where": tuple(_condition(one, f"/parameters/where/{at}", columns) for at, one in _each(query.where)),
-            "having": tuple(
-                one.model_copy(update={"column": _measure(one.measure, f"/parameters/having/{at}", columns).column})
-                for at, one in _each(query.having)
-            ),
-            "select": tuple(
-                name if name == "*" else columns.named(name, path=f"/parameters/select/{at}").name
-                for at, name in enumerate(query.select)
-            ),
-            "order": None if query.order is None else _order(query.order, query, columns),
-        }
-    )
+    parts = {
+        "measures": _each(query.measures, _measure, "measures", columns),
+        "group_by": _each(query.group_by, _group, "group_by", columns),
+        "where": _each(query.where, _condition, "where", columns),
+        "having": _each(query.having, _having, "having", columns),
+        "select": _each(query.select, _selected, "select", columns),
+    }
+    order = None if query.order is None else _order(query.order, query, columns)
+    return query.model_copy(update={**parts, "order": order})
 
 
-def _each(several: Sequence[T]) -> list[tuple[int, T]]:
-    return list(enumerate(several))
+def _each(several: Sequence[T], check: Callable[[T, str, Columns], T], name: str, columns: Columns) -> tuple[T, ...]:
+    return tuple(check(one, f"/parameters/{name}/{place}", columns) for place, one in enumerate(several))
+
+
+def _selected(name: str, path: str, columns: Columns) -> str:
+    return name if name == "*" else columns.named(name, path=path).name
+
+
+def _having(one: GroupCondition, path: str, columns: Columns) -> GroupCondition:
+    return one.model_copy(update={"column": _measure(one.measure, path, columns).column})
 
 
 def _measure(one: Measure, path: str, columns: Columns) -> Measure:
-    if not one.column:
-        if one.function not in ("count", "share"):
-            raise InvalidInput(
-                f"`{one.function}` needs a column.",
-                hint=f"Set `column` to one of {', '.join(columns.names[:12])}.",
-                path=path,
-            )
-    elif one.function not in ("count", "count_distinct", "min", "max"):
-        column = columns.named(one.column, path=f"{path}/column")
-        if column.kind != "number":
-            numbers = ", ".join(each.name for each in columns.numbers[:12]) or "none"
-            raise InvalidInput(
-                f"`{column.name}` holds no numbers, so `{one.function}` of it cannot be computed.",
-                hint=f"Columns of numbers: {numbers}.",
-                path=f"{path}/column",
-            )
-    name = columns.named(one.column, path=f"{path}/column").name if one.column else ""
-    where = tuple(_condition(each, f"{path}/where/{at}", columns) for at, each in _each(one.where))
-    return one.model_copy(update={"column": name, "where": where})
+    column = columns.named(one.column, path=f"{path}/column") if one.column else None
+    if column is None and one.function not in ("count", "share"):
+        names = ", ".join(columns.names[:12])
+        raise InvalidInput(f"`{one.function}` needs a column.", hint=f"Set `column` to one of {names}.", path=path)
+    counts = one.function in ("count", "count_distinct", "min", "max")
+    if column is not None and not counts and column.kind != "number":
+        numbers = ", ".join(each.name for each in columns.numbers[:12]) or "none"
+        raise InvalidInput(
+            f"`{column.name}` holds no numbers, so `{one.function}` of it cannot be computed.",
+            hint=f"Columns of numbers: {numbers}.",
+            path=f"{path}/column",
+        )
+    where = tuple(_condition(each, f"{path}/where/{at}", columns) for at, each in enumerate(one.where))
+    return one.model_copy(update={"column": "" if column is None else column.name, "where": where})
 
 
 def _group(one: Grouping, path: str, columns: Columns) -> Grouping:
-    if one.unit != "none" and columns.kind(one.column) != "time":
+    column = columns.named(one.column, path=f"{path}/column")
+    if one.unit != "none" and column.kind != "time":
         times = ", ".join(each.name for each in columns.times) or "none"
         raise InvalidInput(f"`{one.column}` holds no times.", hint=f"Columns of times: {times}.", path=f"{path}/unit")
-    return one.model_copy(update={"column": _name(one.column, f"{path}/column", columns)})
-
-
-def _name(name: str, path: str, columns: Columns) -> str:
-    return name if columns.day is not None and name == columns.day.name else columns.named(name, path=path).name
+    return one.model_copy(update={"column": column.name})
 
 
 def _condition(one: Condition, path: str, columns: Columns) -> Condition:
-    name = _name(one.column, f"{path}/column", columns)
-    kind = columns.kind(name)
+    column, values = columns.named(one.column, path=f"{path}/column"), one.values
     several = one.op in ("in", "not_in")
     if several != isinstance(one.value, tuple) or (several and not one.value):
-        raise InvalidInput(
-            f"`{one.op}` needs {'a list of values' if several else 'one value'}.",
-            hint=f"Set `value` to {'a list' if several else 'one value'}.",
-            path=f"{path}/value",
-        )
-    values = one.values
+        needed = "a list of values" if several else "one value"
+        raise InvalidInput(f"`{one.op}` needs {needed}.", hint=f"Set `value` to {needed}.", path=f"{path}/value")
     text = next((value for value in values if isinstance(value, str)), None)
-    if kind == "number" and text is not None and one.op not in ("contains", "not_contains", "is_null", "not_null"):
+    if column.kind == "number" and text is not None and one.op not in _OF_ANY:
         raise InvalidInput(
-            f"`{name}` holds numbers, and {text!r} is a text.",
+            f"`{column.name}` holds numbers, and {text!r} is a text.",
             hint="Write the number without quotes.",
             path=f"{path}/value",
         )
-    if kind == "text":
+    if column.kind == "text":
         values = tuple(map(str, values))
-    return one.model_copy(update={"column": name, "value": values if several else values[0]})
+    return one.model_copy(update={"column": column.name, "value": values if several else values[0]})
 
 
 def _order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:

@@ -18,6 +18,7 @@ from retinue.contract.table_query import (
     TimeUnit,
 )
 from retinue.errors import InvalidInput
+from retinue.tools.data import identifier
 
 if TYPE_CHECKING:
     from retinue.catalogue.data_analyst.columns import Columns
@@ -79,8 +80,8 @@ def select(query: TableQuery, columns: "Columns") -> str:
     """
     if query.select:
         return _rows(query, columns)
-    groups = [f"{bucket(group, columns)} AS {columns.quoted(group.label)}" for group in query.group_by]
-    figures = [f"{_figure(one, columns)} AS {columns.quoted(one.label)}" for one in query.measures]
+    groups = [f"{bucket(group, columns)} AS {_label(group.label)}" for group in query.group_by]
+    figures = [f"{_figure(one, columns)} AS {_label(one.label)}" for one in query.measures]
     # How many rows stand behind a figure is told with it, unless that is the figure.
     counted = [] if Measure(function="count") in query.measures else ["count(*) AS rows"]
     lines = [f"SELECT {', '.join([*groups, *figures, *counted])}", f"FROM {columns.table}"]
@@ -91,12 +92,15 @@ def select(query: TableQuery, columns: "Columns") -> str:
         lines.append("HAVING " + " AND ".join(_having(one, columns) for one in query.having))
     if query.averaged:
         inner = "\n  ".join(lines)
-        means = [
-            f"avg({columns.quoted(one.label)}) AS {columns.quoted(f'mean of {one.label}')}" for one in query.measures
-        ]
+        means = [f"avg({_label(one.label)}) AS {_label(f'mean of {one.label}')}" for one in query.measures]
         return f"SELECT {', '.join(means)}, count(*) AS groups\nFROM (\n  {inner}\n)"
     lines += _order(query, columns)
     return "\n".join(lines)
+
+
+def _label(name: str) -> str:
+    """Any label as an SQL name."""
+    return identifier(name.replace("\0", ""))
 
 
 def stated(statement: str, columns: "Columns") -> str:
@@ -135,7 +139,7 @@ def every(conditions: Sequence[Condition], columns: "Columns") -> str:
 
 def _rows(query: TableQuery, columns: "Columns") -> str:
     names = () if "*" in query.select else query.select
-    shown = ", ".join(f"{columns.expression(name)} AS {columns.quoted(name)}" for name in names) or "*"
+    shown = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
     lines = [f"SELECT {shown}", f"FROM {columns.table}", *_where(query.where, columns)]
     if query.order is not None and query.order.by:
         by, way = query.order.by, "DESC" if query.order.descending else "ASC"
@@ -199,7 +203,7 @@ def place_of_order(query: TableQuery, order: Ordering) -> int:
 
 def is_serial(group: Grouping, columns: "Columns") -> bool:
     """Whether its values follow each other, as times and numbers do."""
-    return group.unit != "none" or columns.kind(group.column) in ("number", "time")
+    return group.unit != "none" or columns.named(group.column).kind in ("number", "time")
 
 
 def _usual_order(query: TableQuery, columns: "Columns") -> Ordering:

@@ -87,7 +87,7 @@ class _Work:
         if not (query.measures or query.select):
             query = query.model_copy(update={"measures": (Measure(function="count"),)})
         self.run.emit(Progress("computing"))
-        aggregate(self.data, columns, checked_query(query, columns), self.findings)
+        aggregate(columns, checked_query(query, columns), self.findings)
 
     def summarise_log(self, request: LogRequest) -> None:
         chosen = self._chosen(None, only="log")
@@ -106,7 +106,7 @@ class _Work:
         times = {one.name for one in columns.times}
         spoken = () if query is None else tuple(one for one in query.where if one.column in times)
         conditions = checked_query(TableQuery(where=(*request.where, *spoken)), columns).where
-        log_parse(self.data, columns, self.findings, conditions=conditions)
+        log_parse(columns, self.findings, conditions=conditions)
 
     def compare(self, request: ComparisonRequest) -> None:
         named, rest = self._named()
@@ -114,7 +114,7 @@ class _Work:
             first, second = self._open(named[0]), self._open(named[1])
             query = request.query() if request.measures else self._read(rest, first).query or TableQuery()
             measures = checked_query(TableQuery(measures=query.measures), first).measures
-            compare_files(self.data, first, second, self.findings, key=request.key, measures=measures)
+            compare_files(first, second, self.findings, key=request.key, measures=measures)
             return
         chosen = self._chosen(request)
         if chosen is None:
@@ -124,9 +124,9 @@ class _Work:
         sides = sides_of(query)
         self.run.emit(Progress("computing"))
         if sides is not None:
-            compare_groups(self.data, columns, *sides, self.findings)
+            compare_groups(columns, *sides, self.findings)
         elif query.group_by:
-            aggregate(self.data, columns, query, self.findings)
+            aggregate(columns, query, self.findings)
         else:
             self.findings.report.reject(
                 "It is not clear what is compared with what.",
@@ -138,7 +138,7 @@ class _Work:
         def progress(done: int, total: int) -> None:
             self.run.emit(Progress("describing columns", "", done, total))
 
-        profile(self.data, columns, self.findings, check=self.watch.check, progress=progress)
+        profile(columns, self.findings, check=self.watch.check, progress=progress)
 
     # -- files and words
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import tomllib
+from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -11,7 +12,7 @@ from retinue.contract.model import Model, SnakeName
 from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import InvalidDefinition
 
-__all__ = ["EVERY_PERIOD", "Configuration", "MetricDefinition", "SourceSettings", "parse_configuration"]
+__all__ = ["EVERY_PERIOD", "SAMPLE", "Configuration", "MetricDefinition", "SourceSettings", "parse_configuration"]
 
 EVERY_PERIOD: Final = "every"
 """The key of a target that holds for each period, however long."""
@@ -109,3 +110,7 @@ def parse_configuration(data: bytes, *, file: str) -> Configuration:
         raise InvalidDefinition(
             f"`{file}` cannot be read as TOML: {said}.", hint="Correct it at that place.", path=file
         ) from None
+
+
+SAMPLE: Final = parse_configuration(Path(__file__).with_name("cdnow.toml").read_bytes(), file="cdnow.toml")
+"""The metrics over the sample that comes with Retinue."""

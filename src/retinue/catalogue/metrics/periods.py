@@ -1,6 +1,5 @@
 """Periods of whole days, half open inside: the day after the last one is `end`. Nothing here knows today."""
 
-import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Self
@@ -10,7 +9,6 @@ from retinue.errors import InvalidInput
 __all__ = ["DateRange", "period_of_label"]
 
 _DAY: Final = timedelta(days=1)
-_LABEL: Final = re.compile(r"(?P<year>\d{4})(?:-(?:Q(?P<quarter>[1-4])|(?P<month>0[1-9]|1[0-2])))?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 """Far enough from the ends of the calendar that no shift by a year or by the period itself leaves it."""
 
@@ -69,15 +67,17 @@ class DateRange:
 
 def period_of_label(label: str) -> DateRange | None:
     """The period that `1997`, `1997-Q2` or `1997-03` names; None when it names none."""
-    match = _LABEL.fullmatch(label)
-    if match is None or not _FIRST_YEAR <= (year := int(match["year"])) <= _LAST_YEAR:
+    year, _, part = label.partition("-")
+    begins = {
+        "": (1, 12),
+        **{f"Q{n}": (3 * n - 2, 3) for n in range(1, 5)},
+        **{f"{n:02}": (n, 1) for n in range(1, 13)},
+    }
+    is_year = len(year) == 4 and year.isascii() and year.isdecimal() and _FIRST_YEAR <= int(year) <= _LAST_YEAR
+    if not is_year or part not in begins or label.endswith("-"):
         return None
-    if match["month"]:
-        start, months = date(year, int(match["month"]), 1), 1
-    elif match["quarter"]:
-        start, months = date(year, 3 * int(match["quarter"]) - 2, 1), 3
-    else:
-        start, months = date(year, 1, 1), 12
+    month, months = begins[part]
+    start = date(int(year), month, 1)
     return DateRange(start, _shifted(start, months=months))
 
 

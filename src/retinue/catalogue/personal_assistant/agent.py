@@ -11,15 +11,7 @@ import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.call import Call
-from retinue.catalogue.personal_assistant.results import (
-    ArgumentValues,
-    AssistantAnswer,
-    DomainNames,
-    DomainTimeout,
-    ExecutionMode,
-    Prompt,
-    ToolName,
-)
+from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest
 from retinue.catalogue.personal_assistant.roles import Roles
 from retinue.catalogue.personal_assistant.store import stored_in
 from retinue.contract.definition import Sample
@@ -33,8 +25,6 @@ from retinue.llm.models import Models
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
-_ALL: Final[list[Any]] = []
-_NONE: Final[dict[str, Any]] = {}
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
 _RESULT: Final[dict[str, Any]] = {
     "name": "TASKS",
@@ -110,8 +100,8 @@ class PersonalAssistant:
             "what are my open tasks",
             "are any of my tasks due tomorrow",
             "put stamps on my list",
-            "task 3 is done",
-            "postpone task 2 to next week",
+            "my task about the rent is done",
+            "postpone my haircut to next week",
             "take a note: the spare key is at Ada's",
             "write down that the car is parked on level 3",
             "note to self: bring the charger",
@@ -119,8 +109,10 @@ class PersonalAssistant:
             "find my note about the wifi password",
             "search my notes for the pancake recipe",
             "log 30 minutes of running",
+            "I cycled 20 km today",
             "what did I train this week",
-            "what is my record in squats",
+            "how far did I cycle last month",
+            "when was I last at the gym",
         ),
         samples=(
             Sample(
@@ -136,36 +128,24 @@ class PersonalAssistant:
             ),
         ),
     )
-    async def assist(
-        self,
-        prompt: Prompt,
-        task: Task,
-        run: RunContext,
-        *,
-        only_domains: DomainNames = _ALL,
-        execution_mode: ExecutionMode = "usual",
-        domain_timeout_secs: DomainTimeout = 0,
-        tool: ToolName = "",
-        arguments: ArgumentValues = _NONE,
-    ) -> Reply:
+    async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
         """Keeps and finds a person's tasks and reminders, notes and workouts.
 
         Use it for what somebody wants to be reminded of, has to do, wants noted down, or has trained. Returns the
         answer, and what each of its domains brought to it.
         """
         parameters = {
-            "only_domains": only_domains or None,
-            "execution_mode": None if execution_mode == "usual" else execution_mode,
-            "domain_timeout_secs": domain_timeout_secs or None,
+            "only_domains": list(request.only_domains),
+            "execution_mode": request.execution_mode if request.execution_mode != "usual" else "",
+            "domain_timeout_secs": request.domain_timeout_secs,
         }
         environment = os.environ if self._environment is None else self._environment
-        said = {**_config(task), **{name: value for name, value in parameters.items() if value is not None}}
-        settings = read_config(said, environment)
+        settings = read_config({**_config(task), **{name: one for name, one in parameters.items() if one}}, environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
         overrides = settings.config.model_overrides
         definition = PersonalAssistant.definition
         roles = None if self._models is None else Roles(self._models, overrides, definition, task, run)
-        call = Call(prompt.strip(), run, settings, extensions, roles, tool, arguments)
+        call = Call(request, run, settings, extensions, roles)
         if self._store is not None:
             with stored_in(self._store):
                 return await call.answer()
@@ -193,7 +173,8 @@ class PersonalAssistant:
                     hint=f"Look at its Python files, then run `retinue trust --tool-root {root}`.",
                 )
             more = self._read(root)
-            found = {one.name.casefold(): one for one in more.found} | found
+            for extension in more.found:
+                found.setdefault(extension.name.casefold(), extension)
             skipped += more.skipped
         together = Extensions(tuple(found.values()), tuple(skipped))
         return together if config.only_domains is None else together.only(config.only_domains)

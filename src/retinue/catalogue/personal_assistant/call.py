@@ -9,12 +9,11 @@ from typing import Final
 from retinue.agents.extensions import Extension, Extensions, light_schema
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.domain import Domain, broadcast, without_writing
-from retinue.catalogue.personal_assistant.results import AssistantAnswer, Target
+from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, Target
 from retinue.catalogue.personal_assistant.roles import Roles, Routed, merged_targets
 from retinue.catalogue.personal_assistant.route import is_question, read_prompt
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
 from retinue.contract.question import Question
 from retinue.contract.result import Outcome, Usage, Warned
 from retinue.dialects.run_agent.config import ConfigRead
@@ -34,18 +33,20 @@ class Call:
 
     Attributes:
         roles: What thinks; None leaves it to the rules.
-        tool: The very tool that the caller named; then nothing is routed.
         notes: What the person should know beside the answer.
     """
 
-    prompt: str
+    request: AssistRequest
     run: RunContext
     settings: ConfigRead
     extensions: Extensions
     roles: Roles | None
-    tool: str
-    arguments: JsonMapping
     notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def prompt(self) -> str:
+        """What the person says."""
+        return self.request.prompt.strip()
 
     async def answer(self) -> Reply:
         """Do it all.
@@ -54,7 +55,7 @@ class Call:
             InvalidInput: Nothing is asked, or a tool is named that nobody has.
             RetinueError: A model could not route the prompt.
         """
-        if not self.prompt and not self.tool:
+        if not self.prompt and not self.request.tool:
             raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         self._note_settings()
         routed = await self._route()
@@ -80,13 +81,13 @@ class Call:
         self.notes += [f"{each.path}: {each.reason} {each.hint}".strip() for each in self.extensions.skipped]
 
     async def _route(self) -> Routed:
-        if self.tool:
+        if self.request.tool:
             for extension in self.extensions.found:
-                if extension.tool(self.tool):
-                    return Routed((Target(extension=extension.name, intent=self.prompt or self.tool),))
+                if extension.tool(self.request.tool):
+                    return Routed((Target(extension=extension.name, intent=self.prompt or self.request.tool),))
             there = ", ".join(tool.name for extension in self.extensions.found for tool in extension.tools)
             raise InvalidInput(
-                f"There is no tool {self.tool[:80]!r}.", hint=f"Available: {there}.", path="/parameters/tool"
+                f"There is no tool {self.request.tool[:80]!r}.", hint=f"Available: {there}.", path="/parameters/tool"
             )
         found = [self._extension(extension.name) for extension in self.extensions.found]
         if self.roles is not None:
@@ -102,11 +103,11 @@ class Call:
     def _extension(self, name: str) -> Extension:
         """The extension of that name; for a question, with those of its tools that write nothing."""
         extension = next(each for each in self.extensions.found if each.name == name)
-        return without_writing(extension) if not self.tool and is_question(self.prompt) else extension
+        return without_writing(extension) if not self.request.tool and is_question(self.prompt) else extension
 
     async def _work(self, domain: Domain) -> None:
-        if self.tool:
-            await domain.use_directly(self.tool, self.arguments)
+        if self.request.tool:
+            await domain.use_directly(self.request.tool, dict(self.request.arguments))
         elif self.roles is None:
             await domain.work_by_rules()
         else:

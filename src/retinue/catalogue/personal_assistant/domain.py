@@ -17,7 +17,7 @@ from typing import Final
 from retinue.agents.extensions import Extension, ExtensionTool, Used
 from retinue.agents.port import RunContext
 from retinue.agents.prompted.about import subjects
-from retinue.catalogue.personal_assistant.results import DomainResult, DomainStatus, ToolTrace
+from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus, ToolTrace
 from retinue.catalogue.personal_assistant.route import only_reads, read_prompt
 from retinue.contract.event import ToolCall
 from retinue.contract.fault import Fault

@@ -26,6 +26,7 @@ _ASKING: Final = frozenset(("what", "who", "whose", "whom", "which", "why", "how
 _AUXILIARY: Final = frozenset(("is", "are", "was", "were", "am", "does", "did", "do", "should", "shall", "has", "had",
                                "have", "may", "might", "can", "could", "will", "would"))  # fmt: skip
 _PERSONS: Final = frozenset(("i", "we", "they", "he", "she", "it", "there", "any", "my", "our", "the"))
+_LINKS: Final = frozenset(("to", "on", "in", "into"))
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NEAR: Final = {"today": 0, "tonight": 0, "tomorrow": 1}
 
@@ -157,20 +158,16 @@ def _bound(
     days = [name for name, schema in properties.items() if "'date'" in str(schema)]
     day, rest = _day_ahead(clause, today) if days else (None, clause)
     bound = bind(skill, rest, around=Surroundings(today=today))
-    said = [one for one in bound.bindings if one.how == "said"]
-    values = {one.parameter: one.value for one in said}
-    for one in said:
-        schema = properties[one.parameter]
-        if _is_text(schema) and isinstance(one.value, str):
-            values[one.parameter] = _content(one.value, skill, is_query=only_reads(tool))
-        elif isinstance(one.value, str) and one.words:
-            rest = rest.replace(one.words, " ", 1)
-    if day is not None and days[0] not in values:
-        values[days[0]] = day.isoformat()
     required: list[str] = skill.input_schema.get("required", [])
-    texts = [name for name in required if _is_text(properties[name])]
-    if len(texts) == 1 and texts[0] not in values and (text := _content(rest, skill, is_query=False)) != rest:
-        values[texts[0]] = text
+    text, left = next((name for name in required if _is_text(properties[name])), ""), rest
+    values: JsonMapping = {} if day is None else {days[0]: day.isoformat()}
+    for one in (one for one in bound.bindings if one.how == "said" and one.parameter != text):
+        values[one.parameter] = one.value
+        left = left.replace(one.words or "", " ", 1)
+        if isinstance(one.value, str):
+            rest = rest.replace(one.words or "", " ", 1)
+    if text and (content := _content(left, skill, is_query=only_reads(tool))):
+        values[text] = content
     missing = tuple(name for name in required if not values.get(name))
     return ToolRequest(clause, extension, tool, values, missing), rest
 
@@ -180,13 +177,18 @@ def _is_text(schema: JsonMapping) -> bool:
 
 
 def _content(text: str, skill: Skill, *, is_query: bool) -> str:
-    """A text without the words before it that only lead to it; of what is searched, also without those behind."""
+    """A text without the words before it that only lead to it, and without a phrase behind it: "to my list"."""
     own, words = _SMALL.union(word_tokens(skill.description)), text.split()
-    while len(words) > 1 and own.issuperset(word_tokens(words[0])):
+    while words and own.issuperset(word_tokens(words[0])):
         del words[0]
-    while is_query and len(words) > 1 and _SMALL.issuperset(word_tokens(words[-1])):
+    while is_query and words and _SMALL.issuperset(word_tokens(words[-1])):
         del words[-1]
-    return " ".join(words).strip(" .,;:?!\"'\u201c\u201d") or text
+    for phrase in map(str.split, skill.examples):
+        at = next((place for place, word in enumerate(phrase) if word in _LINKS), len(phrase))
+        tail = [word.casefold() for word in words[at - len(phrase) :]]
+        if at < len(phrase) - 1 and tail == phrase[at:]:
+            del words[at - len(phrase) :]
+    return " ".join(words).strip(" .,;:?!\"'\u201c\u201d")
 
 
 def _is_for(skill: Skill, extension: Extension, clause: str, rest: str) -> bool:

@@ -14,8 +14,11 @@ from retinue.tools.data.records import FieldType
 
 __all__ = ["MARKERS", "Guess", "guess"]
 
-MARKERS: Final = frozenset({"NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "\\N", "-", "?"})
-"""What other programs write for "no value". One of them in a column that else fits a type is read so, with a note."""
+MARKERS: Final = frozenset(
+    {"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "none", "nil", "\\N", "-", "--", "?", ".",
+     "missing"}
+)  # fmt: skip
+"""What other programs write for "no value". In a column that else fits a type they are read so, with a note each."""
 
 _INTEGER: Final = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})?(?:\.\d+|(?<=\d)\.?)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -40,14 +43,14 @@ class Guess:
         type: What its values are.
         form: For a date its `strptime` format, when that is not ISO; `comma` for decimal commas; `zone` for times with
             an offset; `none` when no value was seen.
-        marker: The text that stands for "no value" beside the empty cell.
+        markers: The texts that stand for "no value" beside the empty cell, with the spaces around them.
         padded: Whether spaces stand around the values.
         note: Why it is text although something else seemed near.
     """
 
     type: FieldType
     form: str = ""
-    marker: str | None = None
+    markers: tuple[str, ...] = ()
     padded: bool = False
     note: str = ""
 
@@ -64,8 +67,8 @@ class Guess:
 
     def wider(self, first: str, last: str) -> "Guess | None":
         """What to try next when texts from `first` to `last` do not fit; None when nothing but text is left."""
-        if self.marker is None and first == last and first.strip() in MARKERS:
-            return replace(self, marker=first)
+        if first.strip() in MARKERS and last.strip() in MARKERS:
+            return replace(self, markers=tuple(sorted({*self.markers, first, last})))
         if self.type == "integer":
             return replace(self, type="number")
         if self.type == "date" and not self.form:
@@ -73,10 +76,8 @@ class Guess:
         return None
 
     def _absent(self, name: str) -> str:
-        if self.marker is None:
-            return f"{name} IS NULL"
-        quoted = self.marker.replace("'", "''")
-        return f"({name} IS NULL OR {name} = '{quoted}')"
+        listed = ", ".join(f"'{marker}'" for marker in self.markers)  # none of them holds a quote
+        return f"({name} IS NULL OR {name} IN ({listed}))" if listed else f"{name} IS NULL"
 
     def _text(self, name: str) -> str:
         return f"trim({name})" if self.padded else name
@@ -143,16 +144,14 @@ def guess(values: Sequence[str]) -> Guess:
     padded = any(value != value.strip() for value in values)
     plain = [value.strip() for value in values] if padded else list(values)
     markers = MARKERS.intersection(plain)
-    marker = None
-    if len(markers) == 1:
-        marker = next(iter(markers))
-        plain = [value for value in plain if value != marker]
+    if markers:
+        plain = [value for value in plain if value not in markers]
         if not plain:
             return Guess("text")
     found = _type_of(plain)
     if found.type == "text":
         return found if found.note else replace(found, note=_almost(plain))
-    return replace(found, marker=_as_written(marker, values), padded=padded)
+    return replace(found, markers=tuple(sorted({one for one in values if one.strip() in markers})), padded=padded)
 
 
 def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a line
@@ -214,8 +213,3 @@ def _almost(values: Sequence[str]) -> str:
         odd = next(value for value in values if not _NUMBER.fullmatch(value))
         return f"it holds numbers, but also {odd[:40]!r}"
     return ""
-
-
-def _as_written(marker: str | None, values: Sequence[str]) -> str | None:
-    """`marker` with the spaces that stand around it, which SQL compares too."""
-    return marker if marker is None else next(value for value in values if value.strip() == marker)

@@ -209,7 +209,7 @@ def _copy(
 def _with_times(connection: Connection, table: str, texts: Sequence[str]) -> tuple[str, ...]:
     """Give the columns of `table` that hold dates and times all through these types."""
     guesses = {name: guess(values_of(connection, table, name)) for name in texts}
-    guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and one.marker is None}
+    guesses = {name: one for name, one in guesses.items() if one.type in _TIMES and not one.markers}
     if not guesses:
         return ()
     found = {name: one for name, one in settled(connection, table, guesses, types=_TIMES).items() if one.type in _TIMES}

@@ -43,8 +43,8 @@ def notes_of(guesses: dict[str, Guess]) -> tuple[str, ...]:
     for name, one in guesses.items():
         if one.note:
             found.append(f"Column {name!r} is text: {one.note}.")
-        if one.marker is not None:
-            found.append(f"In column {name!r}, {one.marker.strip()!r} is read as no value.")
+        markers = dict.fromkeys(map(str.strip, one.markers))
+        found += [f"In column {name!r}, {marker!r} is read as no value." for marker in markers]
         if one.form == "comma":
             found.append(f"Column {name!r} is written with decimal commas.")
         if one.form == "zone":
