@@ -1,4 +1,4 @@
-"""Which kind of definition a file is, and the one reader for it."""
+"""Which kind of definition a file is, and the one reader for it; each reader is loaded when a file needs it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath, PurePosixPath
@@ -7,11 +7,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .command import COMMANDS_FOLDER, load_command
-from .json import load_json, read_json
 from .loaded import Loaded
-from .markdown import load_markdown
-from .skill import load_skill
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
@@ -22,7 +18,7 @@ agent, `agent_json` a card of spec 004."""
 SKILL_FILE: Final = "SKILL.md"
 ENDINGS: Final = (".json", ".md")
 
-_HOMES: Final = frozenset({"agents", COMMANDS_FOLDER, "skills"})
+_HOMES: Final = frozenset({"agents", "commands", "skills"})
 _MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities", b"endpoints", b"__")
 """One of these stands in every card and between agent and skill; most definitions need no second look."""
 
@@ -39,7 +35,7 @@ def kind_of(file: str, data: bytes = b"") -> Kind | None:
         case ".md" if path.name.lower() == SKILL_FILE.lower():
             return "skill"
         case ".md":
-            return "command" if home_of(path.parts[:-1]) == COMMANDS_FOLDER else "markdown"
+            return "command" if home_of(path.parts[:-1]) == "commands" else "markdown"
         case ".json":
             return _kind_of_json(data, file=file) if any(mark in data for mark in _MARKS) else "json"
         case _:
@@ -53,6 +49,8 @@ def home_of(folders: Sequence[str]) -> str:
 
 
 def _kind_of_json(data: bytes, *, file: str) -> Kind:
+    from .json import read_json  # noqa: PLC0415 - most files have no mark of a card
+
     try:
         value = read_json(data, file=file).value
     except ParseError:  # whoever loads it will say so
@@ -89,6 +87,8 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Lo
         files: What else stands in the folder of a skill.
     """
     if kind == "skill":
+        from .skill import load_skill  # noqa: PLC0415 - files that did not change are not read again; so below
+
         return load_skill(data, file=file, files=files)
     return _loader(kind)(data, file=file)
 
@@ -96,10 +96,16 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Lo
 def _loader(kind: Literal["markdown", "command", "tool_use", "json", "agent_json", "a2a"]) -> Callable[..., Loaded]:
     match kind:
         case "markdown":
+            from .markdown import load_markdown  # noqa: PLC0415
+
             return load_markdown
         case "command":
+            from .command import load_command  # noqa: PLC0415
+
             return load_command
         case "json":
+            from .json import load_json  # noqa: PLC0415
+
             return load_json
         case "a2a":
             from .a2a_card import load_a2a_card  # noqa: PLC0415 - few projects hold cards
