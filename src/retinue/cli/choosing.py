@@ -56,12 +56,12 @@ class Choosing:
             InvalidInput: The goal is empty, too long, or holds control characters.
             RetinueError: A model is insisted on, and none can be asked.
         """
-        from retinue.cli.questions import Person
-        from retinue.cli.screen import somebody_is_there
-
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
+        from retinue.cli.questions import Person
+        from retinue.cli.screen import somebody_is_there
+
         ask = None if self.silent or not somebody_is_there() else Person(nullcontext)
         return await orchestrator.plan_goal(goal, budget=budget, by=by, ask=ask)
 
@@ -71,11 +71,11 @@ class Choosing:
         Raises:
             UnknownName: The word names no option of this plan.
         """
+        if not self.project.models.configured:
+            return plan
         from retinue.orchestration.goals import by_name
         from retinue.orchestration.options import chosen, menu_of
 
-        if not self.project.models.configured:
-            return plan
         definitions = by_name(self.project.registry.definitions())
         asked = [node for node in plan.nodes if node.agent in definitions]
         thinking = {node.agent for node in asked if definitions[node.agent].thinks(node.skill)}

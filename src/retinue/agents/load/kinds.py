@@ -1,8 +1,9 @@
-"""Which kind of definition a file is, and the one reader for it; each reader is loaded when a file needs it."""
+"""Which kind of definition a file is, and the one reader for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import PurePath, PurePosixPath
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
@@ -17,6 +18,17 @@ agent, `agent_json` a card of spec 004."""
 
 SKILL_FILE: Final = "SKILL.md"
 ENDINGS: Final = (".json", ".md")
+
+_LOADERS: Final[Mapping[Kind, tuple[str, str]]] = {
+    "markdown": ("markdown", "load_markdown"),
+    "skill": ("skill", "load_skill"),
+    "command": ("command", "load_command"),
+    "tool_use": ("by_dialect", "load_tool_use"),
+    "json": ("json", "load_json"),
+    "agent_json": ("by_dialect", "load_agent_json"),
+    "a2a": ("a2a_card", "load_a2a_card"),
+}
+"""Where each kind is read: loaded when a file needs it, for files that did not change are not read again."""
 
 _HOMES: Final = frozenset({"agents", "commands", "skills"})
 _MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities", b"endpoints", b"__")
@@ -86,33 +98,6 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Lo
         kind: What they are.
         files: What else stands in the folder of a skill.
     """
-    if kind == "skill":
-        from .skill import load_skill  # noqa: PLC0415 - files that did not change are not read again; so below
-
-        return load_skill(data, file=file, files=files)
-    return _loader(kind)(data, file=file)
-
-
-def _loader(kind: Literal["markdown", "command", "tool_use", "json", "agent_json", "a2a"]) -> Callable[..., Loaded]:
-    match kind:
-        case "markdown":
-            from .markdown import load_markdown  # noqa: PLC0415
-
-            return load_markdown
-        case "command":
-            from .command import load_command  # noqa: PLC0415
-
-            return load_command
-        case "json":
-            from .json import load_json  # noqa: PLC0415
-
-            return load_json
-        case "a2a":
-            from .a2a_card import load_a2a_card  # noqa: PLC0415 - few projects hold cards
-
-            return load_a2a_card
-        case "tool_use" | "agent_json":
-            from .by_dialect import load_agent_json, load_tool_use  # noqa: PLC0415 - takes two dialects
-
-            return load_tool_use if kind == "tool_use" else load_agent_json
-    assert_never(kind)
+    module, name = _LOADERS[kind]
+    loader: Callable[..., Loaded] = getattr(import_module(f"{__package__}.{module}"), name)
+    return loader(data, file=file, **({"files": files} if kind == "skill" else {}))
