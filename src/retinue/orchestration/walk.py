@@ -27,13 +27,12 @@ from retinue.orchestration.context import ASKED_INSIDE, Deadline, Surface, costs
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
-from retinue.orchestration.filing import Filing
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
 from retinue.orchestration.synthesise import Ended, has_reports
 from retinue.orchestration.working import Working
-from retinue.orchestration.written import Lost
+from retinue.orchestration.written import Filing, Lost
 
 if TYPE_CHECKING:
     from retinue.orchestration.thoughts import Mind, Thoughts
