@@ -15,7 +15,7 @@ from retinue.agents.port import Reply as AgentReply
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.catalogue.researcher_analyst.question import of_the_web
-from retinue.catalogue.researcher_analyst.web import Web
+from retinue.catalogue.web import Web
 from retinue.contract.budget import Budget
 from retinue.contract.event import ToolCall
 from retinue.contract.question import Answer, Question

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.cli.event_line import progress
+from retinue.cli.nodes import progress
 from retinue.contract.event import Progress
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from retinue.cli import output
 from retinue.cli.answer import summary, tell_warnings
-from retinue.cli.event_line import told
+from retinue.cli.nodes import told
 from retinue.contract.event import (
     KINDS,
     Answered,

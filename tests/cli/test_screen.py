@@ -12,8 +12,7 @@ from rich.console import Console
 
 from retinue.cli.nodes import Nodes
 from retinue.cli.options import Form
-from retinue.cli.picture import TICK_S, picture
-from retinue.cli.screen import Lines, Silence, Tree, screen_for, somebody_is_there
+from retinue.cli.screen import TICK_S, Lines, Silence, Tree, picture, screen_for, somebody_is_there
 from retinue.contract.event import (
     Answered,
     Asked,

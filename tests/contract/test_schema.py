@@ -14,9 +14,8 @@ from retinue.contract import schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import _validator as inside  # pyright: ignore[reportPrivateUsage] - its guards one by one
-from retinue.contract.schema._graph import Graph
-from retinue.contract.schema._load import Loads
-from retinue.contract.schema._size import MAX_NODES, measure, purify
+from retinue.contract.schema._graph import MAX_NODES, Graph, measure, purify
+from retinue.contract.schema._validator import Loads
 from retinue.errors import InvalidDefinition
 from tests.contract.nouns import json_values
 from tests.examples import examples

@@ -18,10 +18,9 @@ from retinue.llm.models import Models
 from retinue.llm.port import Said
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.criteria import CRITERIA, seen
-from retinue.orchestration.expected import verified
+from retinue.orchestration.expected import count, objections, verified
 from retinue.orchestration.judging_reports import held
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.report_rules import count, objections
 from retinue.orchestration.running import workflows
 from retinue.orchestration.supervise import supervise
 from retinue.tools.workspace import Workspace

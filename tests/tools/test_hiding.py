@@ -4,10 +4,9 @@ import pytest
 
 from retinue.errors import AccessDenied
 from retinue.tools.grep import grep
-from retinue.tools.hiding import Hiding
 from retinue.tools.port import Grip
 from retinue.tools.tree import list_files
-from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Hiding, Workspace
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 

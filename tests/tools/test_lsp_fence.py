@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, RetinueError
-from retinue.tools.hiding import Hiding
 from retinue.tools.lsp import LspTool
 from retinue.tools.port import Grip
-from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Hiding, Workspace
 
 pytestmark = pytest.mark.row("A19")
 

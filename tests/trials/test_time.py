@@ -23,11 +23,11 @@ from retinue.contract.tokens import counter
 from retinue.contract.version import split_versioned_name
 from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
+from retinue.orchestration.expected import objections
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
 from retinue.orchestration.reader.clauses import pieces, sentences
 from retinue.orchestration.reader.tables import read_table_question
-from retinue.orchestration.report_rules import objections
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import cut
 from retinue.tools.web.text import read_html

@@ -18,7 +18,6 @@ from retinue.agents.importing import import_file
 from retinue.agents.load import Loaded, Prompted
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
-from retinue.agents.load.operations import with_operations
 from retinue.agents.places import LEADS_OUT, PLACES, Place, Problem, files_beside, files_in, lies_inside, shown
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
@@ -133,6 +132,8 @@ def _load(path: Path, *, file: str, root: Path, trusted: bool, place: Place, cac
 
 def _with_operations(loaded: Loaded) -> Loaded:
     """`loaded`, its prompted agents with the operations that their instructions list."""
+    from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - files that changed need it, no others
+
     agents = (
         Prompted(with_operations(each.definition)) if isinstance(each, Prompted) else each for each in loaded.agents
     )

@@ -203,7 +203,7 @@ class Grants:
         if not rules:
             return workspace
 
-        from retinue.tools.hiding import Hiding  # noqa: PLC0415 - seldom needed
+        from retinue.tools.workspace import Hiding  # noqa: PLC0415 - seldom needed
 
         @lru_cache(maxsize=_MOST_KNOWN)
         def hides(path: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from retinue.agents.port import Agent
-    from retinue.catalogue.researcher_analyst.web import Web
+    from retinue.catalogue.web import Web
     from retinue.llm.models import Models
 
 __all__ = ["agents"]

@@ -57,12 +57,13 @@ class Choosing:
             RetinueError: A model is insisted on, and none can be asked.
         """
         from retinue.cli.planned import reads_goals
-        from retinue.cli.questions import Person
-        from retinue.cli.screen import somebody_is_there
 
         by = self.project.settings.get("run.planner")
         if by == "rules" or (by == "auto" and not self.project.models.configured):
             return orchestrator.plan(goal)
+        from retinue.cli.questions import Person
+        from retinue.cli.screen import somebody_is_there
+
         ask = None if self.silent or not somebody_is_there() else Person(nullcontext)
         reader = replace(orchestrator, model=reads_goals(self.project))
         return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
@@ -73,11 +74,11 @@ class Choosing:
         Raises:
             UnknownName: The word names no option of this plan.
         """
+        if not self.project.models.configured:
+            return plan
         from retinue.orchestration.goals import by_name
         from retinue.orchestration.options import chosen, menu_of
 
-        if not self.project.models.configured:
-            return plan
         definitions = by_name(self.project.registry.definitions())
         asked = [node for node in plan.nodes if node.agent in definitions]
         thinking = {node.agent for node in asked if definitions[node.agent].thinks(node.skill)}

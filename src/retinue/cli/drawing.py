@@ -12,7 +12,6 @@ from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.markdown import as_markdown, unshown
 from retinue.orchestration.present.numbers import exact, grouped, head_of, is_counted
-from retinue.orchestration.present.text_chart import chart_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -137,6 +136,8 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: in
 
 def _chart(chart: Chart, screen: "Console") -> "Text":
     from rich.text import Text
+
+    from retinue.orchestration.present.text_chart import chart_text
 
     in_ascii = not screen.encoding.lower().startswith("utf")
     text = Text(no_wrap=True, overflow="ellipsis")

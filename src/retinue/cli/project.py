@@ -12,7 +12,7 @@ from retinue import catalogue
 from retinue.agents.discover import discover
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
-from retinue.catalogue.researcher_analyst.web import Web
+from retinue.catalogue.web import Web
 from retinue.cli import places
 from retinue.cli.options import Bounds
 from retinue.cli.output import counted, findings_text, tell

@@ -345,7 +345,7 @@ def _unfinished(record: "RunRecord") -> None:
 
 
 def _event(event: "Event", started_ns: int) -> None:
-    from retinue.cli.event_line import told
+    from retinue.cli.nodes import told
     from retinue.cli.output import cut_to_screen, echo, safe
 
     offset = f"{(event.at_ns - started_ns) / 1e9:8.3f} s"

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import IO, Any, Final, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import click
 
@@ -20,7 +20,6 @@ from retinue.cli.options import Form
 from retinue.cli.output import json_line, stdout_set_aside, tell
 from retinue.cli.planned import thinks_along
 from retinue.cli.project import Project
-from retinue.cli.questions import Person
 from retinue.cli.screen import Screen, screen_for, somebody_is_there
 from retinue.cli.watchdog import Watchdog
 from retinue.cli.wording import said_here
@@ -38,6 +37,9 @@ from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.explain import Decided
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
+
+if TYPE_CHECKING:
+    from retinue.cli.questions import Person
 
 __all__ = ["Begin", "Begun", "Ended", "Settled", "conduct", "resuming", "settled_in"]
 
@@ -194,7 +196,7 @@ async def _conduct(
     watchdog: Watchdog,
 ) -> Ended:
     workspace = project.workspace
-    person = Person(screen.aside) if somebody_is_there() else None
+    person = _person(screen)
     async with Pool() as pool, project.tools_opened() as opened:
         models, grants = project.models if project.models.configured else None, project.grants
         known = opened.workflows(workspace, offload=pool)
@@ -222,6 +224,15 @@ async def _conduct(
         recorded=recorded,
         decisions=tuple(audience.decisions),
     )
+
+
+def _person(screen: Screen) -> "Person | None":
+    """Who answers questions; nobody where nobody is there."""
+    if not somebody_is_there():
+        return None
+    from retinue.cli.questions import Person
+
+    return Person(screen.aside)
 
 
 async def _to_the_end(engine: InProcessEngine, run: str, watching: asyncio.Task[None]) -> tuple[Result, bool]:

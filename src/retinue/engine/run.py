@@ -4,25 +4,56 @@ Which runs there are, and how they are found again, is the business of `inproces
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from threading import get_ident
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from retinue.contract.event import Answered, Asked, Body, Event, Finished, Message
 from retinue.contract.model import JsonMapping
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.engine.base import RunRecord, Step
-from retinue.engine.history import History, Replay, Value
+from retinue.engine.history import History, Replay, Value, check_answer, policy_answer, result_of
 from retinue.engine.host import Answerer, Host
 from retinue.engine.log import Log
 from retinue.engine.outcome import as_canceled, canceled, failed
-from retinue.engine.questions import check_answer, policy_answer, result_of
-from retinue.engine.tasks import GRACE_S, gone, is_unborn, throw_out
 from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
 
-__all__ = ["LiveRun"]
+__all__ = ["GRACE_S", "LiveRun", "gone", "is_unborn", "throw_out"]
+
+GRACE_S: Final = 5.0
+"""How long something may go on after it was told to stop. Then it is thrown out."""
+
+
+def is_unborn(task: "asyncio.Task[None]") -> bool:
+    """Whether `task` has not taken its first step. Cancelled now it never will, so nothing in it can say so."""
+    return inspect.getcoroutinestate(_coroutine(task)) == inspect.CORO_CREATED
+
+
+def throw_out(task: "asyncio.Task[None]") -> None:
+    """End a task that swallows being cancelled."""
+    with suppress(RuntimeError):  # it swallows even this
+        _coroutine(task).close()
+    task.cancel()
+
+
+async def gone(tasks: Sequence["asyncio.Task[None]"], timeout_s: float | None) -> None:
+    """Wait for `tasks` to end, whoever wants to interrupt that: they are stopping already."""
+    end = None if timeout_s is None else time.monotonic() + timeout_s
+    while pending := [task for task in tasks if not task.done()]:
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            return
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait(pending, timeout=left)
+
+
+def _coroutine(task: "asyncio.Task[None]") -> Coroutine[Any, Any, None]:
+    return cast("Coroutine[Any, Any, None]", task.get_coro())
+
 
 _NO_LONGER: Final = "Its run was stopped, or no longer needs it."
 

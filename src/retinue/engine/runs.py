@@ -19,8 +19,7 @@ from retinue.engine.history import History
 from retinue.engine.host import Answerer
 from retinue.engine.ids import CHILD
 from retinue.engine.outcome import as_canceled, canceled, failed
-from retinue.engine.run import LiveRun
-from retinue.engine.tasks import GRACE_S, is_unborn, throw_out
+from retinue.engine.run import GRACE_S, LiveRun, is_unborn, throw_out
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 

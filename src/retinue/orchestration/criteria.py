@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
-from retinue.orchestration.report_rules import Counted
+from retinue.orchestration.expected import Counted
 
 __all__ = ["CRITERIA", "Criterion", "Verdict", "Word", "as_data", "seen"]
 

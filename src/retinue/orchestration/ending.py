@@ -1,30 +1,207 @@
 """What a run comes to when all its nodes have ended: in which form, and whether it is enough.
 
-The forms are made elsewhere (`synthesise`, `reduce`); here one is chosen, branches are counted against the quorum
+Each form is made in `synthesise`, or below; here one is chosen, branches are counted against the quorum
 (H24, H25), and a fault is told where in the whole it happened.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from retinue.agents.boundary.content import render_content
 from retinue.contract.fault import Fault
-from retinue.contract.plan import Delegation
-from retinue.contract.result import Result, Usage, Warned
+from retinue.contract.model import JsonMapping
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Artifact, Result, Usage, Warned
+from retinue.contract.table import Cell, Column, Table
 from retinue.contract.tokens import TokenCounter
 from retinue.errors import Unavailable
-from retinue.orchestration.condense import Savings
+from retinue.orchestration.condense import Savings, full_text, metadata_of, summarise
 from retinue.orchestration.order import Order
 from retinue.orchestration.present.blocks import blocks_of
 from retinue.orchestration.present.markdown import as_markdown
-from retinue.orchestration.reduce import placed_fault, reduced
+from retinue.orchestration.present.sources import sources_in
+from retinue.orchestration.present.tamed import tame
 from retinue.orchestration.state import wanted_of
-from retinue.orchestration.synthesise import Ended, collect, synthesise
+from retinue.orchestration.synthesise import DONE, Ended, collect, has_reports, synthesise
 
 if TYPE_CHECKING:
-    from retinue.contract.model import JsonMapping
     from retinue.orchestration.citing import Summary
 
-__all__ = ["answer_of", "counted"]
+__all__ = ["answer_of", "counted", "placed_fault", "reduced"]
+
+_SUBJECTS: Final = 50
+_CITED: Final = 5
+_TITLE: Final = 120
+
+
+def reduced(order: Order, ended: Ended, merged: Result, summary: "Summary | None" = None) -> Result:
+    """`merged`, the answer of a child run, as one agent's result.
+
+    Args:
+        order: What the run was told.
+        ended: What its nodes came to.
+        merged: The answer that `synthesise` made of them.
+        summary: What holds of a model's summary; it leads.
+    """
+    said = cast("JsonMapping", merged.data)
+    pairs = ended.pairs()
+    counted = _counted([result for _, result in pairs])
+    claims = _claims(summary)
+    answer = "\n".join((*claims, counted))
+    parts = [_part(order, node, result) for node, result in ended.reports]
+    data: JsonMapping = {
+        "answer": answer,
+        "findings": [_placed(order, finding) for finding in cast("list[JsonMapping]", said["findings"])],
+        "notes": [f"{_title(node)}: {_why_not(result)}" for node, result in pairs if not result.useful],
+        "subjects": [_title(node) for node, _ in pairs][:_SUBJECTS],
+        "parts": parts,
+        "failures": [_placed(order, failure) for failure in cast("list[JsonMapping]", said["failures"])],
+        "not_answered": said["not_answered"],
+        "metadata": [metadata for _, result in pairs if result.useful and (metadata := metadata_of(result))],
+        "tables": [_overview(order.plan, pairs).to_json(), *_of_all(ended.reports, "tables")],
+        "charts": _of_all(ended.reports, "charts"),
+    }
+    kept = {name: value for name, value in data.items() if value not in ([], None)}
+    opening = "\n\n".join(filter(None, (tame("\n".join(f"- {claim}" for claim in claims)), counted)))
+    artifacts = tuple(_with_status(one, result) for _, result in pairs if result.useful for one in result.artifacts)
+    whole = merged.model_copy(update={"data": kept, "content": _content(opening, parts), "artifacts": artifacts})
+    return whole if summary is None else _with_summary(whole, summary)
+
+
+def _claims(summary: "Summary | None") -> tuple[str, ...]:
+    """The sentences of a summary, each with its places."""
+    claims = summary.claims if summary else ()
+    found: list[str] = []
+    for claim in claims:
+        places = dict.fromkeys(piece.source for piece in claim.pieces if piece.source)
+        found.append(f"{claim.text} ({', '.join(places)})" if places else claim.text)
+    return tuple(found)
+
+
+def _with_summary(whole: Result, summary: "Summary") -> Result:
+    from retinue.orchestration.citing import dropped, told  # noqa: PLC0415 - only with a model
+
+    said = told(summary)
+    data: JsonMapping = {**cast("JsonMapping", whole.data), **({"summary": said} if said else {})}
+    return whole.model_copy(update={"data": data, "warnings": (*whole.warnings, *dropped(summary))})
+
+
+def placed_fault(order: Order, ended: Ended, fault: Fault | None) -> Fault | None:
+    """`fault` with the node it belongs to, seen from the whole: the deepest that is known."""
+    if fault is None or not order.above or "node" in fault.detail:
+        return fault
+    node = next((node for node, result in ended.pairs() if result.fault == fault), None)
+    where = order.above[-1].node if node is None else order.place_of(node.id)
+    return fault.model_copy(update={"detail": {**fault.detail, "node": where}})
+
+
+def _counted(results: list[Result]) -> str:
+    """How many parts there are, and how many of them are answered."""
+    whole = sum(result.outcome == "success" for result in results)
+    in_part = sum(has_reports(result) for result in results) - whole
+    said = f"{whole} of {len(results)} {'part is' if len(results) == 1 else 'parts are'} answered"
+    return f"{said}, {in_part} more in part." if in_part else f"{said}."
+
+
+def _with_status(artifact: Artifact, result: Result) -> Artifact:
+    """`artifact` with how its worker ended: above, only the whole is known."""
+    status = "complete" if result.outcome == "success" else result.outcome
+    return artifact if artifact.status else artifact.model_copy(update={"status": status})
+
+
+def _part(order: Order, node: Delegation, result: Result) -> JsonMapping:
+    """What one delegation brought, as its agent said it; no text where it brought only files."""
+    text = result.content
+    if not text.strip():
+        text = render_content(result.data) if result.data is not None else "" if result.artifacts else DONE
+    return {
+        "node": order.place_of(node.id),
+        "title": _title(node),
+        "agent": result.agent,
+        "skill": result.skill or node.skill or "",
+        "outcome": result.outcome,
+        "text": text,
+        "sources": list(sources_in(result.data)),
+    }
+
+
+def _placed(order: Order, item: JsonMapping) -> JsonMapping:
+    """A part with where it stands in the whole."""
+    return {**item, "node": order.place_of(str(item["node"]))} if "node" in item else item
+
+
+def _overview(plan: Plan, pairs: list[tuple[Delegation, Result]]) -> Table:
+    """One row a delegation: as many as were asked, found or not."""
+    title = summarise(plan.goal).text
+    columns = (
+        Column(name="subject"),
+        Column(name="found"),
+        Column(name="first sentence"),
+        Column(name="source", kind="source"),
+    )
+    return Table(
+        title=title[:1].upper() + title[1:],
+        columns=columns,
+        rows=tuple((_title(node), _found(result), *_gist(result)) for node, result in pairs),
+    )
+
+
+def _found(result: Result) -> str:
+    return "yes" if result.outcome == "success" else "in part" if has_reports(result) else "no"
+
+
+def _gist(result: Result) -> tuple[Cell, Cell]:
+    """The first thing that a result says, and its place."""
+    if not result.useful:
+        return _why_not(result), None
+    if result.outcome == "partial" and result.warnings:
+        return summarise(result.warnings[0].message).text, None  # what it found may be something else
+    data: Mapping[str, object] = cast("Mapping[str, object]", result.data) if isinstance(result.data, dict) else {}
+    listed = data.get("findings")
+    first: object = cast("list[object]", listed)[0] if isinstance(listed, list) and listed else None
+    if isinstance(first, dict):
+        finding = cast("Mapping[str, object]", first)
+        content, source = finding.get("content"), finding.get("source")
+        if isinstance(content, str) and content.strip():
+            return summarise(content).text, source if isinstance(source, str) else None
+    answer = data.get("answer")
+    file = result.artifacts[0] if result.artifacts else None
+    said = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
+    return summarise(said or full_text(result)).text, file and file.path
+
+
+def _why_not(result: Result) -> str:
+    if result.fault is not None:
+        return summarise(result.fault.message).text
+    return "It waits for an answer." if result.questions else "It brought nothing."
+
+
+def _of_all(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
+    """The tables or charts of all reports, as their agents gave them."""
+    found: list[object] = []
+    for _, result in reports:
+        listed: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
+        if isinstance(listed, list):
+            found += cast("list[object]", listed)
+    return found
+
+
+def _content(answer: str, parts: list[JsonMapping]) -> str:
+    """A section for every part that brought something, as it is: whoever shows it makes it harmless."""
+    written = [answer]
+    for part in parts:
+        if not part["text"]:
+            continue  # its files are told of all parts together
+        sources = cast("list[str]", part["sources"])
+        cited = f"\n\nSources: {', '.join(sources[:_CITED])}" if sources else ""
+        written.append(f"### {part['title']}\n\n{part['text']}{cited}")
+    return "\n\n".join(written)
+
+
+def _title(node: Delegation) -> str:
+    """What a delegation is about: its target, else what it is asked."""
+    title = " ".join((node.target or node.instruction or f"{node.agent} {node.skill or ''}").split())
+    return title if len(title) <= _TITLE else f"{title[:_TITLE].rsplit(' ', 1)[0]} …"
 
 
 def answer_of(

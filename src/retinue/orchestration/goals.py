@@ -19,9 +19,8 @@ from retinue.contract.task import Thinking
 from retinue.engine.outside import REAL
 from retinue.errors import RetinueError, Unavailable
 from retinue.llm.purse import Purse
-from retinue.orchestration.modes import harder, thinking_in, with_thinking
 from retinue.orchestration.planning import Planning, planning_of, with_planning
-from retinue.orchestration.shares import USUAL
+from retinue.orchestration.shares import USUAL, harder, thinking_in, with_thinking
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from retinue.contract.sanitize import workspace_path
 from retinue.errors import RetinueError
 from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.criteria import CRITERIA, Verdict, as_data, seen
-from retinue.orchestration.report_rules import count
+from retinue.orchestration.expected import count
 from retinue.orchestration.synthesise import RUN_AGENT
 
 if TYPE_CHECKING:

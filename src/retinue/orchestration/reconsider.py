@@ -16,11 +16,11 @@ from retinue.contract.sanitize import printable
 from retinue.orchestration._foreign import foreign, one_line
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move, Situation, said_otherwise
 from retinue.orchestration.synthesise import RUN_AGENT
-from retinue.orchestration.thinker import Thinker
 
 if TYPE_CHECKING:
     from retinue.contract.model import JsonMapping
     from retinue.llm.port import AnswerShape
+    from retinue.orchestration.thinker import Thinker
 
 __all__ = ["Options", "reconsidered"]
 
@@ -59,7 +59,7 @@ class Options:
         """The way called `name`, if it is open."""
         return next((move for each, move in zip(self.ids, self.moves, strict=True) if each == name), None)
 
-    async def asked(self, node: Delegation, result: Result, thinker: Thinker, *, goal: str, task: str) -> Result:
+    async def asked(self, node: Delegation, result: Result, thinker: "Thinker", *, goal: str, task: str) -> Result:
         """Let a model choose; gives its choice for the record, or why there is none. Never a failure."""
         thought = await thinker.ask(
             _INSTRUCTIONS,

@@ -25,7 +25,6 @@ from retinue.orchestration.context import Deadline, Surface
 from retinue.orchestration.goals import by_name
 from retinue.orchestration.order import RUN_PLAN, Order
 from retinue.orchestration.reader.facts import surroundings
-from retinue.orchestration.thoughts import Mind
 from retinue.orchestration.walk import Walk
 from retinue.tools.workspace import Workspace
 
@@ -90,6 +89,8 @@ def workflows(
             surface.purse = Purse(tokens=order.budget.tokens, usd=order.budget.cost_usd, above=purse)
         mind = None
         if order.model is not None:
+            from retinue.orchestration.thoughts import Mind  # noqa: PLC0415 - most runs ask no model
+
             mind = Mind(
                 order.model, partial(_opened, models, order.model), planners.model, order.thinking, outside.clock
             )

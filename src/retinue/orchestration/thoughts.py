@@ -82,27 +82,22 @@ class Mind:
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """What one walk asks; nothing at all without a mind.
+    """What one walk asks.
 
     Each method gives the name of a step and its body, or None when there is nothing to ask.
     """
 
-    mind: Mind | None
+    mind: Mind
     order: Order
     surface: Surface
     account: Account
     requests: Requests
     check: Check
 
-    @property
-    def any(self) -> bool:
-        """Whether there is a model to ask."""
-        return self.mind is not None
-
     def reconsidering(self, progress: Progress, result: Result, options: Options) -> tuple[str, Step] | None:
         """Which of the ways that are open for a failed node is taken."""
         mind = self.mind
-        if mind is None or not options.worth_a_thought:
+        if not options.worth_a_thought:
             return None
         node, goal = progress.node, self.order.plan.goal
         progress.thoughts += 1
@@ -124,7 +119,7 @@ class Thoughts:
         the parts would know nothing of that.
         """
         mind, node, order = self.mind, progress.node, self.order
-        if mind is None or len(node.instruction) <= SPLIT_TOKENS or order.depth >= order.budget.depth:
+        if len(node.instruction) <= SPLIT_TOKENS or order.depth >= order.budget.depth:
             return None
         bound = node.expects or node.needs or self.requests.composes(node)
         if bound or self.requests.counter.count(node.instruction) <= SPLIT_TOKENS:
@@ -150,11 +145,7 @@ class Thoughts:
     def writing(self, ended: Ended) -> tuple[str, Step] | None:
         """The summary of several answers (B25). A single answer is its own."""
         mind = self.mind
-        if (
-            mind is None
-            or self.order.answer == "collected"
-            or sum(one.useful for one in ended.results.values()) < _SEVERAL
-        ):
+        if self.order.answer == "collected" or sum(one.useful for one in ended.results.values()) < _SEVERAL:
             return None
         from retinue.orchestration.citing import evidence_of, written  # noqa: PLC0415 - only with a model
 

@@ -8,7 +8,7 @@ rules for workflows in `engine.base`, so the same walk runs in memory and durabl
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from zlib import crc32
 
 from retinue.contract.definition import Definition
@@ -27,14 +27,15 @@ from retinue.orchestration.context import ASKED_INSIDE, Deadline, Surface, costs
 from retinue.orchestration.decisions import SKIPPED, Decisions, opening, unavailable
 from retinue.orchestration.ending import answer_of
 from retinue.orchestration.escalate import Accept, Ask, Elsewhere, GiveUp, Move
-from retinue.orchestration.filing import Filing
 from retinue.orchestration.order import RESERVED, RUN_PLAN, Order
 from retinue.orchestration.requests import Progress, Requests, addressed, answer_in
 from retinue.orchestration.state import Moves, State
 from retinue.orchestration.synthesise import Ended, has_reports
-from retinue.orchestration.thoughts import Mind, Thoughts
 from retinue.orchestration.working import Working
-from retinue.orchestration.written import Lost
+from retinue.orchestration.written import Filing, Lost
+
+if TYPE_CHECKING:
+    from retinue.orchestration.thoughts import Mind, Thoughts
 
 __all__ = ["Walk"]
 
@@ -51,7 +52,7 @@ class Walk:
         surface: Surface,
         definitions: Mapping[str, Definition],
         *,
-        mind: Mind | None = None,
+        mind: "Mind | None" = None,
         below: dict[str, tuple[Purse, Deadline]] | None = None,
     ) -> None:
         """Prepare to walk.
@@ -81,7 +82,11 @@ class Walk:
         self._unneeded: set[str] = set()
         self._deadline = surface.deadline or Deadline(None)
         self._working = Working(command, surface, self._account, self._requests, mind=mind)
-        self._thoughts = Thoughts(mind, command, surface, self._account, self._requests, self._check)
+        self._thoughts: Thoughts | None = None
+        if mind is not None:
+            from retinue.orchestration import thoughts  # noqa: PLC0415 - most runs ask no model
+
+            self._thoughts = thoughts.Thoughts(mind, command, surface, self._account, self._requests, self._check)
         self._below = {} if below is None else below
 
     async def run(self) -> Result:
@@ -150,8 +155,9 @@ class Walk:
 
     def _reconsider(self, progress: Progress, result: Result) -> Result | None:
         """Try another way, at once or after a thought; gives what the node has ended with when there is none."""
-        options = self._decisions.options(progress, result, all_of_them=self._thoughts.any)
-        if (thought := self._thoughts.reconsidering(progress, result, options)) is not None:
+        thoughts = self._thoughts
+        options = self._decisions.options(progress, result, all_of_them=thoughts is not None)
+        if thoughts is not None and (thought := thoughts.reconsidering(progress, result, options)) is not None:
             progress.last = result
             self._launch(progress, "think", *thought)
             return None
@@ -221,7 +227,7 @@ class Walk:
             return unclear
         node = progress.node
         if not node.questions:
-            thought = self._thoughts.splitting(progress)
+            thought = self._thoughts.splitting(progress) if self._thoughts is not None else None
             return self._start(progress) if thought is None else self._launch(progress, "split", *thought)
         waiting = self._requests.unanswered(node, lifecycle="input_required", questions=node.questions)
         if any(question.parameter is None for question in node.questions):
@@ -288,7 +294,7 @@ class Walk:
 
     async def _written(self) -> Result | None:
         """What the model wrote as the summary; None when there is nothing to write."""
-        if (thought := self._thoughts.writing(self._ended(None))) is None:
+        if self._thoughts is None or (thought := self._thoughts.writing(self._ended(None))) is None:
             return None
         name = thought[0]
         self._scope.reserve((name,))

@@ -17,7 +17,6 @@ from typing import Literal
 
 from retinue.errors import InvalidInput, RetinueError
 from retinue.tools import paths
-from retinue.tools.git import Git
 from retinue.tools.workspace import Workspace
 
 __all__ = ["IGNORED_FOLDERS", "FileEntry", "Listing", "Skipped", "glob", "list_files", "matcher"]
@@ -124,6 +123,8 @@ def matcher(patterns: str | Iterable[str]) -> Callable[[str], bool]:
 def _names(workspace: Workspace) -> tuple[Iterable[bytes], Literal["git", "walk"], str]:
     note = ""
     if _may_be_repository(workspace):
+        from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
+
         try:
             return Git(workspace.root).listed_files(), "git", ""
         except RetinueError as error:

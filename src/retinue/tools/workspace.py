@@ -6,14 +6,12 @@ between check and use is refused and not followed. What a rule keeps from being 
 reads by it. It does not list or search: `tree`, `files` and `grep` do.
 """
 
-# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
-# paths are compared as text and by identity here; `Path` would hide what is asked of the system
-
 import copy
 import os
 import stat
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -21,9 +19,31 @@ from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvali
 from retinue.tools import descriptors, paths
 from retinue.tools.artifact import MAX_HASHED, ArtifactFacts, measure
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.hiding import Hiding
 
-__all__ = ["ArtifactFacts", "PathLike", "Workspace"]
+__all__ = ["ArtifactFacts", "Hiding", "PathLike", "Workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """One way of hiding files.
+
+    Attributes:
+        why: Why a file may not be read, by its real path from the root; empty when it may. It always says the same.
+        by: What tells this way of hiding from any other: two views of one folder are alike when it is the same.
+    """
+
+    why: Callable[[str], str]
+    by: str
+
+    def but_for(self, shown: Iterable[str]) -> "Hiding":
+        """The same, with the files at these paths shown: somebody approved of it."""
+        also, why = frozenset(shown), self.why
+        return Hiding(lambda path: "" if path in also else why(path), f"{self.by}, but for {sorted(also)}")
+
+
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
+# paths are compared as text and by identity here; `Path` would hide what is asked of the system
+
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

@@ -2,7 +2,7 @@
 
 `call` is the way through it, from a task to a result. What it asks on the way stands beside it: who is meant
 (`prepared`), whether the request fits (`parameters`, `untyped`), how long and for how much (`deadline`, `spending`),
-what the agent did (`attempt`), whether the answer is one (`checks`, `reading`, `plain`, `sound`, `claims`), and whether
+what the agent did (`attempt`), whether the answer is one (`checks`, `reading`, `sound`, `claims`), and whether
 to ask again (`policy`).
 """
 

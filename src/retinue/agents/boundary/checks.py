@@ -10,10 +10,9 @@ from typing import Final, TypeAlias, TypedDict, cast
 
 from retinue.agents.boundary.claims import check_files
 from retinue.agents.boundary.faults import fault_of, output_invalid
-from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.prepared import Prepared
 from retinue.agents.boundary.reading import Reader, fits, read_text
-from retinue.agents.boundary.sound import CLAIMS, sound
+from retinue.agents.boundary.sound import CLAIMS, plain_copy, sound
 from retinue.agents.boundary.spoken import read_spoken, recognised, resembles
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema

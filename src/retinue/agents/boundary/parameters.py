@@ -6,9 +6,9 @@ Nothing a caller holds is shared with the agent, and nothing is filled in silent
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from retinue.agents.boundary.plain import plain_copy
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.boundary.prepared import Prepared
+from retinue.agents.boundary.sound import plain_copy
 from retinue.contract import names, schema
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping

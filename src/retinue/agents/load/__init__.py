@@ -1,13 +1,21 @@
-"""Agents read from files, whatever their format. Nothing here imports or runs what a file says."""
+"""Agents read from files, whatever their format. Nothing here imports or runs what a file says.
 
-from .behaviour import Behaviour, inject, read_behaviour
-from .call_sites import call_sites
-from .command import load_command
-from .json import load_json
+What reads a format is loaded when it is used: a project whose files did not change needs none of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
 from .loaded import Loaded
-from .markdown import load_markdown
 from .prompted import NEEDS_MODEL, Prompted
-from .skill import load_skill
+
+if TYPE_CHECKING:
+    from .behaviour import Behaviour, inject, read_behaviour
+    from .call_sites import call_sites
+    from .command import load_command
+    from .json import load_json
+    from .markdown import load_markdown
+    from .skill import load_skill
 
 __all__ = [
     "NEEDS_MODEL",
@@ -22,3 +30,13 @@ __all__ = [
     "load_skill",
     "read_behaviour",
 ]
+
+_HOMES: Final = {"Behaviour": "behaviour", "inject": "behaviour", "read_behaviour": "behaviour"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES.get(name, name.removeprefix("load_"))
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value

@@ -24,9 +24,9 @@ from .naming import read_model, read_tools, read_version
 from .prompt import load_prompt
 from .skill import FILES
 
-__all__ = ["COMMAND", "COMMANDS_FOLDER", "command_name", "load_command"]
+__all__ = ["COMMAND", "command_name", "load_command"]
 
-COMMANDS_FOLDER: Final = "commands"
+_FOLDER: Final = "commands"
 COMMAND: Final = "command"
 """Where `extras` says what is typed: `/git:sync`."""
 
@@ -39,7 +39,7 @@ _REFERENCE: Final = re.compile(r"(?<![\w`@/.])@((?:\.{1,2}/|~/|/)?[A-Za-z0-9_][A
 def command_name(file: str) -> str:
     """What is typed to call the command in `file`: its path below `commands`, folders before colons (`/git:sync`)."""
     parts = PurePosixPath(file).with_suffix("").parts
-    homes = [at for at, part in enumerate(parts[:-1]) if part == COMMANDS_FOLDER]
+    homes = [at for at, part in enumerate(parts[:-1]) if part == _FOLDER]
     # Below `.claude` the first such folder counts; elsewhere the nearest.
     home = next((at for at in homes if at and parts[at - 1] == ".claude"), homes[-1] if homes else len(parts) - 2)
     return "/" + ":".join(parts[home + 1 :])

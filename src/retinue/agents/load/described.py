@@ -4,7 +4,7 @@ from typing import Final
 
 from retinue.contract.definition import Definition
 
-from .definition_only import DefinitionOnly
+from .prompted import DefinitionOnly
 
 __all__ = ["ELSEWHERE", "Described"]
 

@@ -1,17 +1,14 @@
 """Which kind of definition a file is, and the one reader for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import PurePath, PurePosixPath
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .command import COMMANDS_FOLDER, load_command
-from .json import load_json, read_json
 from .loaded import Loaded
-from .markdown import load_markdown
-from .skill import load_skill
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
@@ -22,7 +19,18 @@ agent, `agent_json` a card of spec 004."""
 SKILL_FILE: Final = "SKILL.md"
 ENDINGS: Final = (".json", ".md")
 
-_HOMES: Final = frozenset({"agents", COMMANDS_FOLDER, "skills"})
+_LOADERS: Final[Mapping[Kind, tuple[str, str]]] = {
+    "markdown": ("markdown", "load_markdown"),
+    "skill": ("skill", "load_skill"),
+    "command": ("command", "load_command"),
+    "tool_use": ("by_dialect", "load_tool_use"),
+    "json": ("json", "load_json"),
+    "agent_json": ("by_dialect", "load_agent_json"),
+    "a2a": ("a2a_card", "load_a2a_card"),
+}
+"""Where each kind is read: loaded when a file needs it, for files that did not change are not read again."""
+
+_HOMES: Final = frozenset({"agents", "commands", "skills"})
 _MARKS: Final = (b"supportedInterfaces", b"protocolVersion", b"capabilities", b"endpoints", b"__")
 """One of these stands in every card and between agent and skill; most definitions need no second look."""
 
@@ -39,7 +47,7 @@ def kind_of(file: str, data: bytes = b"") -> Kind | None:
         case ".md" if path.name.lower() == SKILL_FILE.lower():
             return "skill"
         case ".md":
-            return "command" if home_of(path.parts[:-1]) == COMMANDS_FOLDER else "markdown"
+            return "command" if home_of(path.parts[:-1]) == "commands" else "markdown"
         case ".json":
             return _kind_of_json(data, file=file) if any(mark in data for mark in _MARKS) else "json"
         case _:
@@ -53,6 +61,8 @@ def home_of(folders: Sequence[str]) -> str:
 
 
 def _kind_of_json(data: bytes, *, file: str) -> Kind:
+    from .json import read_json  # noqa: PLC0415 - most files have no mark of a card
+
     try:
         value = read_json(data, file=file).value
     except ParseError:  # whoever loads it will say so
@@ -88,25 +98,6 @@ def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Lo
         kind: What they are.
         files: What else stands in the folder of a skill.
     """
-    if kind == "skill":
-        return load_skill(data, file=file, files=files)
-    return _loader(kind)(data, file=file)
-
-
-def _loader(kind: Literal["markdown", "command", "tool_use", "json", "agent_json", "a2a"]) -> Callable[..., Loaded]:
-    match kind:
-        case "markdown":
-            return load_markdown
-        case "command":
-            return load_command
-        case "json":
-            return load_json
-        case "a2a":
-            from .a2a_card import load_a2a_card  # noqa: PLC0415 - few projects hold cards
-
-            return load_a2a_card
-        case "tool_use" | "agent_json":
-            from .by_dialect import load_agent_json, load_tool_use  # noqa: PLC0415 - takes two dialects
-
-            return load_tool_use if kind == "tool_use" else load_agent_json
-    assert_never(kind)
+    module, name = _LOADERS[kind]
+    loader: Callable[..., Loaded] = getattr(import_module(f"{__package__}.{module}"), name)
+    return loader(data, file=file, **({"files": files} if kind == "skill" else {}))

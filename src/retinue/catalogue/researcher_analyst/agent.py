@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from retinue.catalogue.researcher_analyst.gathered import Gathered
     from retinue.catalogue.researcher_analyst.question import Asked
     from retinue.catalogue.researcher_analyst.wanted import Wanted
-    from retinue.catalogue.researcher_analyst.web import Web
+    from retinue.catalogue.web import Web
     from retinue.llm.models import Models
     from retinue.orchestration.citing import Summary
     from retinue.tools.search import Index

@@ -15,7 +15,7 @@ from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
 from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
-from retinue.catalogue.researcher_analyst.web import Web
+from retinue.catalogue.web import Web
 from retinue.contract.event import Progress, ToolCall
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace

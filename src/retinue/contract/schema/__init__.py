@@ -3,8 +3,7 @@
 Not an editor and not a generator of schemas, and no judge of style: that is `contract.lint`.
 """
 
-from ._graph import DRAFTS
-from ._size import MAX_NODES
+from ._graph import DRAFTS, MAX_NODES
 from ._validator import MAX_SCHEMA_NODES, Validator, compile, findings_in  # noqa: A004 - as `re.compile`
 
 __all__ = ["DRAFTS", "MAX_NODES", "MAX_SCHEMA_NODES", "Validator", "compile", "findings_in"]

@@ -8,7 +8,6 @@ from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, Prose, Sources
 from retinue.orchestration.present.numbers import figure, head_of
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose
-from retinue.orchestration.present.text_chart import chart_text
 
 __all__ = ["TITLES", "as_markdown", "first_of", "unshown"]
 
@@ -84,6 +83,8 @@ def _cell(cell: Cell, column: Column) -> str:
 
 
 def _chart(chart: Chart, *, in_ascii: bool) -> str:
+    from retinue.orchestration.present.text_chart import chart_text  # noqa: PLC0415 - takes rich
+
     drawn = chart_text(chart, in_ascii=in_ascii)
     # A label cannot end the fence: it is longer than any row of backticks in the picture.
     fence = "`" * max(3, *(len(run) + 1 for run in _runs(drawn)), 3)

@@ -6,15 +6,16 @@ heights, which fits any width and can be ASCII, so it is made here.
 
 from collections.abc import Iterator
 from io import StringIO
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from retinue.contract.sanitize import printable
+from retinue.contract.table import Chart, Series
 from retinue.orchestration.present.numbers import beside, drawable
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from retinue.contract.table import Chart, Series
 
 __all__ = ["chart_text"]
 
@@ -27,7 +28,7 @@ _ASCII_HEIGHTS: Final = "_.-:=+*#"
 _IN_ASCII: Final = str.maketrans({**dict.fromkeys("█▉▊▋▌▍▎▏▐▕", "#"), "…": "~"})
 
 
-def chart_text(chart: "Chart", *, width: int = 72, in_ascii: bool = False) -> str:
+def chart_text(chart: Chart, *, width: int = 72, in_ascii: bool = False) -> str:
     """`chart`, drawn. Its title is not in it.
 
     Args:
@@ -40,11 +41,7 @@ def chart_text(chart: "Chart", *, width: int = 72, in_ascii: bool = False) -> st
     return drawn.translate(_IN_ASCII) if in_ascii else drawn
 
 
-def _bars(chart: "Chart", width: int) -> Iterator[str]:
-    from rich.bar import Bar  # noqa: PLC0415 - only answers with charts need it
-    from rich.console import Console  # noqa: PLC0415 - likewise
-    from rich.table import Table  # noqa: PLC0415 - likewise
-
+def _bars(chart: Chart, width: int) -> Iterator[str]:
     several, kept = len(chart.series) > 1, max(1, _BARS // len(chart.series))
     values = [drawable(value) for one in chart.series for value in one.values[:kept] if value is not None]
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
@@ -71,7 +68,7 @@ def _bars(chart: "Chart", width: int) -> Iterator[str]:
         yield f"and {len(chart.labels) - kept:,} more"
 
 
-def _lines(chart: "Chart", width: int, *, in_ascii: bool) -> Iterator[str]:
+def _lines(chart: Chart, width: int, *, in_ascii: bool) -> Iterator[str]:
     names = [_text(one.name) for one in chart.series]
     named = min(max(name.cell_len for name in names), _LABEL)
     step = -(-len(chart.labels) // max(_LEAST, width - named - 2))
@@ -84,7 +81,7 @@ def _lines(chart: "Chart", width: int, *, in_ascii: bool) -> Iterator[str]:
     yield f"{indent}{ends}{f', a mark is the mean of {step:,}' if step > 1 else ''}"
 
 
-def _heights(series: "Series", step: int, *, in_ascii: bool) -> str:
+def _heights(series: Series, step: int, *, in_ascii: bool) -> str:
     """One mark for each `step` values: as high as their mean lies between nought (or the lowest) and the highest."""
     marks = _ASCII_HEIGHTS if in_ascii else _HEIGHTS
     groups = [series.values[start : start + step] for start in range(0, len(series.values), step)]
@@ -96,7 +93,7 @@ def _heights(series: "Series", step: int, *, in_ascii: bool) -> str:
     return "".join(" " if mean is None else marks[min(7, int((mean - low) / span * 8))] for mean in means)
 
 
-def _extremes(series: "Series", chart: "Chart") -> str:
+def _extremes(series: Series, chart: Chart) -> str:
     known = [(value, place) for place, value in enumerate(series.values) if value is not None]
     if not known:
         return "no values"
@@ -120,10 +117,8 @@ def _short(label: str) -> str:
     return str(text)
 
 
-def _text(foreign: str) -> "Text":
+def _text(foreign: str) -> Text:
     """Foreign text as rich prints it: on one line, and with no markup in it."""
-    from rich.text import Text  # noqa: PLC0415 - as above
-
     return Text(_line(foreign), overflow="ellipsis")
 
 

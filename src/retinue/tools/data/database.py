@@ -11,7 +11,7 @@ from typing import Literal, Self, assert_never
 
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput, ParseError
-from retinue.tools.data import csv, json, logs, parquet, postgres
+from retinue.tools.data import csv
 from retinue.tools.data.answers import answer, type_of
 from retinue.tools.data.connection import Connection
 from retinue.tools.data.lines import Loaded
@@ -130,6 +130,8 @@ class Data:
             InvalidInput: A value of it is none that DuckDB knows.
             Unavailable: The database ended the reading.
         """
+        from retinue.tools.data import postgres  # noqa: PLC0415 - each kind is loaded with its first file; so below
+
         taken = [one.table for one in self._sources.values()]
         table = table_name(name.rpartition(".")[2], taken=taken)
         copy = self._folder / "copy"
@@ -173,17 +175,22 @@ class Data:
     def _loaded(self, kind: Kind, snapshot: Snapshot, table: str, spare: Path) -> Loaded:
         connection, name = self._connection, identifier(table)
         if kind == "parquet":
+            from retinue.tools.data import parquet  # noqa: PLC0415
+
             return parquet.load(connection, snapshot, name)
         text = Text(snapshot, check=connection.check)
         try:
             match kind:
                 case "csv":
                     return csv.load(connection, text, name, spare=spare)
-                case "json":
-                    return json.load(connection, text, name)
-                case "jsonl":
-                    return json.load_lines(connection, text, name)
+                case "json" | "jsonl":
+                    from retinue.tools.data import json  # noqa: PLC0415
+
+                    load = json.load if kind == "json" else json.load_lines
+                    return load(connection, text, name)
                 case "log":
+                    from retinue.tools.data import logs  # noqa: PLC0415
+
                     return logs.load(connection, text, name, changed=snapshot.changed)
                 case _:
                     assert_never(kind)

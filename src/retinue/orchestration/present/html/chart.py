@@ -7,17 +7,20 @@ stand beside each mark, so that programs that know no style sheets still show th
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from math import floor, log10
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+import leather  # pyright: ignore[reportMissingTypeStubs]
+from leather.scales import Ordinal  # pyright: ignore[reportMissingTypeStubs]
+from rich.cells import cell_len
+
 from retinue.contract.sanitize import printable
+from retinue.contract.table import Chart
 from retinue.orchestration.present.html.markup import element, text
+from retinue.orchestration.present.html.style import CHART_STYLE, COLOURS
 from retinue.orchestration.present.numbers import beside, drawable, short
 
-if TYPE_CHECKING:
-    from retinue.contract.table import Chart
-
-__all__ = ["STYLE", "caption_of", "chart_svg", "charts_file"]
+__all__ = ["caption_of", "chart_svg", "charts_file"]
 
 _WIDTH: Final = 720
 _LINE_PX: Final = 320
@@ -30,30 +33,8 @@ _LEAST: Final = 1e-290
 """What is smaller counts as nought: it could not be told from it in a picture."""
 _DIGITS: Final = 12
 
-_COLOURS: Final = {
-    "#2f6fb3": "#6ea8e0", "#d9822b": "#eba45e", "#3d9a6b": "#6cc598",
-    "#a4508b": "#d28bbd", "#7a6fce": "#a9a0ee", "#8a7340": "#c4ab74",
-}  # fmt: skip
-"""Of the series, in light and in dark mode; they begin again after the last."""
 
-_DARK: Final = "\n".join(
-    f'    svg [fill="{light}"] {{ fill: {dark}; }} svg [stroke="{light}"] {{ stroke: {dark}; }}'
-    for light, dark in _COLOURS.items()
-)
-STYLE: Final = f"""
-  svg text {{ font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; fill: #5b6570; }}
-  svg text.title {{ font-size: 16px; font-weight: 600; }} svg text.title, svg text.value {{ fill: #1c2127; }}
-  svg .tick line {{ stroke: #dfe3e8; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #5b6570; }}
-  svg path {{ stroke-linecap: round; stroke-linejoin: round; }} svg .paper {{ fill: #ffffff; }}
-  @media (prefers-color-scheme: dark) {{
-    svg text {{ fill: #9aa5b1; }} svg text.title, svg text.value {{ fill: #e4e7eb; }} svg .paper {{ fill: #15191e; }}
-    svg .tick line {{ stroke: #343b44; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #9aa5b1; }}
-{_DARK}
-  }}
-"""
-
-
-def chart_svg(chart: "Chart", *, name: str = "chart") -> str:
+def chart_svg(chart: Chart, *, name: str = "chart") -> str:
     """`chart` as an `<svg>` that stands inside a page.
 
     Args:
@@ -67,7 +48,7 @@ def chart_svg(chart: "Chart", *, name: str = "chart") -> str:
     return element("svg", titled + described + drawn, **view)
 
 
-def charts_file(title: str, charts: Iterable["Chart"], *, subtitle: str = "") -> str:
+def charts_file(title: str, charts: Iterable[Chart], *, subtitle: str = "") -> str:
     """An SVG file with `charts` one below the other."""
     parts = [element("text", text(_clipped(title, 80)), x=24, y=34, class_="title")]
     parts.append(element("text", text(_clipped(subtitle, 110)), x=24, y=54))
@@ -81,11 +62,11 @@ def charts_file(title: str, charts: Iterable["Chart"], *, subtitle: str = "") ->
     head = element("title", text(title), id="title") + element("desc", text(" ".join(told)[:4000]), id="description")
     paper = element("rect", "", width=widest, height=top, fill="#ffffff", class_="paper")
     size = {"width": widest, "height": top, "viewBox": f"0 0 {widest} {top}", "xmlns": "http://www.w3.org/2000/svg"}
-    inside = head + element("style", STYLE) + paper + "\n".join(parts)
+    inside = head + element("style", CHART_STYLE) + paper + "\n".join(parts)
     return element("svg", inside, role="img", aria_labelledby="title description", **size) + "\n"
 
 
-def caption_of(chart: "Chart") -> str:
+def caption_of(chart: Chart) -> str:
     """What stands above a chart: its title, else the names of its series, the unit, and how many bars are drawn."""
     named = chart.title.strip() or " and ".join(one.name for one in chart.series if one.name) or "Chart"
     unit = f" ({chart.unit})" if chart.unit and chart.unit.casefold() not in named.casefold() else ""
@@ -93,7 +74,7 @@ def caption_of(chart: "Chart") -> str:
     return f"{named}{unit}{first}"
 
 
-def _described(chart: "Chart") -> str:
+def _described(chart: Chart) -> str:
     """What the picture says, in words: each series with its lowest and highest value."""
     said = [f"{chart.kind} chart, {len(chart.labels):,} labels from {chart.labels[0]} to {chart.labels[-1]}"]
     for one in chart.series:
@@ -105,10 +86,8 @@ def _described(chart: "Chart") -> str:
     return f"{'; '.join(said)[:2000]}."
 
 
-def _drawn(chart: "Chart") -> tuple[str, int, int, int]:
+def _drawn(chart: Chart) -> tuple[str, int, int, int]:
     """The marks of `chart`; how far they reach to the left of nought; how wide and high they are in all."""
-    from rich.cells import cell_len  # noqa: PLC0415 - only answers with charts need it
-
     if all(value is None for one in chart.series for value in one.values):
         return element("text", "no values", x=24, y=40), 0, _WIDTH, 60
     labels = [_clipped(label, _LABEL) for label in chart.labels]
@@ -122,11 +101,8 @@ def _drawn(chart: "Chart") -> tuple[str, int, int, int]:
     return ET.tostring(tree, encoding="unicode"), left, left + _WIDTH + right, height
 
 
-def _bars(chart: "Chart", labels: Sequence[str]) -> tuple[Any, int]:
+def _bars(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
     """A row for each label and series."""
-    import leather  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
-    from leather.scales import Ordinal  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
-
     count, shown, unit = len(chart.series), labels[:_BARS], _unit(chart)
     rows = {
         f"{place} {number}": label if number == 0 else ""
@@ -154,10 +130,8 @@ def _bars(chart: "Chart", labels: Sequence[str]) -> tuple[Any, int]:
     return tree, height
 
 
-def _lines(chart: "Chart", labels: Sequence[str]) -> tuple[Any, int]:
+def _lines(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
     """A line for each series; it has a gap where there is no value, and a lone value is a dot."""
-    import leather  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
-
     unit, last = _unit(chart), max(len(labels) - 1, 1)
     places = [10 * place / last for place in range(len(labels))]
     picture: Any = leather.Chart()
@@ -204,13 +178,13 @@ def _times(unit: float) -> Callable[..., str]:
     return word
 
 
-def _unit(chart: "Chart") -> float:
+def _unit(chart: Chart) -> float:
     """A power of ten that brings the values below ten: the sums of leather have a bounded number of digits."""
     most = max(abs(drawable(value)) for one in chart.series for value in one.values if value is not None)
     return 10.0 ** floor(log10(most)) if most > _LEAST else 1.0
 
 
-def _ends(chart: "Chart", unit: float) -> tuple[float, float]:
+def _ends(chart: Chart, unit: float) -> tuple[float, float]:
     """Where the axis begins and ends; nought is always on it."""
     values = [drawable(value) / unit for one in chart.series for value in one.values if value is not None]
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
@@ -218,7 +192,7 @@ def _ends(chart: "Chart", unit: float) -> tuple[float, float]:
 
 
 def _colour(number: int) -> str:
-    return list(_COLOURS)[number % len(_COLOURS)]
+    return list(COLOURS)[number % len(COLOURS)]
 
 
 def _clipped(label: str, most: int) -> str:

@@ -13,11 +13,10 @@ from retinue.orchestration.present.blocks import Block, Heading, Item, Listing, 
 from retinue.orchestration.present.ending import ending_of
 from retinue.orchestration.present.explained import all_blocks
 from retinue.orchestration.present.figures import ROWS
-from retinue.orchestration.present.html.chart import STYLE as CHART_STYLE, caption_of, chart_svg
 from retinue.orchestration.present.html.document import document
 from retinue.orchestration.present.html.markup import element, link, text
 from retinue.orchestration.present.html.prose import prose
-from retinue.orchestration.present.html.style import STYLE
+from retinue.orchestration.present.html.style import CHART_STYLE, STYLE
 from retinue.orchestration.present.markdown import TITLES, unshown
 from retinue.orchestration.present.numbers import duration, exact, grouped, head_of, is_counted, spent
 from retinue.orchestration.present.tamed import as_sentences, tame
@@ -126,6 +125,8 @@ def _sources(sources: Sources) -> str:
 
 
 def _chart(chart: Chart, number: int) -> str:
+    from retinue.orchestration.present.html.chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather and rich
+
     inside = element("figcaption", text(_line(caption_of(chart)))) + chart_svg(chart, name=f"chart-{number}")
     return element("figure", inside, class_="chart")
 

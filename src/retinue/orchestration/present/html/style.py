@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["STYLE"]
+__all__ = ["CHART_STYLE", "COLOURS", "STYLE"]
 
 STYLE: Final = """
 :root {
@@ -72,4 +72,26 @@ footer { margin-top: 2.5rem; color: var(--soft); font-size: .8rem; }
   details > * { display: block; }
   a { color: inherit; }
 }
+"""
+
+COLOURS: Final = {
+    "#2f6fb3": "#6ea8e0", "#d9822b": "#eba45e", "#3d9a6b": "#6cc598",
+    "#a4508b": "#d28bbd", "#7a6fce": "#a9a0ee", "#8a7340": "#c4ab74",
+}  # fmt: skip
+"""Of the series of charts, in light and in dark mode; they begin again after the last."""
+
+_DARK: Final = "\n".join(
+    f'    svg [fill="{light}"] {{ fill: {dark}; }} svg [stroke="{light}"] {{ stroke: {dark}; }}'
+    for light, dark in COLOURS.items()
+)
+CHART_STYLE: Final = f"""
+  svg text {{ font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; fill: #5b6570; }}
+  svg text.title {{ font-size: 16px; font-weight: 600; }} svg text.title, svg text.value {{ fill: #1c2127; }}
+  svg .tick line {{ stroke: #dfe3e8; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #5b6570; }}
+  svg path {{ stroke-linecap: round; stroke-linejoin: round; }} svg .paper {{ fill: #ffffff; }}
+  @media (prefers-color-scheme: dark) {{
+    svg text {{ fill: #9aa5b1; }} svg text.title, svg text.value {{ fill: #e4e7eb; }} svg .paper {{ fill: #15191e; }}
+    svg .tick line {{ stroke: #343b44; }} svg .tick line[stroke="#a8a8a8"] {{ stroke: #9aa5b1; }}
+{_DARK}
+  }}
 """
