@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from retinue.agents.python.annotations import Choices, FromFacts
+from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
 __all__ = [

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from retinue.agents.python.annotations import Choices, FromFacts
+from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Many, Model
 
 __all__ = ["HotspotScope", "LayerScope", "QuestionText", "Scope"]
