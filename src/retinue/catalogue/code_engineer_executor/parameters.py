@@ -128,8 +128,8 @@ class NavigationTarget(CodeTarget):
             about="everything about a symbol; what a file defines",
             definition="where it is defined, declared, located; jump to the definition",
             references="where it is used, who uses it; usages, uses, references, mentions, occurrences",
-            callers="who calls it, what calls or invokes it, where is it called from; callers, incoming calls",
-            callees="which functions does it call, what it calls; callees, outgoing calls",
+            callers="who calls, what calls, what invokes it, called from, called by; callers, incoming calls",
+            callees="which functions does it call, what does it call; callees, outgoing calls",
             implementations="what implements, overrides, subclasses or inherits from it; implementations",
         ),
         Field(description="What is to be told of the symbol."),
@@ -149,7 +149,9 @@ class RefactoringRequest(CodeTarget):
         ),
         Field(description="Which refactoring; `auto` is the one that the other parameters make."),
     ] = "auto"
-    new_name: Annotated[str, Field(max_length=200, description="What it is to be called: the new name.")] = ""
+    new_name: Annotated[
+        str, FromFacts("identifier"), Field(max_length=200, description="What it is to be called: the new name.")
+    ] = ""
     target_file: Annotated[
         str, FromFacts("path"), Field(max_length=4096, description="The file that something moves to.")
     ] = ""

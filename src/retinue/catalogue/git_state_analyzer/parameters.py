@@ -150,6 +150,7 @@ class CommitQuery(Model):
             max_length=200,
             description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES.",
         ),
+        FromFacts("identifier"),
     ] = ""
     subject: Annotated[
         str, Field(max_length=200, description="Only commits whose subject line mentions all of these words.")

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from retinue.agents.python import FromFacts
 from retinue.contract.model import Many, Model
 
 __all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target", "ToolTrace"]
@@ -35,6 +36,7 @@ class AssistRequest(Model):
     ] = 0
     tool: Annotated[
         str,
+        FromFacts("tool"),
         Field(
             max_length=64,
             pattern="^([A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+)?$",

@@ -33,6 +33,7 @@ class Bound:
 
     Attributes:
         rest: The clause without the words that became values.
+        guessed: Words that became values, and may mean something else as well.
         missing: Parameters that it must have and that nothing says.
     """
 
@@ -40,6 +41,7 @@ class Bound:
     bindings: tuple[Binding, ...] = ()
     questions: tuple[Question, ...] = ()
     rest: str = ""
+    guessed: str = ""
     missing: tuple[str, ...] = ()
 
 
@@ -86,7 +88,8 @@ def bind(
         if (binding := _addressed(parameter, skill, text, goal=goal, target=target)) is not None:
             read[parameter.name] = binding
     words = ClauseWords(text)
-    own = word_tokens(f"{agent or ''} {skill.name} {skill.description}")
+    meanings = " ".join(meaning for one in parameters for meaning in one.meanings.values())
+    own = word_tokens(f"{agent or ''} {skill.name} {skill.description} {meanings}")
     names = facts.names if facts else dict[str, Sequence[str]]()
     place = KnownNames(
         around,

@@ -16,7 +16,7 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import Bound, bind
 from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
-from retinue.orchestration.reader.router import FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
+from retinue.orchestration.reader.router import FLOOR, FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
 from retinue.orchestration.reader.table_call import takes_query
 from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
 
@@ -29,7 +29,7 @@ GOAL_CHARS: Final = 10_000
 """The longest goal that is read. What is longer belongs into a file that the goal names."""
 
 _NAMED: Final = 1.0
-"""What it adds to a score, in standard deviations, that a word of the clause is a name among the facts of a skill."""
+"""What it adds to a score, in standard deviations, that a word of the clause is a name among the facts of a skill"""
 _MOST_CLAUSES: Final = 50
 _MOST_PIECES: Final = 12
 _CONSIDERED: Final = 8
@@ -169,6 +169,8 @@ class Planner:
         readings = [self._reading(one, instruction, around, before) for one in routing.candidates]
         readings.sort(key=lambda one: -one.score)
         fits = [one for one in readings if one.fits]
+        if fits and not fits[0].fits_better_than(readings[0]):
+            fits = []
         fits.sort(key=lambda one: (one.asks, not one.is_whole))
         nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()
         if not fits:
@@ -197,7 +199,7 @@ class Planner:
         back = refers_back(text) if before is not None else None
         carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
         bound = bind(skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
-        values = len(telling_words(text)) - len(telling_words(bound.rest))
+        values = len(telling_words(text)) - len(telling_words(f"{bound.rest} {bound.guessed}"))
         result = _Reading(
             candidate,
             bound,
@@ -336,7 +338,7 @@ class Planner:
             yield from (f"{one} in {table.path}" for one in example_questions(table))
         for example in skill.examples:
             bound = bind(skill, example, agent=candidate.agent, around=around)
-            if not bound.questions and without_values(bound.rest) == bound.rest:
+            if not bound.questions and not self.router.unknown_words(bound.rest, self.router.place(candidate)):
                 yield example
         names = next(iter(facts.names.values()), ()) if facts else ()
         if names:
@@ -385,6 +387,10 @@ class _Reading:
     def asks(self) -> bool:
         """Whether a person has to say something first."""
         return bool(self.bound.questions) and not self.back
+
+    def fits_better_than(self, best: "_Reading") -> bool:
+        """Whether it may be called in place of the one that came first; not when that only misses a fact."""
+        return not best.unknown or best.candidate.share < FLOOR
 
     @property
     def values(self) -> list[Binding]:

@@ -6,6 +6,7 @@ of `bind` and `planner`.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
@@ -170,9 +171,11 @@ class Router:
         """
         if place not in self._vocabularies:
             definition, skill = self.skills[place]
-            pieces = list(chain(_own_texts(definition, skill), skill.examples))
+            pieces = _own_texts(definition, skill)
+            # What a single example is about ("who changed the parser") is a value, and no word of the skill.
+            usual = Counter(token for example in skill.examples for token in set(word_tokens(example)))
             self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
-                *map(_negated, pieces)
+                (token for token, count in usual.items() if count > 1), *map(_negated, [*pieces, *skill.examples])
             )
         known = self._vocabularies[place]
         words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))

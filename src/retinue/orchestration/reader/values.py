@@ -4,20 +4,20 @@ A reader gives a `Value` or None. It may be shy, never bold: a value that nobody
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from math import log
 from typing import Final, TypeAlias, cast
 
 from retinue.orchestration.reader.dates import spans_of_time
-from retinue.orchestration.reader.index import SkillIndex, z_scores
 from retinue.orchestration.reader.parameters import Parameter, Surroundings
 from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
-    FUNCTION_WORDS,
     NEGATIONS,
-    gram_tokens,
+    is_light,
     slip_of,
     word_set,
     word_tokens,
@@ -39,6 +39,10 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)")
 _CHUNK: Final = re.compile(r"(?<![\w/.:@-])[\w.@+~/-]{2,200}(?![\w/]|:\S)")
 _LOOKS_LIKE_A_PATH: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
+_IDENTIFIER: Final = re.compile(r"_*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*")
+_OF_CODE: Final = frozenset({"identifier", "symbol"})
+"""Kinds of names that are taken as they are written too, when they look like code; who is asked knows whether they are.
+"""
 _AMOUNT: Final = re.compile(
     rf"(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
     r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?",
@@ -57,6 +61,7 @@ class Value:
     Attributes:
         shared: Other parameters may read the same words too ("since March" has a beginning and an end).
         options: All that the words may mean, when that is several: then a person has to say which.
+        is_guess: A plain word, which may mean something else as well.
     """
 
     value: object
@@ -64,6 +69,7 @@ class Value:
     end: int
     shared: bool = False
     options: tuple[str, ...] = ()
+    is_guess: bool = False
 
 
 class ClauseWords:
@@ -85,6 +91,12 @@ class ClauseWords:
         return [word for word, place in zip(self.words, self.places, strict=True) if place[1] <= start][
             : -most - 1 : -1
         ]
+
+    def is_part(self, number: int) -> bool:
+        """Whether a word is a part of an identifier or a path: `read` in `read_words`."""
+        start, end = self.places[number]
+        around = f" {self.text} "
+        return any(one.isalnum() or one in "_/\\" for one in (around[start], around[end + 1]))
 
     def is_denied(self, start: int, *, within: int = 3) -> bool:
         """Whether what begins at `start` is to be left out: "not in the tests"."""
@@ -194,7 +206,8 @@ def read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Va
     if unclear := next((one for one in found if one.options and parameter.facts == "path"), None):
         return unclear
     values = chain.from_iterable(one.options or (cast("str", one.value),) for one in found)
-    return Value(list(dict.fromkeys(values)), found[0].start, found[-1].end)
+    is_guess = all(one.is_guess for one in found)
+    return Value(list(dict.fromkeys(values)), found[0].start, found[-1].end, is_guess=is_guess)
 
 
 def _stem(word: str) -> str:
@@ -202,15 +215,34 @@ def _stem(word: str) -> str:
 
 
 def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iterator[Value]:
+    is_of_code = parameter.facts in _OF_CODE
     whole, parts = _name_index(tuple(place.names.get(parameter.facts, ())))
+    if is_of_code:
+        parts = {}  # a word may be a part of many symbols; one is meant as it is written
     number = 0
     while number < len(words.stems):
-        meant, last = _named_from(number, words, whole, parts, place)
+        meant, last = _identifier_from(number, words) if is_of_code else ((), 0)
+        if not meant:
+            meant, last = _named_from(number, words, whole, parts, place)
         if meant and words.free(words.places[number][0], words.places[last - 1][1]):
             yield words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
             number = last
         else:
             number += 1
+
+
+def _identifier_from(first: int, words: ClauseWords) -> tuple[tuple[str, ...], int]:
+    """An identifier of code that begins at a word, as it is written, and where it ends; it looks like no other word."""
+    start = words.places[first][0]
+    match = _IDENTIFIER.match(words.text, start)
+    if match is None or re.search(r"[\w./\\-]\Z", words.text[:start].rstrip("_")):
+        return (), first + 1
+    text, after = match[0], words.text[match.end() :]
+    looks = "_" in text or "." in text or re.search("[a-z][A-Z]", text) or after.startswith(("()", "`"))
+    if not looks or _LOOKS_LIKE_A_PATH.search(text) or after[:1] in ("/", "-", "@"):
+        return (), first + 1
+    last = next((number for number, place in enumerate(words.places) if place[0] >= match.end()), len(words.places))
+    return (text,), last
 
 
 def _named_from(
@@ -226,7 +258,7 @@ def _named_from(
         meant = whole.get(tuple(words.stems[first:last]), ())
         if place.is_text:  # where any words may stand, a name is one only as it is written
             meant = tuple(name for name in meant if text in {name, name.rpartition(".")[2]})
-        if meant:
+        if meant and (place.own_stems.isdisjoint(words.stems[first:last]) or (text in meant and not text.islower())):
             return meant, last
     stem = words.stems[first]
     if place.is_text or stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
@@ -282,10 +314,11 @@ def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iter
             or stem.isdigit()
             or stem in place.own_stems | FUNCTION_STEMS
             or not words.free(*words.places[number])
+            or words.is_part(number)
         ):
             continue
-        if meant := tuple(around.find(words.words[number])):
-            yield words.value(meant[0], number, number + 1)
+        if not is_light(words.words[number]) and (meant := tuple(around.find(words.words[number]))):
+            yield replace(words.value(meant[0], number, number + 1), is_guess=True)
 
 
 def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
@@ -335,47 +368,45 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
-    """The choice whose name and meaning is nearest to the clause; none when two are as near, or none is."""
+def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+    """The choice of which all words of a phrase stand in the clause; for one that must be made, the nearest.
+
+    A phrase is a choice's name, or a part of its meaning between commas. None when two choices are as near.
+    """
     if not parameter.choices:
         return None
-    free = [number for number, place in enumerate(words.places) if words.free(*place)]
-    texts = tuple(f"{name.replace('_', ' ')} {meaning}" for name, meaning in parameter.meanings.items())
-    index, grams, held = _choice_index(texts)
-    stems = [words.stems[number] for number in free]
-    parts = gram_tokens(" ".join(words.words[number] for number in free))
-    scores = [sum(z) for z in zip(z_scores(index.scores(stems)), z_scores(grams.scores(parts)), strict=True)]
-    ranked = sorted(range(len(texts)), key=lambda number: -scores[number])
-    best = _named_choice(parameter, stems, ranked[0])
-    shared = [
-        number
-        for number in free
-        if words.stems[number] in held[best]
-        and words.stems[number] not in FUNCTION_STEMS | place.name_stems
-        and not words.is_denied(words.places[number][0])
-        and not (len(texts) > 1 and all(words.stems[number] in one for one in held))
-    ]
-    if not shared and best >= 0 and parameter.required and "default" not in parameter.schema:
-        shared = [number for number in free if words.stems[number] in held[best]]
-    if best < 0 or not shared:
+    free = {
+        words.stems[number]: number
+        for number, (start, end) in enumerate(words.places)
+        if words.free(start, end) and not words.is_denied(start)
+    }
+    phrases, weights = _choice_phrases(tuple(parameter.meanings.items()))
+    scores: list[tuple[bool, float, int, frozenset[str]]] = []
+    for number, choice in enumerate(phrases):
+        for phrase in choice:
+            shared = phrase & free.keys()
+            if shared - FUNCTION_STEMS and (shared == phrase or parameter.required):
+                weight = sum(map(weights.__getitem__, shared))
+                fit = weight / sum(map(weights.__getitem__, phrase))
+                scores.append((shared == phrase, weight * fit, number, shared))
+    if not scores:
         return None
-    telling = max(shared, key=lambda number: index.rarity(words.stems[number]))
-    return words.value(parameter.choices[best], telling, telling + 1)
-
-
-def _named_choice(parameter: Parameter, stems: Sequence[str], nearest: int) -> int:
-    """The one choice that is named by all its words, or `nearest` when none is; -1 when two are."""
-    names = [set(word_tokens(name)) for name in parameter.choices]
-    named = [number for number, name in enumerate(names) if name and name.issubset(stems)]
-    named = [one for one in named if not any(names[one] < names[other] for other in named)]
-    return nearest if not named else named[0] if len(named) == 1 else -1
+    best = max(scores, key=lambda one: one[:2])
+    if any(one[:2] == best[:2] and one[2] != best[2] for one in scores):
+        return None
+    telling = free[max(best[3] - FUNCTION_STEMS, key=weights.__getitem__)]
+    return words.value(parameter.choices[best[2]], telling, telling + 1)
 
 
 @lru_cache(maxsize=256)
-def _choice_index(texts: tuple[str, ...]) -> tuple[SkillIndex, SkillIndex, list[frozenset[str]]]:
-    held = [frozenset(word_tokens(text)) for text in texts]
-    words = SkillIndex(map(word_tokens, texts), common=FUNCTION_STEMS)
-    return words, SkillIndex(map(gram_tokens, texts), common=frozenset(gram_tokens(FUNCTION_WORDS))), held
+def _choice_phrases(meanings: tuple[tuple[str, str], ...]) -> tuple[list[list[frozenset[str]]], dict[str, float]]:
+    """The words of each phrase of each choice, and how much each word tells of which choice is meant."""
+    phrases = [
+        [frozenset(word_tokens(phrase)) for phrase in (name.replace("_", " "), *re.split("[,:;.]", meaning))]
+        for name, meaning in meanings
+    ]
+    holders = Counter(token for choice in phrases for token in frozenset[str]().union(*choice))
+    return phrases, {token: log(1 + len(phrases) / count) for token, count in holders.items()}
 
 
 def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
