@@ -202,7 +202,8 @@ def read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Va
         return None
     if not several:
         own = parameter.stems - FUNCTION_STEMS
-        return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), found[0])
+        near = (one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2))))
+        return next(near, min(found, key=lambda one: one.is_guess))
     if unclear := next((one for one in found if one.options and parameter.facts == "path"), None):
         return unclear
     values = chain.from_iterable(one.options or (cast("str", one.value),) for one in found)
@@ -225,7 +226,9 @@ def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Itera
         if not meant:
             meant, last = _named_from(number, words, whole, parts, place)
         if meant and words.free(words.places[number][0], words.places[last - 1][1]):
-            yield words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
+            text = words.text[words.places[number][0] : words.places[last - 1][1]]
+            value = words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
+            yield replace(value, is_guess=is_of_code and text.isalpha() and text.islower())
             number = last
         else:
             number += 1
