@@ -193,7 +193,7 @@ def test_a_review_finds_what_a_linter_and_the_tree_can_see(call: Call) -> None:
     assert {"todo", "B006", "BLE001"} <= rules
     assert {each["message"] for each in found["issues"] if each["rule"] == "todo"} == {"TODO: more"}
     assert found["changes"] == []
-    inside = data(call("review", path="a.py", symbol="helper"))
+    inside = data(call("review", entry_point={"file_path": "a.py", "symbol_name": "helper"}))
     assert {each["line"] for each in inside["issues"]} == {12}
 
 

@@ -12,6 +12,7 @@ from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._definitions import without_model
 from retinue.catalogue.code_engineer_executor.parameters import (
     ChangeRequest,
+    CodeScope,
     CodeTarget,
     NavigationTarget,
     RefactoringRequest,
@@ -63,7 +64,6 @@ _READS: Final[dict[str, Any]] = {
     "instruction_field": "task",
     "effects": ("read",),
     "timeout_s": 300,
-    "facts": _facts,
 }
 _PROPOSES: Final[dict[str, Any]] = {
     "output": ProposedChange,
@@ -73,7 +73,6 @@ _PROPOSES: Final[dict[str, Any]] = {
     "thinks": "must",
     "thinks_within": ThinkingBounds(requests=120),
     "unavailable": _without_model,
-    "facts": _facts,
 }
 
 
@@ -111,6 +110,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         output=CodeWork,
+        facts=_facts,
         **_READS,
         examples=(
             "who calls `parse_header`",
@@ -124,6 +124,9 @@ class CodeEngineerExecutor:
             "find usages of the class HttpClient",
             "which methods override `Base.run`",
             "what invokes `on_close`",
+            "what calls `flush`",
+            "who uses the function `parse_date`",
+            "where is the class `Invoice` defined",
             "which classes inherit from `BaseView`",
         ),
         samples=(
@@ -163,6 +166,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         output=CodeAnalysis,
+        facts=_facts,
         **_READS,
         examples=(
             "which functions are the most complex",
@@ -202,7 +206,7 @@ class CodeEngineerExecutor:
             "what would you criticise in src/api.py",
         ),
     )
-    async def review(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
+    async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
         from retinue.catalogue.code_engineer_executor.review import review  # noqa: PLC0415 - when it is needed
 
@@ -220,7 +224,7 @@ class CodeEngineerExecutor:
             "list the public API of the package with signatures",
         ),
     )
-    async def docs(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
+    async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
 
         Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
@@ -302,7 +306,7 @@ class CodeEngineerExecutor:
         return await self._do(partial(propose, models, definition), request, task, run)
 
     async def _do(
-        self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeTarget, task: Task, run: RunContext
+        self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeScope, task: Task, run: RunContext
     ) -> Reply:
         from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
 

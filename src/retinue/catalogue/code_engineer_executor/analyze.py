@@ -8,7 +8,7 @@ from retinue.tools.outline import Item, outline_of
 
 from .navigate import tell_of_symbol
 from .outlines import OUTLINED, TYPED, read_outlines, whole_name
-from .parameters import CodeTarget
+from .parameters import CodeScope, CodeTarget
 from .work import Work
 
 __all__ = ["analyze", "document"]
@@ -84,7 +84,7 @@ async def _symbol(work: Work) -> None:
     await tell_of_symbol(work, ("callers", "callees"))
 
 
-async def document(work: Work, target: CodeTarget) -> None:
+async def document(work: Work, target: CodeScope) -> None:
     """Tell which public names say nothing of themselves, and list all signatures."""
     files = await read_outlines(work)
     public = [(path, item) for path, each in files.items() for item in each.items if _is_public(path, item)]

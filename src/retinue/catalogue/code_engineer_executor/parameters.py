@@ -9,6 +9,7 @@ from retinue.contract.model import Model
 
 __all__ = [
     "ChangeRequest",
+    "CodeScope",
     "CodeTarget",
     "Constraints",
     "EntryFile",
@@ -29,7 +30,7 @@ _Apply = Annotated[bool, Field(description="Write the change; without it there i
 
 
 class NoEntry(Model):
-    """Nothing: `symbol` and `path` say what is meant."""
+    """Nothing: the other parameters say what is meant."""
 
 
 class EntryFile(Model):
@@ -63,7 +64,7 @@ class Constraints(Model):
     run_tests: Annotated[bool, Field(description="Run the project's own tests over the change, in a copy.")] = False
 
 
-class CodeTarget(Model):
+class CodeScope(Model):
     """Which code is meant, and what the work must keep to."""
 
     task: Annotated[
@@ -74,11 +75,6 @@ class CodeTarget(Model):
             description="What is wanted, in plain words, for the record; the other parameters say it all.",
         ),
     ]
-    symbol: Annotated[
-        str,
-        FromFacts("symbol"),
-        Field(max_length=300, description="The function, class, method or constant, as the code has it."),
-    ] = ""
     path: Annotated[
         str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
     ] = ""
@@ -87,7 +83,7 @@ class CodeTarget(Model):
         Field(
             # Said beside the references too: a reader that follows none of them must not take it for free text.
             json_schema_extra={"type": "object", "properties": {}},
-            description="Where to begin, instead of `symbol` and `path`: a file with a symbol or a position.",
+            description="Where to begin, instead of `path`: a file with a symbol or a position.",
         ),
     ] = NoEntry()
     scope: Annotated[
@@ -110,13 +106,28 @@ class CodeTarget(Model):
     @property
     def name(self) -> str:
         """The symbol; empty when none is named."""
-        return self.entry_point.symbol_name if isinstance(self.entry_point, EntrySymbol) else self.symbol
+        return self.entry_point.symbol_name if isinstance(self.entry_point, EntrySymbol) else ""
 
     @property
     def position(self) -> tuple[int, int] | None:
         """Line and character, from 1; None when only names are given."""
         entry = self.entry_point
         return (entry.line, entry.character) if isinstance(entry, EntryPosition) else None
+
+
+class CodeTarget(CodeScope):
+    """A symbol, or whatever else of the code is meant."""
+
+    symbol: Annotated[
+        str,
+        FromFacts("symbol"),
+        Field(max_length=300, description="The function, class, method or constant, as the code has it."),
+    ] = ""
+
+    @property
+    def name(self) -> str:
+        """The symbol; empty when none is named."""
+        return super().name or self.symbol
 
 
 class NavigationTarget(CodeTarget):
@@ -169,7 +180,7 @@ class RefactoringRequest(CodeTarget):
         return "extract" if self.first_line else "rename" if self.new_name else "auto"
 
 
-class ChangeRequest(CodeTarget):
+class ChangeRequest(CodeScope):
     """A change that a model is to make."""
 
     task: Annotated[

@@ -23,7 +23,7 @@ from retinue.tools.process import clean_environment, find_program, run
 from retinue.tools.tree import list_files
 
 from .outlines import whole_name
-from .parameters import CodeTarget
+from .parameters import CodeScope
 from .results import ReviewIssue
 from .work import Work
 
@@ -42,7 +42,7 @@ _RULES: Final = "B006,BLE001,C901,D101,D102,D103,E711,E722,F401,PLR0915,S102,S30
 _LEFT_OVER: Final = re.compile(r"(?:#|//|/\*|\*)\s*(TODO|FIXME|XXX|HACK)\b[:\s]*(.{0,120})")
 
 
-async def review(work: Work, target: CodeTarget) -> None:
+async def review(work: Work, target: CodeScope) -> None:
     """Review the files that are meant."""
     issues = await work.in_thread(_issues, work)
     report = work.report

@@ -22,7 +22,7 @@ from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot, Step
 from retinue.tools.refactor import Changes
 from retinue.tools.workspace import Workspace
 
-from .parameters import CodeTarget
+from .parameters import CodeScope
 
 __all__ = ["Work", "do_work", "some"]
 
@@ -52,7 +52,7 @@ class Work:
 
     task: Task
     run: RunContext
-    target: CodeTarget
+    target: CodeScope
     servers: Servers
     navigator: Navigator
     watch: Watch
@@ -163,7 +163,7 @@ class Work:
 
 async def do_work(
     operation: Callable[[Work, Any], Awaitable[None]],
-    target: CodeTarget,
+    target: CodeScope,
     task: Task,
     run: RunContext,
     *,
