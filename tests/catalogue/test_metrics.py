@@ -85,6 +85,7 @@ def test_a_customer_who_bought_in_the_second_quarter_and_not_in_the_third_has_ch
     found = data_of(sample("metrics", "calculate_churn_q2_q3", year=1997))
     assert (found["customers"], found["churned"]) == (len(quarters[2]), len(quarters[2] - quarters[3])) == (524, 310)
     assert found["churn_percent"] == 59.16
+    assert Metrics.definition.skills[1].samples[0].answer == {**found, "tables": []}
 
 
 @pytest.mark.row("G25")

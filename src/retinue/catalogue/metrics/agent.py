@@ -10,7 +10,7 @@ from pydantic import Field
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.metrics.figures import Figures, with_figures
+from retinue.catalogue.metrics.figures import CHURN, Figures, with_figures
 from retinue.catalogue.metrics.results import (
     CustomerChurn,
     MetricFigure,
@@ -34,6 +34,32 @@ def _without_duckdb() -> str:
 
 
 _SKILL: Final[Any] = {"effects": ("read",), "timeout_s": 120, "unavailable": _without_duckdb}
+_BOUGHT: Final = """FROM "cdnow"
+WHERE "day" >= DATE '1997-04-01' AND "day" < DATE '1997-07-01' AND "customer" IS NOT NULL"""
+_LEFT: Final = """"customer" NOT IN (
+  SELECT "customer" FROM "cdnow"
+  WHERE "day" >= DATE '1997-07-01' AND "day" < DATE '1997-10-01' AND "customer" IS NOT NULL
+)"""
+_CHURN_1997: Final[dict[str, Any]] = {
+    "answer": "310 of the 524 customers who bought in the second quarter of 1997 did not buy in the third, 59.16 %."
+    " (cdnow.parquet, a sample that comes with Retinue)",
+    "year": 1997,
+    "definition": CHURN,
+    "customers": 524,
+    "churned": 310,
+    "churn_percent": 59.16,
+    "basis": {
+        "source": "cdnow.parquet, a sample that comes with Retinue",
+        "data_since": "1997-01-01",
+        "data_until": "1998-06-30",
+        "sql": 'SELECT count(DISTINCT "customer") AS customers, count(*) AS row_count,\n'
+        f'count(DISTINCT "customer") FILTER (WHERE {_LEFT}) AS churned\n{_BOUGHT}',
+        "row_count": 937,
+        "rows_sql": f'SELECT *, {_LEFT} AS churned\n{_BOUGHT}\nORDER BY "day"',
+    },
+    "tables": [],
+}
+"""A whole answer but for its table of rows; a test holds it against what is computed."""
 
 
 @retinue.agent(
@@ -84,7 +110,7 @@ class Metrics:
             "which share of customers bought in Q2 and not in Q3 1997",
             "customer churn rate for 1997",
         ),
-        samples=(Sample(title="Churn of 1997", parameters={"year": 1997}),),
+        samples=(Sample(title="Churn of 1997", parameters={"year": 1997}, answer=_CHURN_1997),),
         **_SKILL,
     )
     async def calculate_churn_q2_q3(self, year: Year, run: RunContext) -> Reply:

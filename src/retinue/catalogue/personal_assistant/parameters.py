@@ -52,8 +52,8 @@ class AssistRequest(Model):
 class Target(Model):
     """A domain that is asked, and what is wanted of it. Never a tool: those are the domain's to pick (B22)."""
 
-    extension: Annotated[str, Field(max_length=200)]
-    intent: Annotated[str, Field(min_length=1, max_length=10_000)]
+    extension: str
+    intent: Annotated[str, Field(min_length=1)]
 
 
 class RoutingAnswer(Model):
