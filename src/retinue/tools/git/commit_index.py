@@ -33,7 +33,7 @@ Cut = Literal["", "time", "cap"]
 
 T = TypeVar("T")
 
-MOST_COMMITS: Final = 250_000
+_MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
 _FORM: Final = 2
 _FILES: Final = 32
@@ -269,12 +269,13 @@ class CommitIndex:
 
     def authors(self, limit: int) -> list[str]:
         """The names of those who committed what HEAD reaches, the most commits first."""
-        rows = self._database.execute(
+        words = (
             "SELECT name FROM commits JOIN people ON people.id = person WHERE place IS NOT NULL"
-            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?",
-            [limit],
+            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"
         )
-        return [row[0] for row in rows]
+        return self.remembered(
+            ("authors", limit), lambda: [row[0] for row in self._database.execute(words, [limit]).fetchall()]
+        )
 
     def has_author(self, text: str) -> bool:
         """Whether somebody whose name or address holds this text has committed what HEAD reaches."""
@@ -329,11 +330,11 @@ class CommitIndex:
         count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
         commits = self._git.log(head, names=True, skip=count)
         try:
-            while some := tuple(islice(commits, min(_BATCH, MOST_COMMITS - count))):
+            while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
                 self._add(some, first=count)
                 count += len(some)
                 self._check()
-            return "cap" if count >= MOST_COMMITS and next(commits, None) is not None else ""
+            return "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
         except DeadlineExceeded:
             return "time"
 
@@ -348,7 +349,7 @@ class CommitIndex:
         }
         if len(held) < len(shas):
             missing = (one for one in self._git.log(revision, names=True, beside="HEAD") if one.sha not in held)
-            self._add(islice(missing, MOST_COMMITS), first=None)
+            self._add(islice(missing, _MOST_COMMITS), first=None)
         return shas
 
     def _add(self, commits: Iterable[Commit], *, first: int | None) -> None:
