@@ -116,11 +116,9 @@ class CommitIndex:
             return ""
         try:
             return self._refreshed(head, circumstances)
-        except sqlite3.Error:  # damaged, locked for too long, or a full disk: it was only a cache
+        except sqlite3.Error as error:  # damaged, locked for too long, or a full disk: it was only a cache
             self._database.close()
-            if self._path is not None:
-                with suppress(OSError):
-                    self._path.unlink(missing_ok=True)
+            _discard(self._path, error)
             self._database = _opened(None)
             self._numbers.clear()
             return self._refreshed(head, circumstances)
@@ -295,7 +293,8 @@ class CommitIndex:
         if row is not None:
             return json.loads(row[0])
         value = compute()
-        self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
+        with suppress(sqlite3.OperationalError):  # somebody else writes, or the disk is full
+            self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
         return value
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -499,12 +498,18 @@ def _opened(path: Path | None) -> sqlite3.Connection:
             for (name,) in tables:
                 database.execute(f"DROP TABLE IF EXISTS {name}")
             database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORM}; COMMIT")
-    except sqlite3.Error:
+    except sqlite3.Error as error:
         database.close()
         if path is None:
             raise
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        _discard(path, error)
         return _opened(None)
     database.create_function("casefold", 1, str.casefold, deterministic=True)
     return database
+
+
+def _discard(path: Path | None, error: sqlite3.Error) -> None:
+    """Delete a damaged index; one that is only locked stays, since somebody else is at work on it."""
+    if path is not None and not isinstance(error, sqlite3.OperationalError):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
