@@ -1,8 +1,9 @@
 """A history is walked once, and then only where it is new; whatever else changes what git says of it is seen."""
 
 import os
+import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,21 @@ def test_a_damaged_file_is_read_anew(repository: Repository, tmp_path: Path, dam
     path.write_bytes(damage)
     assert len(subjects(repository, tmp_path)) == 3
     assert len(subjects(repository, tmp_path)) == 3
+
+
+def test_what_somebody_else_is_writing_is_left_to_them(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(subjects(repository, tmp_path)) == 3
+    repository.commit("more")
+    (path,) = (tmp_path / "git").glob("*.sqlite")
+    monkeypatch.setattr(commit_index, "_WAIT_S", 0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert len(subjects(repository, tmp_path)) == 4
+        other.execute("COMMIT")
+    assert len(subjects(repository, tmp_path)) == 4
+    assert path.exists()
 
 
 def test_a_link_in_its_place_is_not_followed(repository: Repository, tmp_path: Path) -> None:

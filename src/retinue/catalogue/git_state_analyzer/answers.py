@@ -135,7 +135,6 @@ class Answer:
         else:
             text = self._singled_out("last") or f"{what} was last changed"
             self._say_commit("last change", f"{text} by {{}} on {{}}: {{}}.", latest, pieces)
-        self._say_unfinished()
         for commit in () if len(query.paths) > 1 else self.history.authored[1:3]:
             self._say_commit("before that", "Before that by {} on {}: {}.", commit)
         if self.history.count > 1:
@@ -170,20 +169,6 @@ class Answer:
         topic, verb = ("first commit", "first committed") if which == "first" else ("last change", "last changed")
         for path, commit in found:
             self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", commit, (code(path),))
-
-    def _say_unfinished(self) -> None:
-        """Say that what was asked about has been changed since, and nobody has committed it."""
-        if not self.scope.query.paths or self.git.is_bare():
-            return
-        status = self.git.status()
-        changed = {one.path for one in (*status.staged, *status.unstaged, *status.unmerged)}
-        paths = [self.git.inside(path) for path in self.scope.query.paths]
-        hit = [path for path in paths if path in changed or any(one.startswith(f"{path}/") for one in changed)]
-        if hit:
-            text = (
-                f"{', '.join(['{}'] * len(hit))} {'has' if len(hit) == 1 else 'have'} changes that are not committed."
-            )
-            self.report.say("not committed", text, *map(code, hit), source="git status")
 
     def _say_people(self, most: int = 5) -> None:
         people, total = self.history.people, self.history.count

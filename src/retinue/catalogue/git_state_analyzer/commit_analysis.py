@@ -169,7 +169,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
         )
     elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "log", "overview"}:
         report.note(f"Lines are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")
-    if len(history.tasks) >= TASKS:
+    if len(history.tasks) >= TASKS and scope.query.show == "message_form":
         report.note(f"Of the tickets and issues named, {TASKS} are listed.")
     edges = (("from", scope.since), ("to", scope.until))
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:

@@ -17,7 +17,7 @@ from retinue.tools.git.counts import FileCount, Person, Sizes, seconds
 
 __all__ = ["MEASURED", "TASKS", "History", "Scope", "read_history", "read_scope"]
 
-LISTED: Final = 50
+_LISTED: Final = 50
 """Most commits of a kind (badly formed, without a task) that are named one by one."""
 MEASURED: Final = 500
 """Of so many commits, the newest, git is asked how many lines they changed: that costs it a hundred times the rest."""
@@ -157,7 +157,7 @@ class History:
 
 def read_history(index: CommitIndex, scope: Scope, watch: Watch, *, cut: Cut) -> History:
     """Count the commits of `scope`; `cut` says why some of them may be missing in `index`."""
-    count, most = index.select(scope.selection), max(scope.query.limit, LISTED)
+    count, most = index.select(scope.selection), max(scope.query.limit, _LISTED)
     if not count:
         return History(0, cut)
     # Of the commits of HEAD the messages say the same as long as it stays where it is.
@@ -166,7 +166,7 @@ def read_history(index: CommitIndex, scope: Scope, watch: Watch, *, cut: Cut) ->
     history = History(count, cut, index.merges(), **judged)
     history.newest = index.commits(most, oldest=scope.query.order == "oldest")
     history.authored = index.commits(most, merges=False) or index.commits(most)
-    history.oldest = index.commits(LISTED, oldest=True)
+    history.oldest = index.commits(_LISTED, oldest=True)
     try:
         watch.check()
         history.sizes = index.sizes(MEASURED)
@@ -186,13 +186,13 @@ def _judged(index: CommitIndex) -> JsonMapping:
     for sha, subject, body in index.messages():
         if has_form(subject):
             formed += 1
-        elif len(violations) < LISTED:
+        elif len(violations) < _LISTED:
             violations.append({"sha": sha, "subject": one_line(subject)})
         tasks = tasks_in(f"{subject}\n{body}")
         named |= dict.fromkeys(tasks if len(named) < TASKS else ())
         if tasks:
             with_tasks += 1
-        elif len(without_task) < LISTED:
+        elif len(without_task) < _LISTED:
             without_task.append(sha)
     return {
         "formed": formed,

@@ -33,7 +33,7 @@ Cut = Literal["", "time", "cap"]
 
 T = TypeVar("T")
 
-MOST_COMMITS: Final = 250_000
+_MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
 _FORM: Final = 2
 _FILES: Final = 32
@@ -116,11 +116,9 @@ class CommitIndex:
             return ""
         try:
             return self._refreshed(head, circumstances)
-        except sqlite3.Error:  # damaged, locked for too long, or a full disk: it was only a cache
+        except sqlite3.Error as error:  # damaged, locked for too long, or a full disk: it was only a cache
             self._database.close()
-            if self._path is not None:
-                with suppress(OSError):
-                    self._path.unlink(missing_ok=True)
+            _discard(self._path, error)
             self._database = _opened(None)
             self._numbers.clear()
             return self._refreshed(head, circumstances)
@@ -269,12 +267,13 @@ class CommitIndex:
 
     def authors(self, limit: int) -> list[str]:
         """The names of those who committed what HEAD reaches, the most commits first."""
-        rows = self._database.execute(
+        words = (
             "SELECT name FROM commits JOIN people ON people.id = person WHERE place IS NOT NULL"
-            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?",
-            [limit],
+            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"
         )
-        return [row[0] for row in rows]
+        return self.remembered(
+            ("authors", limit), lambda: [row[0] for row in self._database.execute(words, [limit]).fetchall()]
+        )
 
     def has_author(self, text: str) -> bool:
         """Whether somebody whose name or address holds this text has committed what HEAD reaches."""
@@ -294,7 +293,8 @@ class CommitIndex:
         if row is not None:
             return json.loads(row[0])
         value = compute()
-        self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
+        with suppress(sqlite3.OperationalError):  # somebody else writes, or the disk is full
+            self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", [name, json.dumps(value)])
         return value
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -329,11 +329,11 @@ class CommitIndex:
         count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
         commits = self._git.log(head, names=True, skip=count)
         try:
-            while some := tuple(islice(commits, min(_BATCH, MOST_COMMITS - count))):
+            while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
                 self._add(some, first=count)
                 count += len(some)
                 self._check()
-            return "cap" if count >= MOST_COMMITS and next(commits, None) is not None else ""
+            return "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
         except DeadlineExceeded:
             return "time"
 
@@ -348,7 +348,7 @@ class CommitIndex:
         }
         if len(held) < len(shas):
             missing = (one for one in self._git.log(revision, names=True, beside="HEAD") if one.sha not in held)
-            self._add(islice(missing, MOST_COMMITS), first=None)
+            self._add(islice(missing, _MOST_COMMITS), first=None)
         return shas
 
     def _add(self, commits: Iterable[Commit], *, first: int | None) -> None:
@@ -498,12 +498,18 @@ def _opened(path: Path | None) -> sqlite3.Connection:
             for (name,) in tables:
                 database.execute(f"DROP TABLE IF EXISTS {name}")
             database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORM}; COMMIT")
-    except sqlite3.Error:
+    except sqlite3.Error as error:
         database.close()
         if path is None:
             raise
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        _discard(path, error)
         return _opened(None)
     database.create_function("casefold", 1, str.casefold, deterministic=True)
     return database
+
+
+def _discard(path: Path | None, error: sqlite3.Error) -> None:
+    """Delete a damaged index; one that is only locked stays, since somebody else is at work on it."""
+    if path is not None and not isinstance(error, sqlite3.OperationalError):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
