@@ -1,8 +1,8 @@
 """A schema as a graph: which part applies to the same value, and which to a value below it.
 
 References are followed here and not only in the validator, because what they add up to decides how long a check can
-take (see `_validator`), and because a reference that leads out of the schema, or back to itself without going down a level, is
-refused. Not a check of the keywords' own values: the meta-schema does that first.
+take (see `_validator`), and because a reference that leads out of the schema, or back to itself without going down a
+level, is refused. Not a check of the keywords' own values: the meta-schema does that first.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
