@@ -54,8 +54,8 @@ def _printed(*arguments: str) -> str:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RETINUE_")}
         environment |= {f"RETINUE_{name}_DIR": str(Path(place) / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
         command = [sys.executable, "-c", _COUNTED, *arguments]
-        for _ in range(2):
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.stdout or done.stderr
 
 

@@ -13,7 +13,8 @@ from typing import Any, Final
 import pytest
 
 from retinue.agents.lint import File, lint_tree
-from retinue.agents.load import call_sites, load_command, load_json, load_markdown, load_skill, read_behaviour
+from retinue.agents.load import load_command, load_json, load_markdown, load_skill, read_behaviour
+from retinue.agents.load.call_sites import call_sites
 from retinue.agents.load.operations import with_operations
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
 from retinue.contract import json, names, sanitize

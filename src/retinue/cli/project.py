@@ -55,6 +55,7 @@ class Project:
         toolbox: What agents that follow instructions may use; None where no model is configured.
         loops: What drives their models; None where that is our own loop for all.
         built_in: The agents that come with the installation.
+        cache_dir: Where it is kept what was read of the folder; None keeps nothing.
     """
 
     root: Path
@@ -66,6 +67,7 @@ class Project:
     loops: "Loops | None" = None
     built_in: "tuple[Agent, ...]" = ()
     level: "Level | None" = None
+    cache_dir: Path | None = None
 
     @property
     def grants(self) -> "Grants":
@@ -199,7 +201,7 @@ def open_project(
     if model:
         models.see(model)
         models.see_key(model)
-    index = _index_dir(settings)
+    index = places.index_dir() if settings.get("index.cache") else None
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
         cache_dir=index,
@@ -220,12 +222,7 @@ def open_project(
         loops=loops,
         cache_dir=index,
     )
-    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level)
-
-
-def _index_dir(settings: Settings) -> Path | None:
-    """Where it is kept what was read of this folder; None where the settings keep nothing."""
-    return places.index_dir() if settings.get("index.cache") else None
+    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level, index)
 
 
 def _mcp_servers(project: Project) -> "Servers | None":
@@ -264,7 +261,7 @@ def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Proje
         models=project.models,
         toolbox=wider,
         loops=project.loops,
-        cache_dir=_index_dir(project.settings),
+        cache_dir=project.cache_dir,
     )
     for agent in project.registry:
         if agent.definition.source is None and not project.registry.is_built_in(agent):

@@ -11,7 +11,6 @@ from .prompted import NEEDS_MODEL, Prompted
 
 if TYPE_CHECKING:
     from .behaviour import Behaviour, inject, read_behaviour
-    from .call_sites import call_sites
     from .command import load_command
     from .json import load_json
     from .markdown import load_markdown
@@ -22,7 +21,6 @@ __all__ = [
     "Behaviour",
     "Loaded",
     "Prompted",
-    "call_sites",
     "inject",
     "load_command",
     "load_json",
