@@ -1,4 +1,4 @@
-"""Whether questions of how, what and why are answered by the passage that explains: over the documents of real projects.
+"""Whether questions of how, what and why are answered by the passage that explains, over documents of real projects.
 
     python -m bench.documents FOLDER
 

@@ -7,7 +7,6 @@ from pydantic import Field
 import retinue
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.research_supervisor.question import DEFAULT, question_about, sources_for
 from retinue.catalogue.research_supervisor.results import SupervisedResearch
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
@@ -24,6 +23,7 @@ _MOST: Final = 12
 
 _QUORUM: Final = 0.5
 _SHOWN: Final = 80
+_ASKED: Final = 1000
 
 Subjects = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=300)]],
@@ -43,51 +43,20 @@ Sources = Annotated[
 
 _FOUND: Final = "Every request to /orders is answered within 200 ms."
 _PLACE: Final = "docs/limits.md:7"
-_NOT_FOUND: Final = "Nothing was found."
+_WORKED: Final[JsonMapping] = {"node": "n2/001_orders", "agent": _WORKER}
+_COLUMNS: Final = {"subject": "text", "found": "text", "first sentence": "text", "source": "source"}
 _ANSWER: Final[JsonMapping] = {
     "answer": "1 of 2 parts are answered.",
     "subjects": ["/orders", "/users"],
-    "notes": [f"/users: {_NOT_FOUND}"],
-    "findings": [
-        {
-            "topic": "Limits",
-            "content": _FOUND,
-            "source": _PLACE,
-            "node": "n2/001_orders",
-            "agent": "researcher_analyst",
-            "confidence": 0.9,
-        }
-    ],
-    "parts": [
-        {
-            "node": "n2/001_orders",
-            "title": "/orders",
-            "agent": "researcher_analyst",
-            "skill": "research",
-            "outcome": "success",
-            "text": f"{_FOUND} ({_PLACE})",
-            "sources": [_PLACE],
-        }
-    ],
-    "failures": [
-        {
-            "node": "n2/002_users",
-            "title": "/users",
-            "code": "missing_file",
-            "message": _NOT_FOUND,
-            "hint": "Ask with other words.",
-        }
-    ],
+    "notes": ["/users: Nothing was found."],
+    "findings": [{**_WORKED, "topic": "Limits", "content": _FOUND, "source": _PLACE, "confidence": 0.9}],
+    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _FOUND, "sources": [_PLACE]}],
+    "failures": [{"node": "n2/002_users", "title": "/users", "message": "Nothing was found."}],
     "tables": [
         {
             "title": "compare them with what the docs promise",
-            "columns": [
-                {"name": "subject", "kind": "text"},
-                {"name": "found", "kind": "text"},
-                {"name": "first sentence", "kind": "text"},
-                {"name": "source", "kind": "source"},
-            ],
-            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", _NOT_FOUND, None]],
+            "columns": [{"name": name, "kind": kind} for name, kind in _COLUMNS.items()],
+            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", "Nothing was found.", None]],
         }
     ],
 }
@@ -147,7 +116,9 @@ class ResearchSupervisor:
             ),
         ),
     )
-    async def research_each(self, subjects: Subjects, question: QuestionText = "", sources: Sources = DEFAULT) -> Reply:
+    async def research_each(
+        self, subjects: Subjects, question: QuestionText = "", sources: Sources = ("docs", "code")
+    ) -> Reply:
         """Looks each of several subjects up in the project's documents and code, and compares what is said about them.
 
         Use it for a question about each of the things that were found before, or that are named. Returns one part for
@@ -167,12 +138,13 @@ class ResearchSupervisor:
             chosen,
             agent=_WORKER,
             skill=_SKILL,
-            parameters={"sources": sources_for(question, sources), "depth": "quick_scan"},
+            parameters={"sources": sources, "depth": "quick_scan"},
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
+        asked = one_line(question, longest=_ASKED) or "what is said about"
         workers = [
-            worker.model_copy(update={"instruction": question_about(subject, question)})
+            worker.model_copy(update={"instruction": f"{asked} `{subject}`"})
             for worker, subject in zip(plan.nodes, chosen, strict=True)
         ]
         plan = plan.model_copy(update={"nodes": tuple(workers)})

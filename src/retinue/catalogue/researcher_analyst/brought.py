@@ -1,27 +1,31 @@
 """Texts that are no files of the workspace: what a caller or a store remembers, and pages of the web.
 
-They are cut into passages and judged as files are. What they say is data, whoever wrote it.
+They are cut into units and judged as documents are. What they say is data, whoever wrote it.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
-from retinue.catalogue.researcher_analyst.sources import Source
+from retinue.agents.grants import Grants
+from retinue.catalogue.researcher_analyst.parameters import Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
-from retinue.errors import RetinueError
-from retinue.tools.search import Passage
-from retinue.tools.search.ranking import Question, passages_of
+from retinue.errors import AccessDenied, RetinueError
+from retinue.tools.memory.entry import Entry, Scope
+from retinue.tools.memory.file import memory_file
+from retinue.tools.memory.store import Memory
+from retinue.tools.memory.tools import MemoryPlace, Recall
 
-__all__ = ["CONTEXT", "Brought", "Browsed", "passages_in", "said_by_caller"]
+__all__ = ["CONTEXT", "Brought", "Browsed", "recalled", "texts_of_caller"]
 
 CONTEXT: Final = "context.memory"
 """What stands in place of a path for what came with the task; its lines are those of that text."""
 
-_LONGEST: Final = 200_000
-_LONGEST_LINE: Final = 4_000
-"""A person's paragraph is shorter; what a stranger wrote to keep a thread busy is not."""
+_SCOPES: Final[Sequence[Scope]] = ("project", "global")
+_LIMIT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,32 @@ class Browsed:
     refused: RetinueError | None = None
 
 
-def said_by_caller(memory: str) -> tuple[Brought, ...]:
+def texts_of_caller(memory: str) -> tuple[Brought, ...]:
     """What came with the task as its memory; none when that is empty."""
     return (Brought("memory", CONTEXT, memory),) if memory.strip() else ()
 
 
-def passages_in(text: Brought, weights: Mapping[str, float]) -> Iterator[Passage]:
-    """The passages of a text that have a word of the question."""
-    lines = "\n".join(line[:_LONGEST_LINE] for line in text.text[:_LONGEST].split("\n"))
-    for passage in passages_of(text.path, "docs", lines, Question(weights), floor=0.0):
-        title = " > ".join(filter(None, (text.title, passage.title)))
-        yield replace(passage, title=title)
+def recalled(state: Path, project: Path, words: str, grants: Grants) -> list[Brought]:
+    """The memories that fit `words` best; no file is made where nothing was ever remembered.
+
+    Raises:
+        AccessDenied: Whoever asks may not use `recall` without a question, and none is asked for it here.
+        RetinueError: A file is there and cannot be read, as `Memory.search`.
+    """
+    verdict = grants.verdict(Recall(MemoryPlace(state, project=project)).spec, words)
+    if verdict.word != "allow":
+        raise AccessDenied(f"`recall` may not be used: {verdict.reason}.", hint="Allow `recall`, or do without.")
+    found: list[Brought] = []
+    for scope in _SCOPES:
+        if memory_file(state, scope, project=project).exists():
+            with Memory(state, scope, project=project) as memory:
+                found += [_brought(hit.entry) for hit in memory.search(words, limit=_LIMIT)]
+    return found
+
+
+def _brought(entry: Entry) -> Brought:
+    source = entry.source
+    facts = {"by": source.by, "run": source.run, "origin": source.origin}
+    remembered = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
+    memory = {"scope": entry.scope, "remembered": remembered, **{name: fact for name, fact in facts.items() if fact}}
+    return Brought("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts={"memory": memory})

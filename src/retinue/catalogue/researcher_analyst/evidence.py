@@ -1,56 +1,106 @@
-"""Passages judged: how much of a question each covers, what to quote of it, and which say something new."""
+"""Units judged: how much of what was asked each holds, how well it fits, and which say something new."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from itertools import pairwise
+from re import compile as pattern
+from typing import Final
 
-from retinue.catalogue.researcher_analyst.extract import Sentence, prose_of, signature_of
-from retinue.catalogue.researcher_analyst.preference import instructs
-from retinue.catalogue.researcher_analyst.sources import Source
-from retinue.tools.search import Kind, terms
-from retinue.tools.search.ranking import Question
+from retinue.catalogue._prose import Piece, Prose, code, quote
+from retinue.catalogue.researcher_analyst.parameters import FocusName, Source
+from retinue.catalogue.researcher_analyst.results import PassageKind
+from retinue.catalogue.researcher_analyst.units import Unit
+from retinue.tools.search import terms
+from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["POINTS_AWAY", "Evidence", "EvidenceKind", "coverage", "distinct", "judge", "place_of", "says_alike"]
+__all__ = ["Evidence", "Judgement", "Query", "distinct", "judge"]
 
-EvidenceKind: TypeAlias = Literal["definition", "passage", "usage", "mention", "overview"]
-
-_SENTENCE_WORDS: Final = 18.0
+_LEAST: Final = 0.4
+"""A unit that has less of the weight of the words, with its headings, answers something else."""
+_MAY_MISS: Final = 3
+"""Of so many words one may be missing: it is often said in another word."""
+_HEADED: Final = 0.6
+_TOGETHER: Final = 0.5
+_CODE: Final = 0.5
+_GAP: Final = 4
 _SAME: Final = 0.7
-_LINE: Final = 200
-_CODE_ONLY: Final = 0.7
-_NEARLY: Final = 0.5
-_LITERAL: Final = 3.0
-_RUN: Final = 4
-_WORDS: Final = re.compile(r"\w+")
-POINTS_AWAY: Final = re.compile(r"(?:for \w+(?: \w+){0,4},? see|see(?: also)?|refer to|read more)\b", re.IGNORECASE)
-"""A sentence that only says where else to look."""
-_LEANS: Final = re.compile(
-    r"(?:also|and|but|for this|however|it|hence|in that case|instead|otherwise|so|such|that|then|therefore|these|they|"
-    r"this|those|thus)\b",
-    re.IGNORECASE,
+_ENDING: Final = 5
+_QUOTE: Final = 1200
+_WORDS: Final = """
+    again allow allowed anything average away back best callers can't contain contains declared define defined
+    defines definition describe difference different doesn't don't down ever every everything explain explained
+    far find first gave get gets give given go goes going happen happened happening happens here important know
+    known like list located long look make makes many mean meaning means meant mention mentions much must off
+    often old once one only other overview please possible project question really reason repository said same
+    say says see show shows something soon sort start tell thing things think time times together two usages
+    used uses usually way ways well whether work works worth write written
+"""
+_ASKING: Final = frozenset(_WORDS.split())
+"""Words of questions and answers: a passage need not have them."""
+_QUOTED: Final = pattern(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
+_NAME: Final = pattern(
+    r"(?:--?)?[A-Za-z_][\w-]*(?:[._][A-Za-z_]\w*)+(?:\(\))?|\w+\(\)|[a-z]+[A-Z]\w*|(?:[A-Z][a-z]+){2,}\w*"
+    r"|[A-Z]{2,}_?[A-Z][a-z]\w*|--[a-z][\w-]+|_\w+|[A-Z]+_[A-Z_]+"
 )
-"""A sentence that begins so is understood only with the one before it."""
+_LITERAL: Final = pattern(r"v?\d+(?:\.\d+)+|-\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for.
+
+    Attributes:
+        words: The words that tell something, by the term they are found by.
+        names: Identifiers and quoted words, looked up exactly.
+        phrases: Quoted text of several words.
+        literals: Versions and short options: what is quoted has them as they are.
+        plain: All of it in lower case.
+    """
+
+    text: str
+    words: Mapping[str, str]
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+    literals: tuple[str, ...]
+    focus: FocusName
+
+    @classmethod
+    def of(cls, text: str, focus: FocusName, paths: Sequence[str]) -> "Query":
+        """The query that `text` is, without the words that only ask and those of `paths`."""
+        quoted = [first or second for first, second in _QUOTED.findall(text)]
+        tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
+        in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
+        tokens = [token.removesuffix("'s") for token in tokens if token and token not in in_paths]
+        names = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        words = {
+            term: token
+            for token in tokens
+            if token.casefold() not in STOP_WORDS and token.casefold() not in _ASKING
+            for term in terms(token)[: 1 if token.replace("_", "").isalnum() else None]
+        }
+        return cls(
+            text,
+            dict(list(words.items())[:24]),
+            tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
+            tuple(one for one in quoted if " " in one)[:4],
+            tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
+            focus,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage and what is quoted of it.
+    """A unit, and how well it answers.
 
     Attributes:
-        line: Where the quotation begins; `start` and `end` are the lines of the whole passage.
+        line: Where it begins; `start` and `end` are the lines of the whole passage.
         topic: The headings it stands under, or what it defines.
-        signature: The head of the definition it is, as code; empty for a text.
-        text: The quotation, without markup; empty when there is only a signature.
-        block: The list, table or code that the quotation leads to, as it stands in the file; empty when there is none.
-        covered: The share of the question's weight that the passage has, with its headings and names.
-        is_code: Only a line of code is quoted, nothing that says anything.
-        measured: Whether that means anything: a question without words of its own has no weight.
+        covered: The share of the query's weight that it has, with its headings and names.
+        measured: Whether that means anything: a query without words of its own has no weight.
         score: What it is ranked by.
-        terms: The words of the quotation, for telling near-duplicates.
     """
 
-    kind: EvidenceKind
+    kind: PassageKind
     source: Source
     path: str
     line: int
@@ -59,166 +109,110 @@ class Evidence:
     topic: str
     signature: str
     text: str
+    block: str
     covered: float
     score: float
-    terms: frozenset[str]
     measured: bool = True
-    is_code: bool = False
-    block: str = ""
+
+    @property
+    def place(self) -> str:
+        """`path:line`, or the URL of a page, whose lines nobody else counts."""
+        return self.path if self.source == "web" else f"{self.path}:{self.line}"
+
+    def prose(self) -> Prose:
+        """What it says, as a sentence: a definition says where it stands, anything else is quoted as it is."""
+        words = quote(self.text, longest=_QUOTE)
+        pieces: tuple[Piece | str, ...] = (words,) if self.text else ()
+        if self.kind == "definition":
+            head = (code(self.topic), code(self.path), code(self.signature))
+            return Prose("{} is defined in {}: {}." + (" {}" if self.text else ""), (*head, *pieces))
+        if self.kind == "usage":
+            return Prose("Used in {}: {}", (code(self.topic), code(self.signature)))
+        if self.signature:
+            return Prose("{}: {}" if self.text else "{}", (code(self.signature), *pieces))
+        return Prose("{}", pieces or (quote(self.topic),))
 
 
-def coverage(weights: Mapping[str, float], *texts: str) -> float:
-    """The share of the weight of all words that those in `texts` have, 0 to 1."""
-    total = sum(weights.values())
-    if not total:
-        return 0.0
-    held = {term for text in texts for term in terms(text)}
-    return sum(weight for term, weight in weights.items() if term in held) / total
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a unit is worth.
 
+    Attributes:
+        covered: The share of the query's weight that it has, with its headings.
+        score: How well it answers; 0 when it does not.
+        headed: How far its own heading says what is asked, and nothing else.
+    """
 
-def says_alike(question: str, weights: Mapping[str, float], text: str) -> bool:
-    """Whether `text` has four words of `question` in a row as they stand there, two of them with weight."""
-    words = _WORDS.findall(question.casefold())
-    rows = f" {' '.join(_WORDS.findall(text.casefold()))} "
-    for start in range(len(words) - _RUN + 1):
-        run = words[start : start + _RUN]
-        if sum(any(term in weights for term in terms(word)) for word in run) > 1 and f" {' '.join(run)} " in rows:
-            return True
-    return False
+    covered: float = 0.0
+    score: float = 0.0
+    headed: float = 0.0
 
 
 def judge(
+    unit: Unit,
     *,
-    kind: EvidenceKind,
-    source: Source,
-    file_kind: Kind,
-    path: str,
-    start: int,
-    end: int,
-    text: str,
-    name: str,
-    title: str,
+    query: Query,
     weights: Mapping[str, float],
-    score: float,
-    sentences: int = 1,
-    near: int | None = None,
-    phrase: str = "",
-    how_to: bool = False,
-    literal: Sequence[str] = (),
-    below: bool = False,
-) -> Evidence:
-    """Judge one passage: lines `start` to `end` of a file, with the `name` it defines and the `title` above it.
+    topic: str,
+    path: str,
+    is_first: bool,
+    strict: bool = False,
+) -> Judgement:
+    """How well a unit answers; a `strict` one must have every word."""
+    total = sum(weights.values())
+    if not total:
+        return Judgement()
+    prose = terms(f"{unit.text} {unit.signature}")
+    inside, below = set(prose), set(terms(unit.block))
+    around = inside | below | set(terms(f"{topic} {path} {unit.above}"))
+    missing = [term for term in weights if not _has(around, term)]
+    covered = 1 - sum(weights[term] for term in missing) / total
+    repeats = query.text.casefold().rstrip("?. ") in " ".join(f"{topic} {unit.text}".casefold().split())
+    lacks = any(one not in f"{topic} {unit.text} {unit.block}" for one in query.literals)
+    has_name = any(query.words[term].isupper() and len(term) > 3 for term in weights if term not in missing)
+    may_miss = 0 if strict else max(len(weights) // _MAY_MISS, int(has_name))
+    if covered < _LEAST or len(missing) > may_miss or (repeats and len(weights) > 2) or lacks:
+        return Judgement(covered)
+    own = sum(weight * (1.0 if _has(inside, term) else _CODE * _has(below, term)) for term, weight in weights.items())
+    heading = terms(topic.rpartition(" > ")[2])
+    headed = [term for term in weights if _has(set(heading), term)]
+    precise = len(headed) / max(1, len([one for one in heading if one not in STOP_WORDS]))
+    titled = sum(weights[term] for term in headed) / total * (1 + min(1.0, precise)) / 2
+    score = own / total + _HEADED * titled * (1.0 if is_first else 0.7)
+    score *= 1 + _TOGETHER * _together(prose, list(weights))
+    if query.focus == "value":
+        score *= 1.5 if any(char.isdigit() for char in f"{unit.text} {unit.block if unit.is_code else ''}") else 0.8
+    return Judgement(covered, score * covered, titled)
 
-    `near` is the line to quote when nothing is said in words; a `phrase` that was asked for is quoted whatever else is;
-    who asks `how_to` do something is better answered by what to do than by what to look out for; a sentence that has
-    every `literal` text is quoted before others.
-    """
-    question = Question(weights)
-    prose = [] if kind == "usage" else prose_of(path, file_kind, text, start)
-    signature = signature_of(text) if file_kind == "code" and name and kind != "usage" else ""
-    if kind == "overview":
-        chosen = prose[:sentences]
-    elif phrase:
-        chosen = [one for one in prose if phrase.casefold() in one.text.casefold()][:1]
-        signature = ""
-    else:
-        chosen = _chosen(prose, question, count=sentences, lead=bool(signature), how_to=how_to, literal=literal)
-        if kind == "mention" and near is None:
-            chosen = prose[:1] if below else chosen or prose[:1]  # what a heading or directive names is said below it
-    if not chosen and not signature and kind != "overview":
-        chosen = _line_of_code(text, start, question, near)
-        score *= _CODE_ONLY if kind != "usage" else 1.0
-    elif not chosen:
-        score *= _CODE_ONLY
-    if how_to and chosen:
-        score *= instructs(" ".join(one.text for one in chosen))
-    line = (near or start) if signature else chosen[0].line if chosen else start
-    quoted = " ".join(f"`{one.text}`" if one.is_code else one.text for one in chosen)
-    return Evidence(
-        kind=kind,
-        source=source,
-        path=path,
-        line=line,
-        start=start,
-        end=end,
-        topic=_topic(path, name, title),
-        signature=signature,
-        text=quoted,
-        covered=coverage(weights, text, name, title, path),
-        score=score,
-        terms=frozenset(terms(f"{quoted} {signature}")),
-        measured=bool(weights),
-        is_code=not signature and all(one.is_code for one in chosen),
+
+def _has(held: set[str], term: str) -> bool:
+    """Whether a term is among those held, or one differs by its ending only: `cancel` and `cancellation`."""
+    if term in held:
+        return True
+    if len(term) < _ENDING:
+        return False
+    return any(
+        (one.startswith(term) or term.startswith(one)) and len(one) >= _ENDING and abs(len(one) - len(term)) <= _ENDING
+        for one in held
     )
 
 
-def _chosen(
-    prose: Sequence[Sentence], question: Question, *, count: int, lead: bool, how_to: bool, literal: Sequence[str]
-) -> list[Sentence]:
-    """The sentences that fit best, in the order of the text; of a definition its first one, which says what it is."""
-    scored = {place: _worth(one, question, how_to=how_to) for place, one in enumerate(prose)}
-    for place, one in enumerate(prose):
-        if literal and all(words in one.text for words in literal):
-            scored[place] *= _LITERAL
-    best = sorted((place for place, score in scored.items() if score > 0), key=lambda place: (-scored[place], place))
-    kept = [place for place in best if scored[place] >= scored[best[0]] * _NEARLY][:count]
-    if lead and prose and not prose[0].is_comment:
-        kept = [0, *(place for place in best if place and not prose[place].is_comment)][: max(count, 2)]
-    else:
-        kept += [place - 1 for place in kept if place and _LEANS.match(prose[place].text)]
-    return [prose[place] for place in sorted(set(kept))]
-
-
-def _worth(sentence: Sentence, question: Question, *, how_to: bool) -> float:
-    score = question.bm25(sentence.text, average=_SENTENCE_WORDS)
-    if POINTS_AWAY.match(sentence.text):
-        score *= 0.4
-    if how_to:
-        score *= instructs(sentence.text)
-    return score * 0.7 if sentence.is_comment else score
-
-
-def _line_of_code(text: str, start: int, question: Question, near: int | None) -> list[Sentence]:
-    rows = text.split("\n")
-    if near is not None and 0 <= near - start < len(rows):
-        return [Sentence(near, _cut(rows[near - start]), is_code=True)]
-    scored = [(question.bm25(row, average=_SENTENCE_WORDS), -place) for place, row in enumerate(rows)]
-    score, place = max(scored, default=(0.0, 0))
-    return [Sentence(start - place, _cut(rows[-place]), is_code=True)] if score else []
-
-
-def _cut(row: str) -> str:
-    bare = " ".join(row.split()).replace("`", "'")
-    return bare if len(bare) <= _LINE else f"{bare[: _LINE - 1]}…"
-
-
-def _topic(path: str, name: str, title: str) -> str:
-    if name:
-        return f"{title}.{name}" if title else name
-    return title or path.rpartition("/")[2]
-
-
-def place_of(evidence: Evidence) -> str:
-    """Where the quotation stands: `path:line`, or the URL of a page, whose lines nobody else counts."""
-    return evidence.path if evidence.source == "web" else f"{evidence.path}:{evidence.line}"
+def _together(found: Sequence[str], asked: Sequence[str]) -> float:
+    """The share of neighbours in the query that stand near each other here."""
+    wanted = {frozenset(pair) for pair in pairwise(asked)}
+    near = {frozenset(pair) for gap in range(1, _GAP) for pair in zip(found, found[gap:], strict=False)}
+    return len(wanted & near) / len(wanted) if wanted else 0.0
 
 
 def distinct(found: Iterable[Evidence], *, limit: int, per_file: int) -> list[Evidence]:
     """The first `limit` that say something new, at most `per_file` from one file."""
-    kept: list[Evidence] = []
-    counts: dict[str, int] = {}
+    kept: list[tuple[Evidence, set[str]]] = []
     for one in found:
+        words = set(terms(f"{one.text} {one.signature} {one.block}"))
+        same_file = [other for other, _ in kept if other.path == one.path]
         if len(kept) == limit:
             break
-        if counts.get(one.path, 0) >= per_file or any(_alike(one, other) for other in kept):
-            continue
-        counts[one.path] = counts.get(one.path, 0) + 1
-        kept.append(one)
-    return kept
-
-
-def _alike(one: Evidence, other: Evidence) -> bool:
-    if one.path == other.path and one.start <= other.end and other.start <= one.end:
-        return True
-    union = one.terms | other.terms
-    return bool(union) and len(one.terms & other.terms) / len(union) >= _SAME
+        alike = any(len(words & other) >= _SAME * max(1, len(words | other)) for _, other in kept)
+        if len(same_file) < per_file and not alike and all(other.line != one.line for other in same_file):
+            kept.append((one, words))
+    return [one for one, _ in kept]
