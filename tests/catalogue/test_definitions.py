@@ -53,7 +53,17 @@ def test_a_definition_has_no_findings_and_its_samples_pass(agent: Agent) -> None
 # The others are decorated classes: their definitions are what their types say.
 @pytest.mark.parametrize(
     "name",
-    sorted({*NAMES} - {"data_analyst", "git_state_analyzer", "metrics", "research_supervisor", "system_architect"}),
+    sorted(
+        {*NAMES}
+        - {
+            "data_analyst",
+            "git_state_analyzer",
+            "metrics",
+            "research_supervisor",
+            "researcher_analyst",
+            "system_architect",
+        }
+    ),
 )
 def test_the_file_is_the_definition_and_nothing_is_left_over(name: str) -> None:
     text = files(f"retinue.catalogue.{name}").joinpath("definition.json").read_text(encoding="utf-8")
@@ -96,6 +106,8 @@ def test_the_researcher_takes_all_sources_and_a_summary_by_default() -> None:
         "depth": "comprehensive",
         "sources": ["web", "docs", "memory", "code"],
         "output_format": "summary",
+        "paths": [],
+        "focus": "explain",
     }
 
 

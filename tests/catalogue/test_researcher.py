@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.agents.local import LocalContext
+from retinue.agents.port import Agent, Reply
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst, parameters
 from retinue.catalogue.researcher_analyst.evidence import Query
 from retinue.catalogue.researcher_analyst.parameters import source_of
@@ -346,7 +347,7 @@ def test_when_time_is_up_it_says_how_far_it_came(ask: Ask) -> None:
     assert "valve" in known["answer"]
 
 
-def _hurried(agent: ResearcherAnalyst, root: Path, *, after: int) -> dict[str, Any]:
+def _hurried(agent: Agent, root: Path, *, after: int) -> dict[str, Any]:
     """One call whose time is up once the clock has been asked `after` times."""
     start, asked = int(TODAY.timestamp()) * 10**9, 0
 
@@ -359,7 +360,10 @@ def _hurried(agent: ResearcherAnalyst, root: Path, *, after: int) -> dict[str, A
     task = Task(
         id="t", agent="researcher_analyst", parameters={"task": "why does the valve open?", "depth": "quick_scan"}
     )
-    reply = asyncio.run(agent.run(task, context))
+    async def reply_of() -> Reply:
+        return await agent.run(task, context)
+
+    reply = asyncio.run(reply_of())
     return {
         **cast("dict[str, Any]", reply.data),
         "outcome": reply.outcome,

@@ -116,6 +116,7 @@ class ResearcherAnalyst:
     @retinue.skill(
         output=Research,
         instruction_field="task",
+        defaults={"depth": "quick_scan", "output_format": "summary"},
         effects=("read",),
         timeout_s=1800,
         thinks="can",
@@ -204,7 +205,12 @@ class ResearcherAnalyst:
         samples=(
             Sample(
                 title="Where something is defined",
-                parameters={"task": "Where is Engine.stop defined?", "sources": ["docs", "code"], "focus": "define"},
+                parameters={
+                    "task": "Where is Engine.stop defined?",
+                    "sources": ["docs", "code"],
+                    "depth": "quick_scan",
+                    "focus": "define",
+                },
                 answer=_STOP,
             ),
             Sample(
@@ -221,10 +227,10 @@ class ResearcherAnalyst:
     async def research(  # noqa: PLR0917 - they are the parameters of the skill
         self,
         task: TaskText,
+        depth: DepthChoice,
         given: Task,
         run: RunContext,
         sources: Sources = _BY_DEFAULT,
-        depth: DepthChoice = "quick_scan",
         output_format: Format = "summary",
         paths: Paths = _NO_PATHS,
         focus: Focus = "explain",

@@ -55,12 +55,11 @@ _NO_PROSE: Final = (
     "raw",
     "toctree",
 )
-_ADMONITIONS: Final = frozenset(
-    (
-        "admonition attention caution danger deprecated error hint important note rubric seealso tab tabs tip topic"
-        " versionadded versionchanged warning"
-    ).split()
-)
+_ADMONITION_NAMES: Final = """
+    admonition attention caution danger deprecated error hint important note rubric seealso tab tabs tip topic
+    versionadded versionchanged warning
+"""
+_ADMONITIONS: Final = frozenset(_ADMONITION_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)

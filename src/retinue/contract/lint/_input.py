@@ -20,11 +20,11 @@ _KEYWORDS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
      "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
      "contentMediaType", "contentSchema", "default", "definitions", "dependencies", "dependentRequired",
-     "dependentSchemas", "deprecated", "description", "else", "enum", "examples", "exclusiveMaximum",
-     "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
-     "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern",
-     "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly", "required", "then", "title",
-     "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly"}
+     "dependentSchemas", "deprecated", "description", "else", "enum", "enumDescriptions", "examples",
+     "exclusiveMaximum", "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+     "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+     "not", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly",
+     "required", "then", "title", "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly"}
 )  # fmt: skip
 _GUESSES: Final = 100
 """So many names of one schema get a "did you mean": comparing spellings takes longer than anything else here."""
