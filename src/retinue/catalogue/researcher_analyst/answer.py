@@ -125,8 +125,12 @@ def _say(report: Report, found: Found, query: Query, summary: Summary | None) ->
                 places = ", ".join(dict.fromkeys(piece.source for piece in claim.pieces))
                 report.say("", "{}", quote(claim.text, longest=600), source=places)
             return
-    least = found.evidence[0].score * _RIVAL
-    best = [one for one in found.evidence[:_SUMMED] if one.score >= least]
+    first = found.evidence[0]
+    best = [
+        one
+        for one in found.evidence[:_SUMMED]
+        if one.score >= first.score * _RIVAL and (one.topic == first.topic or one.covered >= first.covered * _RIVAL)
+    ]
     sections = [(one.path, one.topic) for one in best]
     best.sort(key=lambda one: (sections.index((one.path, one.topic)), one.line))
     report.statements += map(_statement, best)

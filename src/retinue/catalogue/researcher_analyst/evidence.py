@@ -1,9 +1,9 @@
 """Units judged: how much of what was asked each holds, how well it fits, and which say something new."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from re import compile as pattern
 from typing import Final
 
 from retinue.catalogue._prose import Piece, Prose, code, quote
@@ -13,7 +13,7 @@ from retinue.catalogue.researcher_analyst.units import Unit
 from retinue.tools.search import terms
 from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["Evidence", "Judgement", "Query", "distinct", "judge"]
+__all__ = ["LIGHT_SHARE", "Evidence", "Judgement", "Query", "distinct", "judge"]
 
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
@@ -26,23 +26,30 @@ _GAP: Final = 4
 _SAME: Final = 0.7
 _ENDING: Final = 5
 _QUOTE: Final = 1200
-_WORDS: Final = """
-    again allow allowed anything average away back best callers can't contain contains declared define defined
-    defines definition describe difference different doesn't don't down ever every everything explain explained
-    far find first gave get gets give given go goes going happen happened happening happens here important know
-    known like list located long look make makes many mean meaning means meant mention mentions much must off
-    often old once one only other overview please possible project question really reason repository said same
-    say says see show shows something soon sort start tell thing things think time times together two usages
-    used uses usually way ways well whether work works worth write written
+_ASKING_WORDS: Final = """
+    again allow allowed anything average away back best callers can't contain contains declared definition
+    describe difference different doesn't don't down ever every everything explain explained far find first gave
+    get gets give given go goes going happen happened happening happens here important know known like list
+    located long look make makes many mean meaning means meant mention mentions much must off often old once one
+    only other overview please possible project question really reason repository said same say says see show
+    shows something soon sort thing things think time times together two usages used uses usually way ways well
+    whether work works worth write written
 """
-_ASKING: Final = frozenset(_WORDS.split())
-"""Words of questions and answers: a passage need not have them."""
-_QUOTED: Final = pattern(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
-_NAME: Final = pattern(
+_ASKING: Final = frozenset(_ASKING_WORDS.split())
+"""Words of questions, which answers do not have."""
+_LIGHT_WORDS: Final = """
+    add apply call calls change choose create define defined defines fall handle handles help keep let need new
+    own put reach reaches react run runs send set sets start starts stop take takes tell turn use want
+"""
+_LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+"""Words that a passage need not have: what they say is often said in other words."""
+LIGHT_SHARE: Final = 0.2
+_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
+_NAME: Final = re.compile(
     r"(?:--?)?[A-Za-z_][\w-]*(?:[._][A-Za-z_]\w*)+(?:\(\))?|\w+\(\)|[a-z]+[A-Z]\w*|(?:[A-Z][a-z]+){2,}\w*"
     r"|[A-Z]{2,}_?[A-Z][a-z]\w*|--[a-z][\w-]+|_\w+|[A-Z]+_[A-Z_]+"
 )
-_LITERAL: Final = pattern(r"v?\d+(?:\.\d+)+|-\w")
+_LITERAL: Final = re.compile(r"v?\d+(?:\.\d+)+|-\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Query:
 
     Attributes:
         words: The words that tell something, by the term they are found by.
+        light: Those of them that a passage need not have.
         names: Identifiers and quoted words, looked up exactly.
         phrases: Quoted text of several words.
         literals: Versions and short options: what is quoted has them as they are.
@@ -59,6 +67,7 @@ class Query:
 
     text: str
     words: Mapping[str, str]
+    light: frozenset[str]
     names: tuple[str, ...]
     phrases: tuple[str, ...]
     literals: tuple[str, ...]
@@ -78,9 +87,12 @@ class Query:
             if token.casefold() not in STOP_WORDS and token.casefold() not in _ASKING
             for term in terms(token)[: 1 if token.replace("_", "").isalnum() else None]
         }
+        words = dict(list(words.items())[:24])
+        light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
         return cls(
             text,
-            dict(list(words.items())[:24]),
+            words if len(light) < len(words) else {},
+            light,
             tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
             tuple(one for one in quoted if " " in one)[:4],
             tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
@@ -165,12 +177,12 @@ def judge(
     prose = terms(f"{unit.text} {unit.signature}")
     inside, below = set(prose), set(terms(unit.block))
     around = inside | below | set(terms(f"{topic} {path} {unit.above}"))
-    missing = [term for term in weights if not _has(around, term)]
-    covered = 1 - sum(weights[term] for term in missing) / total
+    absent = [term for term in weights if not _has(around, term)]
+    covered = 1 - sum(weights[term] for term in absent) / total
+    missing = [term for term in absent if term not in query.light]
     repeats = query.text.casefold().rstrip("?. ") in " ".join(f"{topic} {unit.text}".casefold().split())
     lacks = any(one not in f"{topic} {unit.text} {unit.block}" for one in query.literals)
-    has_name = any(query.words[term].isupper() and len(term) > 3 for term in weights if term not in missing)
-    may_miss = 0 if strict else max(len(weights) // _MAY_MISS, int(has_name))
+    may_miss = 0 if strict else (len(weights) - len(query.light)) // _MAY_MISS
     if covered < _LEAST or len(missing) > may_miss or (repeats and len(weights) > 2) or lacks:
         return Judgement(covered)
     own = sum(weight * (1.0 if _has(inside, term) else _CODE * _has(below, term)) for term, weight in weights.items())

@@ -15,7 +15,7 @@ from typing import Final
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
 from retinue.catalogue.researcher_analyst.brought import Brought
-from retinue.catalogue.researcher_analyst.evidence import Evidence, Judgement, Query, distinct, judge
+from retinue.catalogue.researcher_analyst.evidence import LIGHT_SHARE, Evidence, Judgement, Query, distinct, judge
 from retinue.catalogue.researcher_analyst.parameters import Depth, Source, source_of
 from retinue.catalogue.researcher_analyst.results import PassageKind
 from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
@@ -29,7 +29,7 @@ from retinue.tools.workspace import Workspace
 __all__ = ["Found", "search"]
 
 _README: Final = ("readme", "index", "overview", "introduction")
-_DULL: Final = ("change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
+_DULL: Final = ("api", "change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
 """Names of documents that say what changed, or who may use it: they explain little."""
 _DULL_SHARE: Final = 0.4
 _CODE_SHARE: Final = 0.6
@@ -139,7 +139,8 @@ class _Search:
         words = self.query.words
         counts, total = self.index.holders(words.values()) if self.index else ([0] * len(words), 0)
         return {
-            term: log(1 + (total - count + 0.5) / (count + 0.5)) + 0.1
+            term: (log(1 + (total - count + 0.5) / (count + 0.5)) + 0.1)
+            * (LIGHT_SHARE if term in self.query.light else 1)
             for term, count in zip(words, counts, strict=True)
         }
 
@@ -255,7 +256,7 @@ class _Search:
         hits = self.index.search(self.query.words.values(), kinds=(kind,), files=only, limit=limit)
         if self.query.focus == "explain" and kind == "code":
             hits = [hit for hit in hits if hit.name]
-        hits = [hit for hit in hits if self.paths or not (is_aside(hit.path) and "test" not in self.query.words)]
+        hits = [hit for hit in hits if self.paths or not is_aside(hit.path)]
         self.found.passages.update(self.files[hit.path] for hit in hits if hit.path in self.files)
         return [hit for hit in hits if hit.path in self.files]
 
