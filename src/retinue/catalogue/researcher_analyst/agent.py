@@ -43,6 +43,31 @@ _SKILL: Final = "research"
 _NO_PATHS: Final[list[str]] = []
 _BY_DEFAULT: Final[list[Source]] = list(SOURCES)
 
+_EXAMPLES: Final = """
+    how does the parser work; how do uploads work; what does the boundary check before it calls an agent; where
+    is the retry policy defined; explain how sessions are stored; explain what the decorator does; summarise
+    docs/guide.md; give me a summary of the README; list all settings; which versions of Python are supported;
+    what is said about uploads in docs/guide.md; how many workers are started; how often does the scheduler run;
+    how much memory does the cache take; how long is the retry delay; which events are sent; when is a message
+    delivered; what happens if I rename the class; find the documentation about configuration; show what is
+    written about the cache; which files mention the cache; why is the journal written in one transaction; what
+    is a blueprint; how do I register an error handler; where are environment variables read; what does the
+    function load_config do; what does parse_args return; which modules use the registry; what happens when a
+    request times out; describe the architecture of the project; what are the rules for naming things; how is
+    the index kept up to date; what is this project about; what do the docs say about testing; what does the
+    README say about installation; what does the CHANGES file say for 2.1.0; what is DEFAULT_LIMIT for; list all
+    TODOs in the code; why does the import take so long; can I use it with async code; does it support plugins;
+    what is the default timeout; which licence is used; are there limits on the size of a file; what is the
+    difference between a command and a group; what does the word fixture mean; what is meant by a session; when
+    does the session expire; when is the cache invalidated; how is the total price computed; how are missing
+    values handled; who is responsible for releases; is the upload endpoint documented; in which unit is the
+    duration given; why should I choose it; what do we promise about response times; which errors can the client
+    raise; what must be set before a deployment; where is the order stored; how is the app started; what counts
+    as an error; which port does the server use; above which size is an upload refused; how long does a token
+    live; what is the name of the package; who may sign in; what is this project; what does this project do; how
+    do I write a plugin of my own; how do I run the tests; which examples ship with this project; what happens
+    when a request fails
+"""
 _STOP: Final[dict[str, Any]] = {
     "answer": "`Engine.stop` is defined in `src/engine.py`: `def stop(self)`. Stop at once. (src/engine.py:12)",
     "findings": [
@@ -121,87 +146,7 @@ class ResearcherAnalyst:
         timeout_s=1800,
         thinks="can",
         thinks_within=ThinkingBounds(requests=6, tokens_in=6_000, tokens_out=3_000),
-        examples=(
-            "how does the parser work",
-            "how do uploads work",
-            "how does the login work",
-            "what does the boundary check before it calls an agent",
-            "where is the retry policy defined",
-            "explain how sessions are stored",
-            "explain the retry module",
-            "explain what the decorator does",
-            "summarise docs/guide.md",
-            "give me a summary of the README",
-            "tell me about the cache",
-            "list all settings",
-            "which versions of Python are supported",
-            "what is said about uploads in docs/guide.md",
-            "how many workers are started",
-            "how often does the scheduler run",
-            "how much memory does the cache take",
-            "how long is the retry delay",
-            "what does the flag mean",
-            "which events are sent",
-            "when is a message delivered",
-            "what happens if I rename the class",
-            "find the documentation about configuration",
-            "find documentation about timeouts",
-            "show what is written about the cache",
-            "which files mention the cache",
-            "why is the journal written in one transaction",
-            "what is a blueprint",
-            "how do I register an error handler",
-            "where are environment variables read",
-            "what does the function load_config do",
-            "what does parse_args return",
-            "which modules use the registry",
-            "what happens when a request times out",
-            "describe the architecture of the project",
-            "what are the rules for naming things",
-            "how is the index kept up to date",
-            "what is this project about",
-            "what do the docs say about testing",
-            "what does the README say about installation",
-            "what does the CHANGES file say for 2.1.0",
-            "what is DEFAULT_LIMIT for",
-            "list all TODOs in the code",
-            "why does the import take so long",
-            "can I use it with async code",
-            "does it support plugins",
-            "what is the default timeout",
-            "which licence is used",
-            "are there limits on the size of a file",
-            "what is the difference between a command and a group",
-            "what does the word fixture mean",
-            "what is meant by a session",
-            "how many times is a failed request retried",
-            "how long is a login valid",
-            "when does the session expire",
-            "when is the cache invalidated",
-            "how is the total price computed",
-            "how are missing values handled",
-            "who is responsible for releases",
-            "is the upload endpoint documented",
-            "in which unit is the duration given",
-            "why should I choose it",
-            "what do we promise about response times",
-            "which errors can the client raise",
-            "what must be set before a deployment",
-            "where is the order stored",
-            "how is the app started",
-            "what counts as an error",
-            "which port does the server use",
-            "above which size is an upload refused",
-            "how long does a token live",
-            "what is the name of the package",
-            "who may sign in",
-            "what is this project",
-            "what does this project do",
-            "how do I write a plugin of my own",
-            "how do I run the tests",
-            "which examples ship with this project",
-            "what happens when a request fails",
-        ),
+        examples=tuple(" ".join(one.split()) for one in _EXAMPLES.split(";")),
         samples=(
             Sample(
                 title="Where something is defined",

@@ -27,19 +27,19 @@ _SAME: Final = 0.7
 _ENDING: Final = 5
 _QUOTE: Final = 1200
 _ASKING_WORDS: Final = """
-    again allow allowed anything average away back best callers can't contain contains declared definition
-    describe difference different doesn't don't down ever every everything explain explained far find first gave
-    get gets give given go goes going happen happened happening happens here important know known like list
-    located long look make makes many mean meaning means meant mention mentions much must off often old once one
-    only other overview please possible project question really reason repository said same say says see show
-    shows something soon sort thing things think time times together two usages used uses usually way ways well
-    whether work works worth write written
+    again allow allowed anything average away back best callers can't contain contains declared define defined
+    defines definition describe difference different doesn't don't down ever every everything explain explained
+    far find first gave get gets give given go goes going happen happened happening happens here important know
+    known like list located long look make makes many mean meaning means meant mention mentions much must off
+    often old once one only other overview please possible project question really reason repository said same
+    say says see show shows something soon sort thing things think time times together two usages used uses
+    usually way ways well whether work works worth write written
 """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
 _LIGHT_WORDS: Final = """
-    add apply call calls change choose create define defined defines fall handle handles help keep let need new
-    own put reach reaches react run runs send set sets start starts stop take takes tell turn use want
+    add apply call calls change choose create fall handle handles help keep let need new own put reach reaches
+    react run runs send set sets start starts stop take takes tell turn use want
 """
 _LIGHT: Final = frozenset(_LIGHT_WORDS.split())
 """Words that a passage need not have: what they say is often said in other words."""
