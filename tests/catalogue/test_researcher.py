@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent, Reply
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst, parameters
-from retinue.catalogue.researcher_analyst.evidence import Query
 from retinue.catalogue.researcher_analyst.parameters import source_of
+from retinue.catalogue.researcher_analyst.quotations import Query
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -360,6 +360,7 @@ def _hurried(agent: Agent, root: Path, *, after: int) -> dict[str, Any]:
     task = Task(
         id="t", agent="researcher_analyst", parameters={"task": "why does the valve open?", "depth": "quick_scan"}
     )
+
     async def reply_of() -> Reply:
         return await agent.run(task, context)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
-from retinue.tools.search import Hit
+from retinue.tools.search import PassageHit
 
 
 def read(text: str, included: str = "") -> list[Unit]:
@@ -66,13 +66,13 @@ def test_admonitions_are_prose() -> None:
 )  # fmt: skip
 def test_a_definition_is_its_head_and_what_it_says(name: str, code: str, signature: str, text: str) -> None:
     rows = code.split("\n")
-    (unit,) = units_of(Hit("a.py", "code", 1, len(rows), name, "", 0.0), rows)
+    (unit,) = units_of(PassageHit("a.py", "code", 1, len(rows), name, "", 0.0), rows)
     assert (unit.signature, unit.text) == (signature, text)
 
 
 def test_a_definition_in_another_language_is_its_line_and_the_comment_above() -> None:
     rows = ["// Opens the door.", "fn open() {", "}"]
-    (unit,) = units_of(Hit("a.rs", "code", 1, 3, "open", "", 0.0), rows)
+    (unit,) = units_of(PassageHit("a.rs", "code", 1, 3, "open", "", 0.0), rows)
     assert (unit.signature, unit.text) == ("fn open() {", "Opens the door.")
 
 
@@ -83,4 +83,4 @@ def test_every_unit_lies_in_its_text_and_says_something(text: str) -> None:
         assert 1 <= unit.start <= len(rows)
         assert unit.text or unit.block
     for path in ("a.py", "a.js"):
-        assert units_of(Hit(path, "code", 1, len(rows), "a", "", 0.0), rows)
+        assert units_of(PassageHit(path, "code", 1, len(rows), "a", "", 0.0), rows)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InvalidInput
 from retinue.tools.hiding import Hiding
-from retinue.tools.search import Hit, Index
+from retinue.tools.search import Index, PassageHit
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository
@@ -40,7 +40,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def found_in(root: Path, *words: str, **options: object) -> list[Hit]:
+def found_in(root: Path, *words: str, **options: object) -> list[PassageHit]:
     with Index(Workspace(root)) as index:
         index.refresh()
         return index.search(words, **options)  # pyright: ignore[reportArgumentType] - options of a test

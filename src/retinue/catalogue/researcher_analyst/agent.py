@@ -28,10 +28,10 @@ from retinue.errors import RetinueError
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.catalogue.researcher_analyst.answer import Elsewhere, Revisions
-    from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
-    from retinue.catalogue.researcher_analyst.evidence import Query
-    from retinue.catalogue.researcher_analyst.search import Found
+    from retinue.catalogue.researcher_analyst.answer import OtherSources, Revisions
+    from retinue.catalogue.researcher_analyst.quotations import Query
+    from retinue.catalogue.researcher_analyst.search import SearchOutcome
+    from retinue.catalogue.researcher_analyst.texts import SourceText, WebReading
     from retinue.catalogue.researcher_analyst.web import Web
     from retinue.llm.models import Models
     from retinue.orchestration.citing import Summary
@@ -186,7 +186,7 @@ class ResearcherAnalyst:
         what was searched.
         """
         from retinue.catalogue.researcher_analyst.answer import reply_of  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.researcher_analyst.evidence import Query  # noqa: PLC0415
+        from retinue.catalogue.researcher_analyst.quotations import Query  # noqa: PLC0415
 
         local: tuple[Source, ...] = tuple(one for one in SOURCES if one in sources and one != "web")
         # All four are the default: only another list names the web on purpose.
@@ -197,9 +197,9 @@ class ResearcherAnalyst:
         if browsed is not None and browsed.refused is not None and not local:
             return Reply(outcome="error", fault=_no_web(browsed.refused), traces=tuple(browsed.traces))
         query = Query.of(task, focus, paths)
-        found, elsewhere, revisions = await in_watched_thread(
+        outcome, elsewhere, revisions = await in_watched_thread(
             watch,
-            self._found,
+            self._search,
             query,
             sources=local,
             paths=paths,
@@ -210,17 +210,17 @@ class ResearcherAnalyst:
             watch=watch,
         )
         return reply_of(
-            found,
+            outcome,
             query,
             form=output_format,
             sources=tuple(one for one in SOURCES if one in sources),
             elsewhere=elsewhere,
             revisions=revisions,
-            summary=await self._written(query, found, given, run),
+            summary=await self._written(query, outcome, given, run),
             now_ns=run.now(),
         )
 
-    async def _browsed(self, question: str, depth: Depth, run: RunContext, watch: Watch) -> "Browsed":
+    async def _browsed(self, question: str, depth: Depth, run: RunContext, watch: Watch) -> "WebReading":
         from retinue.catalogue.researcher_analyst.browse import browse  # noqa: PLC0415 - few questions are of the web
 
         left = watch.left_s()
@@ -228,7 +228,7 @@ class ResearcherAnalyst:
         name = ResearcherAnalyst.definition.name
         return await browse(question, run, web=self._web, pages=depth.pages, deadline_ns=ends, agent=name, skill=_SKILL)
 
-    def _found(
+    def _search(
         self,
         query: "Query",
         *,
@@ -237,10 +237,10 @@ class ResearcherAnalyst:
         depth: Depth,
         task: Task,
         run: RunContext,
-        browsed: "Browsed | None",
+        browsed: "WebReading | None",
         watch: Watch,
-    ) -> "tuple[Found, Elsewhere, Revisions]":
-        from retinue.catalogue.researcher_analyst.answer import Elsewhere, Revisions  # noqa: PLC0415 - when needed
+    ) -> "tuple[SearchOutcome, OtherSources, Revisions]":
+        from retinue.catalogue.researcher_analyst.answer import OtherSources, Revisions  # noqa: PLC0415 - when needed
         from retinue.catalogue.researcher_analyst.search import search  # noqa: PLC0415
         from retinue.tools.search import Index  # noqa: PLC0415
 
@@ -248,7 +248,7 @@ class ResearcherAnalyst:
         texts, not_recalled = self._texts(query, task, run) if "memory" in sources else ([], None)
         index = Index(workspace, cache_dir=self._cache_dir) if sources else None
         try:
-            found = search(
+            outcome = search(
                 query,
                 workspace=workspace,
                 index=index,
@@ -262,12 +262,16 @@ class ResearcherAnalyst:
         finally:
             if index is not None:
                 index.close()
-        revisions = Revisions() if found.late or not sources else _revisions(workspace)
-        return found, Elsewhere(browsed, remembers=self._state_dir is not None, not_recalled=not_recalled), revisions
+        revisions = Revisions() if outcome.late or not sources else _revisions(workspace)
+        return (
+            outcome,
+            OtherSources(browsed, remembers=self._state_dir is not None, not_recalled=not_recalled),
+            revisions,
+        )
 
-    def _texts(self, query: "Query", task: Task, run: RunContext) -> "tuple[list[Brought], RetinueError | None]":
+    def _texts(self, query: "Query", task: Task, run: RunContext) -> "tuple[list[SourceText], RetinueError | None]":
         """What the caller and earlier runs remember, and why the latter was not searched."""
-        from retinue.catalogue.researcher_analyst.brought import (  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.researcher_analyst.texts import (  # noqa: PLC0415 - when it is needed
             recalled,
             texts_of_caller,
         )
@@ -281,16 +285,18 @@ class ResearcherAnalyst:
         except RetinueError as error:
             return texts, error
 
-    async def _written(self, query: "Query", found: "Found", task: Task, run: RunContext) -> "Summary | None":
+    async def _written(self, query: "Query", outcome: "SearchOutcome", task: Task, run: RunContext) -> "Summary | None":
         """The answer in a model's words; None when no model is asked, or there is nothing to write of."""
         models = self._models
-        is_list = query.focus == "files" and found.places
-        if models is None or not models.configured or not found.evidence or is_list:
+        is_list = query.focus == "files" and outcome.places
+        if models is None or not models.configured or not outcome.evidence or is_list:
             return None
         from retinue.catalogue.researcher_analyst.writing import in_words_of_a_model  # noqa: PLC0415 - when needed
 
         definition = ResearcherAnalyst.definition
-        return await in_words_of_a_model(query.text, found.evidence, models, definition=definition, task=task, run=run)
+        return await in_words_of_a_model(
+            query.text, outcome.evidence, models, definition=definition, task=task, run=run
+        )
 
 
 def _no_web(error: RetinueError) -> Fault:

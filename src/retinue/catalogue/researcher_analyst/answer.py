@@ -1,4 +1,4 @@
-"""Says what was found: findings with their lines, an answer made of quotations, what was searched and what was not.
+"""Says what was outcome: findings with their lines, an answer made of quotations, what was searched and what was not.
 
 Foreign text is printable in the data and cannot become markup in the Markdown. Sentences of ours only say where
 something stands, or that nothing does.
@@ -12,17 +12,17 @@ from typing import Final, assert_never
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Piece, code, one_line, quote
 from retinue.catalogue._report import Report, Statement, plural
-from retinue.catalogue.researcher_analyst.brought import Browsed
-from retinue.catalogue.researcher_analyst.evidence import Evidence, Query
 from retinue.catalogue.researcher_analyst.parameters import Form, Source
-from retinue.catalogue.researcher_analyst.search import Found
+from retinue.catalogue.researcher_analyst.quotations import Query, Quotation
+from retinue.catalogue.researcher_analyst.search import SearchOutcome
+from retinue.catalogue.researcher_analyst.texts import WebReading
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import RetinueError
 from retinue.orchestration.citing import Summary
 
-__all__ = ["Elsewhere", "Revisions", "reply_of"]
+__all__ = ["OtherSources", "Revisions", "reply_of"]
 
 _SUMMED: Final = 3
 _RIVAL: Final = 0.6
@@ -44,7 +44,7 @@ class Revisions:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class OtherSources:
     """What was looked at outside of the files, and why not.
 
     Attributes:
@@ -53,30 +53,30 @@ class Elsewhere:
         not_recalled: Why that was not searched.
     """
 
-    browsed: Browsed | None = None
+    browsed: WebReading | None = None
     remembers: bool = False
     not_recalled: RetinueError | None = None
 
 
 def reply_of(
-    found: Found,
+    outcome: SearchOutcome,
     query: Query,
     *,
     form: Form,
     sources: Sequence[Source],
-    elsewhere: Elsewhere,
+    elsewhere: OtherSources,
     revisions: Revisions,
     summary: Summary | None,
     now_ns: int,
 ) -> Reply:
     """The reply. With a `summary`, what holds of a model's words leads; the findings stay what was found."""
     report = Report()
-    _warn(report, found, elsewhere)
-    _say(report, found, query, summary)
-    evidence, browsed = found.evidence, elsewhere.browsed
+    _warn(report, outcome, elsewhere)
+    _say(report, outcome, query, summary)
+    evidence, browsed = outcome.evidence, elsewhere.browsed
     day = datetime.fromtimestamp(now_ns // _SECOND, UTC).date().isoformat()
     answer = "\n".join(_plain(one) for one in report.statements)
-    if not evidence and not found.places and not found.late:
+    if not evidence and not outcome.places and not outcome.late:
         local = any(source != "web" for source in sources)
         hint = "Ask with words that the project itself uses, or name a file or identifier."
         web = "Rephrase the request, or search also the sources docs, code or memory."
@@ -84,39 +84,39 @@ def reply_of(
     data: JsonMapping = {
         "answer": answer,
         "findings": [_finding(one) for one in evidence],
-        "citations": [_citation(one, day, revisions, found) for one in evidence],
-        "searched": _searched(found, sources, elsewhere),
-        "not_searched": list(_not_searched(found, sources, elsewhere)),
+        "citations": [_citation(one, day, revisions, outcome) for one in evidence],
+        "searched": _searched(outcome, sources, elsewhere),
+        "not_searched": list(_not_searched(outcome, sources, elsewhere)),
         "confidence_basis": _basis(evidence),
         "notes": [one.plain() for one in report.notes],
-        "terms": [one_line(term) for term in (*found.words, *query.phrases)],
+        "terms": [one_line(term) for term in (*outcome.words, *query.phrases)],
         **_summary(summary),
     }
     best = [one.covered for one in evidence[:_SUMMED] if one.measured]
     return report.reply(
         data=data,
-        content="\n\n".join([_content(report, found, form), *(one.markdown() for one in report.notes)]),
+        content="\n\n".join([_content(report, outcome, form), *(one.markdown() for one in report.notes)]),
         traces=tuple(browsed.traces) if browsed else (),
         usage=summary.usage if summary else None,
         confidence=round(sum(best) / len(best), 2) if best else None,
-        files_read=tuple(dict.fromkeys(one.path for one in evidence if one.path not in found.texts)),
+        files_read=tuple(dict.fromkeys(one.path for one in evidence if one.path not in outcome.texts)),
     )
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------
 
 
-def _say(report: Report, found: Found, query: Query, summary: Summary | None) -> None:
+def _say(report: Report, outcome: SearchOutcome, query: Query, summary: Summary | None) -> None:
     """The answer: a model's sentences where they hold, else the passages."""
-    for name in found.absent:
+    for name in outcome.absent:
         report.say(name, "{} does not occur in the files searched.", code(name))
-    for path in found.absent_paths:
+    for path in outcome.absent_paths:
         report.say(path, "There is no file {} among those searched.", code(path))
-    if query.focus == "files" and found.places:
-        _say_files(report, found)
+    if query.focus == "files" and outcome.places:
+        _say_files(report, outcome)
         return
-    if not found.evidence:
-        _say_nothing(report, found)
+    if not outcome.evidence:
+        _say_nothing(report, outcome)
         return
     if summary is not None:
         _note_model(report, summary)
@@ -125,10 +125,10 @@ def _say(report: Report, found: Found, query: Query, summary: Summary | None) ->
                 places = ", ".join(dict.fromkeys(piece.source for piece in claim.pieces))
                 report.say("", "{}", quote(claim.text, longest=600), source=places)
             return
-    first = found.evidence[0]
+    first = outcome.evidence[0]
     best = [
         one
-        for one in found.evidence[:_SUMMED]
+        for one in outcome.evidence[:_SUMMED]
         if one.score >= first.score * _RIVAL and (one.topic == first.topic or one.covered >= first.covered * _RIVAL)
     ]
     sections = [(one.path, one.topic) for one in best]
@@ -136,7 +136,7 @@ def _say(report: Report, found: Found, query: Query, summary: Summary | None) ->
     report.statements += map(_statement, best)
 
 
-def _statement(one: Evidence) -> Statement:
+def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.block))
 
 
@@ -144,35 +144,35 @@ def _plain(one: Statement) -> str:
     return f"{one.plain()}\n{one.block}" if one.block else one.plain()
 
 
-def _say_files(report: Report, found: Found) -> None:
-    shown = found.places[:_FILES]
-    more = f" and {len(found.places) - len(shown):,} more" if len(found.places) > len(shown) else ""
-    noun = "file has" if len(found.places) == 1 else "files have"
+def _say_files(report: Report, outcome: SearchOutcome) -> None:
+    shown = outcome.places[:_FILES]
+    more = f" and {len(outcome.places) - len(shown):,} more" if len(outcome.places) > len(shown) else ""
+    noun = "file has" if len(outcome.places) == 1 else "files have"
     pieces = [piece for path, count, line in shown for piece in (code(f"{path}:{line}"), f"{count:,}")]
     slots = ", ".join(["{} ({})"] * len(shown))
-    report.say("files", f"{len(found.places):,} {noun} it: {slots}{more}.", *pieces)
+    report.say("files", f"{len(outcome.places):,} {noun} it: {slots}{more}.", *pieces)
 
 
-def _say_nothing(report: Report, found: Found) -> None:
-    if found.late:
-        done, total = found.read
+def _say_nothing(report: Report, outcome: SearchOutcome) -> None:
+    if outcome.late:
+        done, total = outcome.read
         text = f"Nothing was found in time: {done:,} of {total:,} files had been looked at when it was up."
         report.say("nothing", text)
         return
-    total = sum(found.files.values())
-    where = ", ".join(f"{count:,} of {source}" for source, count in found.files.items()) or "none"
-    words: list[Piece | str] = [code(word) for word in found.words[:12]]
+    total = sum(outcome.files.values())
+    where = ", ".join(f"{count:,} of {source}" for source, count in outcome.files.items()) or "none"
+    words: list[Piece | str] = [code(word) for word in outcome.words[:12]]
     slots = ", ".join(["{}"] * len(words)) or "no words"
-    pages = sum(text.source == "web" for text in found.texts.values())
-    parts = [f"{plural(total, 'file')} ({where})"] if total or (found.files and not pages) else []
+    pages = sum(text.source == "web" for text in outcome.texts.values())
+    parts = [f"{plural(total, 'file')} ({where})"] if total or (outcome.files and not pages) else []
     parts += [f"{plural(pages, 'page')} of the web"] if pages else []
     text = f"Nothing was found that answers this. Searched {' and '.join(parts) or 'nothing'} for {slots}."
-    if found.nearest is None:
+    if outcome.nearest is None:
         report.say("nothing", text, *words)
         return
-    share = f"{found.nearest.covered:.0%}".replace("%", " %")
+    share = f"{outcome.nearest.covered:.0%}".replace("%", " %")
     text += f" The nearest passage, {{}}, has only {share} of it."
-    report.say("nothing", text, *words, code(found.nearest.place))
+    report.say("nothing", text, *words, code(outcome.nearest.place))
 
 
 def _note_model(report: Report, summary: Summary) -> None:
@@ -187,7 +187,7 @@ def _note_model(report: Report, summary: Summary) -> None:
     report.note(f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{left}", model)
 
 
-def _warn(report: Report, found: Found, elsewhere: Elsewhere) -> None:
+def _warn(report: Report, outcome: SearchOutcome, elsewhere: OtherSources) -> None:
     """What is missing: of the web, of memory, of the files, of time."""
     browsed = elsewhere.browsed
     web = "What only the web knows is missing."
@@ -200,16 +200,16 @@ def _warn(report: Report, found: Found, elsewhere: Elsewhere) -> None:
     if (error := elsewhere.not_recalled) is not None:
         message = f"What earlier runs remembered was not searched. {one_line(error.message)}"
         report.warn("missing_data", message, impact="What only they knew is missing.", recovery=error.hint)
-    for path, near in found.absent_paths.items():
+    for path, near in outcome.absent_paths.items():
         recovery = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Check the path."
         message = f"There is no file {one_line(path)!r} among those searched."
         report.warn("missing_data", message, impact="Nothing can be said about it.", recovery=recovery)
-    for name in found.absent:
+    for name in outcome.absent:
         message = f"{one_line(name)!r} does not occur in the files searched."
         recovery = "Check the spelling, or widen the sources."
         report.warn("missing_data", message, impact="Nothing can be said about it.", recovery=recovery)
-    if found.late:
-        done, total = found.read
+    if outcome.late:
+        done, total = outcome.read
         unread = f"Time was up when {done:,} of {total:,} files had been looked at."
         message = "Time was up before everything was searched." if done == total else unread
         recovery = "Allow more time, or ask again: what was read is remembered."
@@ -219,7 +219,7 @@ def _warn(report: Report, found: Found, elsewhere: Elsewhere) -> None:
 # --- data -----------------------------------------------------------------------------------------------------------
 
 
-def _finding(one: Evidence) -> JsonMapping:
+def _finding(one: Quotation) -> JsonMapping:
     return {
         "topic": one_line(one.topic),
         "content": _plain(Statement("", one.prose(), block=printable(one.block))),
@@ -232,17 +232,17 @@ def _finding(one: Evidence) -> JsonMapping:
     }
 
 
-def _citation(one: Evidence, day: str, revisions: Revisions, found: Found) -> JsonMapping:
+def _citation(one: Quotation, day: str, revisions: Revisions, outcome: SearchOutcome) -> JsonMapping:
     """Where a finding stands and when it was read there; of a file the commit, of others what is known of them."""
     cited: JsonMapping = {"source": one.place, "origin": one.source, "path": one.path, "line": one.line}
-    text = found.texts.get(one.path)
+    text = outcome.texts.get(one.path)
     if text is not None:
         return {**cited, "accessed": text.accessed or day, **text.facts}
     revision = revisions.of(one.path)
     return {**cited, "accessed": day, **({"revision": revision} if revision else {})}
 
 
-def _basis(evidence: Sequence[Evidence]) -> str:
+def _basis(evidence: Sequence[Quotation]) -> str:
     if not evidence:
         return "No passage covers the question, so there is no confidence to state."
     if not any(one.measured for one in evidence):
@@ -272,26 +272,26 @@ def _summary(summary: Summary | None) -> JsonMapping:
     return {"summary": {"by": "model", "model": summary.model, "claims": claims, "dropped": dropped}}
 
 
-def _searched(found: Found, sources: Sequence[Source], elsewhere: Elsewhere) -> JsonMapping:
+def _searched(outcome: SearchOutcome, sources: Sequence[Source], elsewhere: OtherSources) -> JsonMapping:
     """How much was searched, by source."""
     counts: JsonMapping = {
-        source: {"files": found.files[source], "passages": found.passages[source]}
+        source: {"files": outcome.files[source], "passages": outcome.passages[source]}
         for source in sources if source != "web"
     }  # fmt: skip
     if "memory" in counts and elsewhere.remembers and elsewhere.not_recalled is None:
-        counts["memory"]["memories"] = sum(path.startswith("memory:") for path in found.texts)
+        counts["memory"]["memories"] = sum(path.startswith("memory:") for path in outcome.texts)
     browsed = elsewhere.browsed
     if browsed is not None and browsed.refused is None:
         counts["web"] = {
             "service": browsed.service,
             "results": browsed.results,
-            "pages": sum(text.source == "web" for text in found.texts.values()),
-            "passages": found.compared["web"],
+            "pages": sum(text.source == "web" for text in outcome.texts.values()),
+            "passages": outcome.compared["web"],
         }
     return counts
 
 
-def _not_searched(found: Found, sources: Sequence[Source], elsewhere: Elsewhere) -> Iterable[JsonMapping]:
+def _not_searched(outcome: SearchOutcome, sources: Sequence[Source], elsewhere: OtherSources) -> Iterable[JsonMapping]:
     """What was not searched, and why."""
     browsed = elsewhere.browsed
     if browsed is None and "web" in sources:
@@ -302,43 +302,43 @@ def _not_searched(found: Found, sources: Sequence[Source], elsewhere: Elsewhere)
         yield {"source": one_line(url), "reason": one_line(f"Not read: {reason}")}
     if elsewhere.not_recalled is not None:
         yield {"source": "memory", "reason": one_line(elsewhere.not_recalled.message)}
-    for item in found.left_out[:_FILES]:
+    for item in outcome.left_out[:_FILES]:
         yield {"source": one_line(item.path), "reason": f"Left out: {item.reason}."}
-    if len(found.left_out) > _FILES:
-        yield {"source": "files", "reason": f"{len(found.left_out) - _FILES:,} more files were left out."}
+    if len(outcome.left_out) > _FILES:
+        yield {"source": "files", "reason": f"{len(outcome.left_out) - _FILES:,} more files were left out."}
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
 
 
-def _content(report: Report, found: Found, form: Form) -> str:
+def _content(report: Report, outcome: SearchOutcome, form: Form) -> str:
     lines = [one.markdown() for one in report.statements]
     match form:
         case "summary":
             return "\n\n".join(lines)
         case "bullet_points":
-            rest = [_statement(one).markdown() for one in found.evidence]
+            rest = [_statement(one).markdown() for one in outcome.evidence]
             listed = dict.fromkeys([*lines, *rest])
             return "\n".join(f"- {line}".replace("\n", "\n  ") for line in listed)
         case "detailed_report":
-            return _details(lines, found)
+            return _details(lines, outcome)
         case _:
             assert_never(form)
 
 
-def _details(lines: Sequence[str], found: Found) -> str:
+def _details(lines: Sequence[str], outcome: SearchOutcome) -> str:
     blocks = ["## Answer", *lines]
-    if found.evidence:
+    if outcome.evidence:
         blocks.append("## Findings")
-    for one in found.evidence:
+    for one in outcome.evidence:
         sure = f", {label_of(one.covered)} confidence ({one.covered:.2f})" if one.measured else ""
         where = one.place if one.source == "web" else f"{one.path}:{one.start}-{one.end}"
         said = Statement("", one.prose(), block=printable(one.block)).markdown()
         blocks += [f"### {code(one.topic).markdown()}", said, f"{code(where).markdown()}, {one.kind}{sure}"]
-    counts = [f"{plural(count, 'file')} of {source}" for source, count in found.files.items()]
-    pages = sum(text.source == "web" for text in found.texts.values())
+    counts = [f"{plural(count, 'file')} of {source}" for source, count in outcome.files.items()]
+    pages = sum(text.source == "web" for text in outcome.texts.values())
     counts += [f"{plural(pages, 'page')} of the web"] if pages else []
     blocks += ["## Searched", f"{', '.join(counts) or 'Nothing'}."]
-    if found.late:
+    if outcome.late:
         blocks.append("Time was up before everything was searched.")
     return "\n\n".join(blocks)

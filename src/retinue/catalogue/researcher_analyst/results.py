@@ -8,8 +8,17 @@ from retinue.catalogue.researcher_analyst.parameters import Source
 from retinue.contract.model import Count, Model
 
 __all__ = [
-    "Citation", "CitedClaim", "Finding", "ModelSummary", "PassageKind", "Research", "SearchedFiles", "SearchedMemory",
-    "SearchedSources", "SearchedWeb", "SkippedSource",
+    "CitedClaim",
+    "ModelSummary",
+    "PassageKind",
+    "Research",
+    "ResearchFinding",
+    "SearchedFiles",
+    "SearchedMemory",
+    "SearchedSources",
+    "SearchedWeb",
+    "SkippedSource",
+    "SourceCitation",
 ]  # fmt: skip
 
 PassageKind = Literal["definition", "passage", "usage", "mention", "overview"]
@@ -17,7 +26,7 @@ _Place = Annotated[str, Field(description="The place, as path:line; of a page it
 _Day = Annotated[str, Field(json_schema_extra={"format": "date"})]
 
 
-class Finding(Model):
+class ResearchFinding(Model):
     """One passage that answers."""
 
     topic: str
@@ -42,7 +51,7 @@ class MemoryOrigin(Model):
     origin: str | None = None
 
 
-class Citation(Model):
+class SourceCitation(Model):
     """Where a finding stands, and when it was read there."""
 
     source: _Place
@@ -124,8 +133,8 @@ class Research(Model):
         description="The answer, made of quotations with their places, or written from them by a model; or that nothing"
         " was found, and where it was looked for."
     )
-    findings: tuple[Finding, ...]
-    citations: tuple[Citation, ...]
+    findings: tuple[ResearchFinding, ...]
+    citations: tuple[SourceCitation, ...]
     searched: SearchedSources
     not_searched: tuple[SkippedSource, ...]
     notes: tuple[str, ...] = ()

@@ -14,19 +14,19 @@ from typing import Final
 
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.researcher_analyst.brought import Brought
-from retinue.catalogue.researcher_analyst.evidence import LIGHT_SHARE, Evidence, Judgement, Query, distinct, judge
 from retinue.catalogue.researcher_analyst.parameters import Depth, Source, source_of
+from retinue.catalogue.researcher_analyst.quotations import LIGHT_SHARE, Judgement, Query, Quotation, distinct, judge
 from retinue.catalogue.researcher_analyst.results import PassageKind
+from retinue.catalogue.researcher_analyst.texts import SourceText
 from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
 from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.tools.grep import Match, grep
-from retinue.tools.search import Hit, Index, Kind
+from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
 from retinue.tools.tree import Skipped
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Found", "search"]
+__all__ = ["SearchOutcome", "search"]
 
 _README: Final = ("readme", "index", "overview", "introduction")
 _DULL: Final = ("api", "change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
@@ -46,7 +46,7 @@ _MATCHES: Final = 5_000
 
 
 @dataclass(slots=True)
-class Found:
+class SearchOutcome:
     """What was found.
 
     Attributes:
@@ -63,14 +63,14 @@ class Found:
         late: Time was up before all was done.
     """
 
-    evidence: list[Evidence] = field(default_factory=list[Evidence])
-    nearest: Evidence | None = None
+    evidence: list[Quotation] = field(default_factory=list[Quotation])
+    nearest: Quotation | None = None
     absent: list[str] = field(default_factory=list[str])
     absent_paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     places: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
     files: Counter[Source] = field(default_factory=Counter[Source])
     passages: Counter[Source] = field(default_factory=Counter[Source])
-    texts: dict[str, Brought] = field(default_factory=dict[str, Brought])
+    texts: dict[str, SourceText] = field(default_factory=dict[str, SourceText])
     compared: Counter[Source] = field(default_factory=Counter[Source])
     left_out: list[Skipped] = field(default_factory=list[Skipped])
     words: list[str] = field(default_factory=list[str])
@@ -86,10 +86,10 @@ def search(
     sources: Sequence[Source],
     paths: Sequence[str],
     depth: Depth,
-    texts: Sequence[Brought],
+    texts: Sequence[SourceText],
     watch: Watch,
     progress: Callable[[str, int, int], None],
-) -> Found:
+) -> SearchOutcome:
     """Search for `query`.
 
     Args:
@@ -111,7 +111,7 @@ def search(
         for text in texts:
             work.compare_text(text)
     except DeadlineExceeded:
-        work.found.late = True
+        work.outcome.late = True
         if not work.candidates:
             work.hurry()
     return work.finished()
@@ -126,8 +126,8 @@ class _Search:
     paths: Sequence[str]
     depth: Depth
     watch: Watch
-    found: Found = field(default_factory=Found)
-    candidates: list[Evidence] = field(default_factory=list[Evidence])
+    outcome: SearchOutcome = field(default_factory=SearchOutcome)
+    candidates: list[Quotation] = field(default_factory=list[Quotation])
     files: dict[str, Source] = field(default_factory=dict[str, Source])
     all_files: int = 0
     lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -148,17 +148,17 @@ class _Search:
 
     def prepare(self, progress: Callable[[str, int, int], None]) -> None:
         """Take in the tree: which files there are, and what changed in them."""
-        self.found.words = list(dict.fromkeys(self.query.words.values()))
+        self.outcome.words = list(dict.fromkeys(self.query.words.values()))
         if self.index is None:
             return
 
         def looked_at(done: int, total: int) -> None:
-            self.found.read = (done, total)
+            self.outcome.read = (done, total)
             progress("reading the tree", done, total)
             self.watch.check()
 
         refreshed = self.index.refresh(progress=looked_at)
-        self.found.left_out = [
+        self.outcome.left_out = [
             item for item in refreshed.skipped if item.reason != NO_TEXT and source_of(item.path) in self.sources
         ]
         known = self._take_files()
@@ -166,7 +166,7 @@ class _Search:
             if not any(_is_below(one, path) for one in known):
                 stem = PurePosixPath(path).stem.casefold()
                 near = sorted((one for one in known if stem[:5] in PurePosixPath(one).stem.casefold()), key=len)
-                self.found.absent_paths[path] = tuple(near[:3])
+                self.outcome.absent_paths[path] = tuple(near[:3])
 
     def _take_files(self) -> list[str]:
         """Which files are searched; gives all that the index has."""
@@ -176,7 +176,7 @@ class _Search:
             source = source_of(path)
             if source is not None and source in self.sources and self._is_meant(path):
                 self.files[path] = source
-        self.found.files.update(self.files.values())
+        self.outcome.files.update(self.files.values())
         return known
 
     def look_up(self) -> None:
@@ -188,7 +188,7 @@ class _Search:
             wants_uses = self.query.focus in {"uses", "files"} or self.depth.usages or not defined
             uses = self._uses(last, defined) if wants_uses and self.files else []
             if not defined and not uses:
-                self.found.absent.append(name)
+                self.outcome.absent.append(name)
             for rank, hit in enumerate(defined[:4]):
                 self._define(hit, rank)
             for rank, match in enumerate(uses[: self._most_uses(is_defined=bool(defined))]):
@@ -209,20 +209,20 @@ class _Search:
             for word in self.query.words.values():
                 for rank, hit in enumerate(self._definitions(word, word)[:2]):
                     self._define(hit, rank)
-        if self.query.focus == "files" and not self.found.places:
+        if self.query.focus == "files" and not self.outcome.places:
             good = [one for one in self.candidates if one.score > 0]
             self._count([(one.path, one.line) for one in sorted(good, key=lambda one: -one.score)])
 
-    def compare_text(self, text: Brought) -> None:
+    def compare_text(self, text: SourceText) -> None:
         """Judge what is no file."""
         self.watch.check()
-        self.found.texts[text.path] = text
+        self.outcome.texts[text.path] = text
         rows = [row[:4_000] for row in text.text[:_TEXT].split("\n")]
         for unit in paragraphs(rows, 1):
-            self.found.compared[text.source] += 1
+            self.outcome.compared[text.source] += 1
             topic = text.title or text.path.rpartition("/")[2]
             one = judge(unit, query=self.query, weights=self.weights, topic=topic, path="", is_first=unit.start == 1)
-            hit = Hit(text.path, "docs", unit.start, unit.end, "", topic, 0.0)
+            hit = PassageHit(text.path, "docs", unit.start, unit.end, "", topic, 0.0)
             self._add(hit, unit, "passage", one if self.weights else Judgement(score=0.1))
 
     def hurry(self) -> None:
@@ -232,7 +232,7 @@ class _Search:
         for hit in self._hits("docs")[:10]:
             self._keep(hit)
 
-    def finished(self) -> Found:
+    def finished(self) -> SearchOutcome:
         """What was found, in order, with what says nothing new or too little left out."""
         ranked = sorted(self.candidates, key=lambda one: (-one.score, one.path, one.line))
         good = [one for one in ranked if one.score > 0]
@@ -241,14 +241,14 @@ class _Search:
         if self.query.focus == "define" and any(one.kind == "definition" for one in good):
             good = [one for one in good if one.kind != "passage"]
         per_file = self.depth.findings if self.paths or self.query.focus == "uses" else self.depth.per_file
-        self.found.evidence = distinct(good, limit=self.depth.findings, per_file=per_file)
+        self.outcome.evidence = distinct(good, limit=self.depth.findings, per_file=per_file)
         nearest = max(ranked, key=lambda one: one.covered, default=None)
-        self.found.nearest = nearest if nearest and not good and nearest.covered >= _NEAR else None
-        return self.found
+        self.outcome.nearest = nearest if nearest and not good and nearest.covered >= _NEAR else None
+        return self.outcome
 
     # --- what the words find ------------------------------------------------------------------------------------
 
-    def _hits(self, kind: Kind) -> list[Hit]:
+    def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:
             return []
         only = None if len(self.files) == self.all_files else self.files
@@ -257,10 +257,10 @@ class _Search:
         if self.query.focus == "explain" and kind == "code":
             hits = [hit for hit in hits if hit.name]
         hits = [hit for hit in hits if self.paths or not is_aside(hit.path)]
-        self.found.passages.update(self.files[hit.path] for hit in hits if hit.path in self.files)
+        self.outcome.passages.update(self.files[hit.path] for hit in hits if hit.path in self.files)
         return [hit for hit in hits if hit.path in self.files]
 
-    def _keep(self, hit: Hit) -> None:
+    def _keep(self, hit: PassageHit) -> None:
         """Judge the units of a passage, and keep those that answer."""
         topic = _topic(hit)
         folder, _, name = hit.path.casefold().rpartition("/")
@@ -296,36 +296,36 @@ class _Search:
         for rank, path in enumerate(meant or docs[:1]):
             kind: Kind = "code" if self.files[path] == "code" else "docs"
             rows = self._lines(path)
-            hit = Hit(path, kind, 1, len(rows) if kind == "docs" else min(len(rows), 60), "", path, 0.0)
+            hit = PassageHit(path, kind, 1, len(rows) if kind == "docs" else min(len(rows), 60), "", path, 0.0)
             units = [one for one in self._units(hit) if one.text and not one.text.startswith(("[![", "<", "!["))]
             for place, unit in enumerate(units[: 2 if kind == "docs" else 1]):
                 self._add(hit, unit, "overview", Judgement(score=2.0 / (1 + rank + 0.2 * place)))
 
     # --- what is named ------------------------------------------------------------------------------------------
 
-    def _definitions(self, name: str, last: str) -> list[Hit]:
+    def _definitions(self, name: str, last: str) -> list[PassageHit]:
         """Where `last` is defined, in the product before its tests; of a dotted name, in its owner first."""
         hits = [hit for hit in self.index.called(last) if hit.path in self.files] if self.index else []
         owner = name.rpartition(".")[0].rpartition(".")[2]
 
-        def is_owned(hit: Hit) -> bool:
+        def is_owned(hit: PassageHit) -> bool:
             return owner in (*hit.title.split("."), PurePosixPath(hit.path).stem)
 
         return sorted(
             hits, key=lambda hit: (is_aside(hit.path), bool(owner) and not is_owned(hit), hit.path, hit.start)
         )
 
-    def _uses(self, text: str, defined: Sequence[Hit]) -> list[Match]:
+    def _uses(self, text: str, defined: Sequence[PassageHit]) -> list[Match]:
         left = self.watch.left_s()
         seconds = 20.0 if left is None else max(0.05, min(left, 20.0))
         is_phrase = " " in text
-        found = grep(
+        matches = grep(
             self.workspace, text, syntax="literal", ignore_case=is_phrase, max_matches=_MATCHES, timeout_s=seconds
         )
         lines = {(hit.path, hit.start + at) for hit in defined for at in range(3)}
         kept = [
             one
-            for one in found.matches
+            for one in matches.matches
             if one.path in self.files and (one.path, one.line) not in lines and (is_phrase or _stands(text, one.text))
         ]
         calls = self.query.focus == "uses"
@@ -336,7 +336,7 @@ class _Search:
             return self.depth.findings
         return self.depth.usages
 
-    def _define(self, hit: Hit, rank: int) -> None:
+    def _define(self, hit: PassageHit, rank: int) -> None:
         for unit in self._units(hit)[:1]:
             chosen = self._told(unit)
             only_names = all(word in self.query.names for word in self.query.words.values())
@@ -345,7 +345,7 @@ class _Search:
             one = self._judge(hit, unit)
             self._add(hit, chosen, "definition", replace(one, score=score))
 
-    def _judge(self, hit: Hit, unit: Unit) -> Judgement:
+    def _judge(self, hit: PassageHit, unit: Unit) -> Judgement:
         return judge(unit, query=self.query, weights=self.weights, topic=_topic(hit), path=hit.path, is_first=True)
 
     def _told(self, unit: Unit) -> Unit:
@@ -380,18 +380,18 @@ class _Search:
 
     def _count(self, places: Sequence[tuple[str, int]]) -> None:
         counts = Counter(path for path, _ in places)
-        self.found.places += [
+        self.outcome.places += [
             (path, count, min(line for other, line in places if other == path)) for path, count in counts.most_common()
         ]
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def _passages(self, path: str) -> list[Hit]:
+    def _passages(self, path: str) -> list[PassageHit]:
         from retinue.tools.search.passages import cut  # noqa: PLC0415 - only who asks for uses needs it
 
         kind: Kind = "code" if self.files[path] == "code" else "docs"
         return [
-            Hit(path, kind, one.start, one.end, one.name, one.title, 0.0)
+            PassageHit(path, kind, one.start, one.end, one.name, one.title, 0.0)
             for one in cut(path, kind, "\n".join(self._lines(path)))
         ]
 
@@ -403,7 +403,7 @@ class _Search:
                 self.lines[path] = []
         return self.lines[path]
 
-    def _units(self, hit: Hit) -> list[Unit]:
+    def _units(self, hit: PassageHit) -> list[Unit]:
         lines = self._lines(hit.path)
 
         def included(name: str) -> str:
@@ -418,12 +418,12 @@ class _Search:
     def _is_meant(self, path: str) -> bool:
         return not self.paths or any(_is_below(path, one) for one in self.paths)
 
-    def _add(self, hit: Hit, unit: Unit, kind: PassageKind, one: Judgement) -> None:
-        text = self.found.texts.get(hit.path)
+    def _add(self, hit: PassageHit, unit: Unit, kind: PassageKind, one: Judgement) -> None:
+        text = self.outcome.texts.get(hit.path)
         if not (unit.text or unit.signature or unit.block):
             return
         self.candidates.append(
-            Evidence(
+            Quotation(
                 kind=kind,
                 source=text.source if text else self.files[hit.path],
                 path=hit.path,
@@ -441,7 +441,7 @@ class _Search:
         )
 
 
-def _topic(hit: Hit) -> str:
+def _topic(hit: PassageHit) -> str:
     name = f"{hit.title}.{hit.name}" if hit.title and hit.name else hit.name or hit.title
     return name or hit.path.rpartition("/")[2]
 

@@ -12,7 +12,7 @@ from re import Match
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
-from retinue.tools.search import Hit
+from retinue.tools.search import PassageHit
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -84,7 +84,7 @@ class Unit:
     above: str = ""
 
 
-def units_of(hit: Hit, lines: Sequence[str], included: Callable[[str], str] = lambda _: "") -> list[Unit]:
+def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], str] = lambda _: "") -> list[Unit]:
     """The units of one passage of a file with these `lines`.
 
     Args:
@@ -104,19 +104,19 @@ def units_of(hit: Hit, lines: Sequence[str], included: Callable[[str], str] = la
 
 def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
     """The units of a piece of a document that begins in line `start`."""
-    found: list[Unit] = []
+    units: list[Unit] = []
     for unit in _blocks(_as_markdown(rows), start, included):
         if not (unit.text or unit.block):
             continue
-        before = found[-1] if found else None
+        before = units[-1] if units else None
         if unit.text or before is None or (before.block and not unit.is_code and not before.is_code):
-            found.append(unit)
+            units.append(unit)
         elif not before.block or before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST:
             block = f"{before.block}\n\n{unit.block}" if before.block else unit.block
-            found[-1] = replace(before, end=unit.end, block=block, is_code=unit.is_code)
+            units[-1] = replace(before, end=unit.end, block=block, is_code=unit.is_code)
         else:
-            found.append(unit)
-    return [one for one in found if one.block or not one.text.endswith((":", "?"))]
+            units.append(unit)
+    return [one for one in units if one.block or not one.text.endswith((":", "?"))]
 
 
 # --- documents ------------------------------------------------------------------------------------------------------
@@ -200,26 +200,26 @@ def _fenced(code: str, info: str) -> str:
 
 def _as_markdown(rows: Sequence[str]) -> list[str]:
     """`rows` without headings, and with directives and admonitions as what they hold; the count of lines stays."""
-    found: list[str] = []
+    lines: list[str] = []
     fence = ""
-    while len(found) < len(rows):
-        place = len(found)
+    while len(lines) < len(rows):
+        place = len(lines)
         row = rows[place]
         bare = row.strip()
         if bare.startswith(("```", "~~~")):
             fence = "" if fence and bare.startswith(fence) else fence or bare[:3]
         if fence:
-            found.append(row)
+            lines.append(row)
             continue
         directive = _DIRECTIVE.match(row)
         if directive or bare.endswith("::"):
             below = list(_deeper(rows, place))
-            found += [row.rstrip()[:-1] if directive is None else _head(directive), *_body(directive, below)]
+            lines += [row.rstrip()[:-1] if directive is None else _head(directive), *_body(directive, below)]
         elif _is_rule(bare) or _is_heading(row) or (bare and not row[0].isspace() and _is_title(rows, place)):
-            found.append("")
+            lines.append("")
         else:
-            found.append(row.replace("#. ", "1. ", 1) if bare.startswith("#. ") else row)
-    return found
+            lines.append(row.replace("#. ", "1. ", 1) if bare.startswith("#. ") else row)
+    return lines
 
 
 def _deeper(rows: Sequence[str], place: int) -> Iterator[str]:
@@ -274,9 +274,9 @@ def _depth(row: str) -> int:
 
 def _without_markup(text: str) -> str:
     """`text` without roles and targets of links: they are for a renderer."""
-    text = _ROLE.sub(lambda found: f"`{found[1].lstrip('~.')}`", text)
-    text = _LINK.sub(lambda found: found[1] or found[2] or "", text)
-    return _REFERENCE.sub(lambda found: found[1] or found[2], text).replace("``", "`")
+    text = _ROLE.sub(lambda match: f"`{match[1].lstrip('~.')}`", text)
+    text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
+    return _REFERENCE.sub(lambda match: match[1] or match[2], text).replace("``", "`")
 
 
 def _clean(text: str) -> str:
@@ -287,7 +287,7 @@ def _clean(text: str) -> str:
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
-def _definition(rows: Sequence[str], hit: Hit) -> Unit:
+def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
     """A definition of Python: its head and what its docstring and comments say; statements are only code."""
     source = dedent("\n".join(rows))
     comments = " ".join(row.strip().lstrip("#: ") for row in rows if row.strip().startswith("#"))

@@ -21,11 +21,11 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, why_not
-from retinue.tools.search.passages import Passage, cut
+from retinue.tools.search.passages import TextPassage, cut
 from retinue.tools.tree import FileEntry, Skipped, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Hit", "Index", "Progress", "Refreshed"]
+__all__ = ["Index", "PassageHit", "Progress", "Refreshed"]
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class Refreshed:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class PassageHit:
     """A passage that has a word that was searched for.
 
     Attributes:
@@ -162,7 +162,7 @@ class Index:
         kinds: Sequence[Kind] = ("docs", "code"),
         files: Collection[str] | None = None,
         limit: int = 20,
-    ) -> list[Hit]:
+    ) -> list[PassageHit]:
         """The passages that fit any of `words` best, best first.
 
         Args:
@@ -183,7 +183,7 @@ class Index:
             lambda: [row[0] for row in self._rows("SELECT path FROM files WHERE reason = '' ORDER BY path")]
         )
 
-    def called(self, name: str, *, limit: int = 100) -> list[Hit]:
+    def called(self, name: str, *, limit: int = 100) -> list[PassageHit]:
         """The passages of code that define `name`, spelled as it is."""
         return self._hits(_CALLED, (f"name : {_phrase(name)}", name, limit)) if _phrase(name) else []
 
@@ -198,8 +198,8 @@ class Index:
 
         return self._trusted(counted)
 
-    def _hits(self, statement: str, values: tuple[object, ...]) -> list[Hit]:
-        return self._trusted(lambda: [Hit(*row) for row in self._database.execute(statement, values)])
+    def _hits(self, statement: str, values: tuple[object, ...]) -> list[PassageHit]:
+        return self._trusted(lambda: [PassageHit(*row) for row in self._database.execute(statement, values)])
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ class _Writer:
         self._flush()
         self._wait()
 
-    def put(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[Passage]) -> None:
+    def put(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[TextPassage]) -> None:
         """Put in one file with its passages."""
         files, of_files, words = self._rows
         self._file += 1

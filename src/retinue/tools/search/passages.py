@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from retinue.tools.search.kinds import Kind
 
-__all__ = ["Passage", "cut"]
+__all__ = ["TextPassage", "cut"]
 
 _LINES: Final = 60
 """Of a text that has no parts of its own, so many lines are one passage."""
@@ -35,7 +35,7 @@ _OTHER: Final = re.compile(
 )
 
 
-class Passage(NamedTuple):
+class TextPassage(NamedTuple):
     """Lines `start` to `end` (from 1, both included) that belong together.
 
     `name` is what they define, if anything; `title` the headings they stand under, or the classes they are part of.
@@ -48,7 +48,7 @@ class Passage(NamedTuple):
     text: str
 
 
-def cut(path: str, kind: Kind, text: str) -> Iterator[Passage]:
+def cut(path: str, kind: Kind, text: str) -> Iterator[TextPassage]:
     """The passages of a file, in order; no blank lines stand at their ends."""
     places = _headings(text) if kind == "docs" else _definitions(text, is_python=path.endswith((".py", ".pyi", ".pyx")))
     line, before, name, title = 1, 0, "", ""
@@ -59,7 +59,7 @@ def cut(path: str, kind: Kind, text: str) -> Iterator[Passage]:
         before, name, title = offset, next_name, next_title
 
 
-def _trimmed(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[Passage]:
+def _trimmed(line: int, body: str, name: str, title: str, *, is_long: bool) -> Iterator[TextPassage]:
     """One passage, or several of a text that has no parts; none when it is blank."""
     rows = body.split("\n")
     step = _LINES if is_long else len(rows)
@@ -71,7 +71,7 @@ def _trimmed(line: int, body: str, name: str, title: str, *, is_long: bool) -> I
         while end > start and not some[end - 1].strip():
             end -= 1
         if start < end:
-            yield Passage(line + first + start, line + first + end - 1, name, title, "\n".join(some[start:end]))
+            yield TextPassage(line + first + start, line + first + end - 1, name, title, "\n".join(some[start:end]))
 
 
 def _headings(text: str) -> Iterator[tuple[int, str, str]]:

@@ -19,7 +19,7 @@ from retinue.tools.memory.file import memory_file
 from retinue.tools.memory.store import Memory
 from retinue.tools.memory.tools import MemoryPlace, Recall
 
-__all__ = ["CONTEXT", "Brought", "Browsed", "recalled", "texts_of_caller"]
+__all__ = ["CONTEXT", "SourceText", "WebReading", "recalled", "texts_of_caller"]
 
 CONTEXT: Final = "context.memory"
 """What stands in place of a path for what came with the task; its lines are those of that text."""
@@ -29,7 +29,7 @@ _LIMIT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class SourceText:
     """One such text.
 
     Attributes:
@@ -47,7 +47,7 @@ class Brought:
 
 
 @dataclass(slots=True)
-class Browsed:
+class WebReading:
     """What the web had.
 
     Attributes:
@@ -57,7 +57,7 @@ class Browsed:
         refused: Why the web was not searched.
     """
 
-    pages: list[Brought] = field(default_factory=list[Brought])
+    pages: list[SourceText] = field(default_factory=list[SourceText])
     service: str = ""
     results: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -65,12 +65,12 @@ class Browsed:
     refused: RetinueError | None = None
 
 
-def texts_of_caller(memory: str) -> tuple[Brought, ...]:
+def texts_of_caller(memory: str) -> tuple[SourceText, ...]:
     """What came with the task as its memory; none when that is empty."""
-    return (Brought("memory", CONTEXT, memory),) if memory.strip() else ()
+    return (SourceText("memory", CONTEXT, memory),) if memory.strip() else ()
 
 
-def recalled(state: Path, project: Path, words: str, grants: Grants) -> list[Brought]:
+def recalled(state: Path, project: Path, words: str, grants: Grants) -> list[SourceText]:
     """The memories that fit `words` best; no file is made where nothing was ever remembered.
 
     Raises:
@@ -80,7 +80,7 @@ def recalled(state: Path, project: Path, words: str, grants: Grants) -> list[Bro
     verdict = grants.verdict(Recall(MemoryPlace(state, project=project)).spec, words)
     if verdict.word != "allow":
         raise AccessDenied(f"`recall` may not be used: {verdict.reason}.", hint="Allow `recall`, or do without.")
-    found: list[Brought] = []
+    found: list[SourceText] = []
     for scope in _SCOPES:
         if memory_file(state, scope, project=project).exists():
             with Memory(state, scope, project=project) as memory:
@@ -88,9 +88,9 @@ def recalled(state: Path, project: Path, words: str, grants: Grants) -> list[Bro
     return found
 
 
-def _brought(entry: Entry) -> Brought:
+def _brought(entry: Entry) -> SourceText:
     source = entry.source
     facts = {"by": source.by, "run": source.run, "origin": source.origin}
     remembered = datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
     memory = {"scope": entry.scope, "remembered": remembered, **{name: fact for name, fact in facts.items() if fact}}
-    return Brought("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts={"memory": memory})
+    return SourceText("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts={"memory": memory})

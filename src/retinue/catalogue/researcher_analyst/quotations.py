@@ -13,7 +13,7 @@ from retinue.catalogue.researcher_analyst.units import Unit
 from retinue.tools.search import terms
 from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["LIGHT_SHARE", "Evidence", "Judgement", "Query", "distinct", "judge"]
+__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge"]
 
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
@@ -62,7 +62,6 @@ class Query:
         names: Identifiers and quoted words, looked up exactly.
         phrases: Quoted text of several words.
         literals: Versions and short options: what is quoted has them as they are.
-        plain: All of it in lower case.
     """
 
     text: str
@@ -91,8 +90,8 @@ class Query:
         light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
         return cls(
             text,
-            words if len(light) < len(words) else {},
-            light,
+            words,
+            light if len(light) < len(words) else frozenset(),
             tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
             tuple(one for one in quoted if " " in one)[:4],
             tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
@@ -101,7 +100,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quotation:
     """A unit, and how well it answers.
 
     Attributes:
@@ -216,9 +215,9 @@ def _together(found: Sequence[str], asked: Sequence[str]) -> float:
     return len(wanted & near) / len(wanted) if wanted else 0.0
 
 
-def distinct(found: Iterable[Evidence], *, limit: int, per_file: int) -> list[Evidence]:
+def distinct(found: Iterable[Quotation], *, limit: int, per_file: int) -> list[Quotation]:
     """The first `limit` that say something new, at most `per_file` from one file."""
-    kept: list[tuple[Evidence, set[str]]] = []
+    kept: list[tuple[Quotation, set[str]]] = []
     for one in found:
         words = set(terms(f"{one.text} {one.signature} {one.block}"))
         same_file = [other for other, _ in kept if other.path == one.path]
