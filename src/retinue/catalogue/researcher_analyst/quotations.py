@@ -19,7 +19,7 @@ _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
 _MAY_MISS: Final = 3
 """Of so many words one may be missing: it is often said in another word."""
-_HEADED: Final = 0.6
+_HEADED: Final = 0.9
 _TOGETHER: Final = 0.5
 _CODE: Final = 0.5
 _GAP: Final = 4
@@ -33,13 +33,13 @@ _ASKING_WORDS: Final = """
     known like list located long look make makes many mean meaning means meant mention mentions much must off
     often old once one only other overview please possible project question really reason repository said same
     say says see show shows something soon sort thing things think time times together two usages used uses
-    usually way ways well whether work works worth write written
+    usually way ways well whether work works worth
 """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
 _LIGHT_WORDS: Final = """
-    add apply call calls change choose create fall handle handles help keep let need new own put reach reaches
-    react run runs send set sets start starts stop take takes tell turn use want
+    add after apply before call calls change choose create fall handle handles help keep let need new own put
+    reach reaches react run runs send set sets start starts stop take takes tell turn use want write written
 """
 _LIGHT: Final = frozenset(_LIGHT_WORDS.split())
 """Words that a passage need not have: what they say is often said in other words."""

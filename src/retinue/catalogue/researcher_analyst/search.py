@@ -32,8 +32,10 @@ _README: Final = ("readme", "index", "overview", "introduction")
 _DULL: Final = ("api", "change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
 """Names of documents that say what changed, or who may use it: they explain little."""
 _DULL_SHARE: Final = 0.4
-_CODE_SHARE: Final = 0.6
+_CODE_SHARE: Final = 0.45
 _HEADED: Final = 0.4
+_RANKED: Final = 0.6
+"""What the last passage that the index gives keeps of its score; the first keeps all."""
 _READ_ON: Final = 2
 _CONTINUED: Final = 0.75
 _LEANS: Final = frozenset(
@@ -202,9 +204,10 @@ class _Search:
         if not self.query.words:
             self._heads()
         for kind in ("docs", "code"):
-            for hit in self._hits(kind):
+            hits = self._hits(kind)
+            for hit in hits:
                 self.watch.check()
-                self._keep(hit)
+                self._keep(hit, _RANKED + (1 - _RANKED) * hit.score / hits[0].score)
         if self.query.focus == "define" and not self.query.names:
             for word in self.query.words.values():
                 for rank, hit in enumerate(self._definitions(word, word)[:2]):
@@ -260,15 +263,14 @@ class _Search:
         self.outcome.passages.update(self.files[hit.path] for hit in hits if hit.path in self.files)
         return [hit for hit in hits if hit.path in self.files]
 
-    def _keep(self, hit: PassageHit) -> None:
+    def _keep(self, hit: PassageHit, share: float = 1.0) -> None:
         """Judge the units of a passage, and keep those that answer."""
         topic = _topic(hit)
         folder, _, name = hit.path.casefold().rpartition("/")
-        share = 1.0
         if hit.kind == "docs" and any(f"{folder}/{name}".rpartition("/")[2].startswith(one) for one in _DULL):
-            share = 1.0 if self.query.literals else _DULL_SHARE
+            share *= 1.0 if self.query.literals else _DULL_SHARE
         if hit.kind == "code":
-            share = 1.0 if self.query.focus in {"define", "value"} else _CODE_SHARE
+            share *= 1.0 if self.query.focus in {"define", "value"} else _CODE_SHARE
         units = self._units(hit)
         strict = hit.kind == "code" and self.query.focus == "explain"
         judged = [
