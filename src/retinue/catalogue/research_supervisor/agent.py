@@ -86,19 +86,13 @@ class ResearchSupervisor:
         thinks="by_others",
         examples=(
             "compare them with what the docs say",
-            "compare these with the docs",
             "what do the docs say for each of them",
-            "look each of them up in the docs",
             "what does the code say about each of these",
-            "what is written about each of those anywhere",
             "check each of them against the docs",
             "find out for each of these what it is for",
-            "research each of them",
             "are they all documented",
             "which of these are described in the docs",
             "tell me what the project says about each one",
-            "hold them against the docs",
-            "look up every one of these names",
         ),
         samples=(
             Sample(
@@ -109,10 +103,6 @@ class ResearchSupervisor:
                     "sources": ["docs"],
                 },
                 answer=_ANSWER,
-            ),
-            Sample(
-                title="Names that were said",
-                parameters={"subjects": ["Workspace", "Boundary"], "question": "what is it for"},
             ),
         ),
     )
@@ -132,7 +122,10 @@ class ResearchSupervisor:
                 named.setdefault(one.casefold(), one)
         names = list(named.values())
         if not names:
-            return _nothing()
+            error = InvalidInput(
+                "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
+            )
+            return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
         plan = supervise(
             chosen,
@@ -149,13 +142,6 @@ class ResearchSupervisor:
         ]
         plan = plan.model_copy(update={"nodes": tuple(workers)})
         return Reply(plan=plan, warnings=(_left_out(left_out),) if left_out else ())
-
-
-def _nothing() -> Reply:
-    error = InvalidInput(
-        "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
-    )
-    return Reply(outcome="error", fault=Fault.from_error(error))
 
 
 def _left_out(subjects: list[str]) -> Warned:
