@@ -9,6 +9,8 @@ from retinue.contract.model import Count, Model
 
 __all__ = [
     "CitedClaim",
+    "DroppedClaim",
+    "MemoryOrigin",
     "ModelSummary",
     "PassageKind",
     "Research",
