@@ -5,6 +5,7 @@ from pathlib import Path
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
+from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 from retinue.contract.result import Result
@@ -16,7 +17,7 @@ from retinue.tools.workspace import Workspace
 GUIDE = "# Kettle\n\nThe valve opens at 110 degrees, because steam must never burst the lid.\n"
 
 
-async def research(agent: ResearcherAnalyst, question: str) -> Result:
+async def research(agent: Agent, question: str) -> Result:
     """What `agent` finds in the folder where this runs."""
     task = Task(
         id="t",
@@ -29,7 +30,7 @@ async def research(agent: ResearcherAnalyst, question: str) -> Result:
 
 async def main() -> None:
     """Ask twice."""
-    quoted = await research(ResearcherAnalyst(), "Why does the valve open?")
+    quoted = await research(ResearcherAnalyst.bind(), "Why does the valve open?")
     print("quoted: ", quoted.content)
 
     claims = [
@@ -37,7 +38,7 @@ async def main() -> None:
         {"text": "It opens at 90 degrees in winter.", "cites": ["f1"]},
     ]
     model = ScriptedModel([{"claims": claims}])
-    written = await research(ResearcherAnalyst(models=Models.only(model)), "Why does the valve open?")
+    written = await research(ResearcherAnalyst.bind(models=Models.only(model)), "Why does the valve open?")
     print("written:", written.data["answer"])
     for each in written.data["summary"]["dropped"]:
         print("dropped:", each["text"], "-", each["reason"])

@@ -1,8 +1,6 @@
 """The definitions as data: they load, say what they must, and hold what the requirement rows ask of them."""
 
 import asyncio
-import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
 from retinue.contract import schema
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Skill
 from retinue.contract.lint import lint
 from retinue.contract.task import Task
 from retinue.errors import UnknownName
@@ -50,19 +48,6 @@ def test_a_definition_has_no_findings_and_its_samples_pass(agent: Agent) -> None
     assert any(sample.answer for one in agent.definition.skills for sample in one.samples)
 
 
-# The others are decorated classes: their definitions are what their types say.
-@pytest.mark.parametrize(
-    "name",
-    ["researcher_analyst"],
-)
-def test_the_file_is_the_definition_and_nothing_is_left_over(name: str) -> None:
-    text = files(f"retinue.catalogue.{name}").joinpath("definition.json").read_text(encoding="utf-8")
-    definition = Definition.model_validate_json(text)
-    assert definition == AGENTS[name].definition
-    assert definition.extras == {}
-    assert json.loads(text).keys() <= definition.to_json().keys()
-
-
 def test_listing_the_room_loads_nothing_heavy() -> None:
     assert loaded_after("import retinue.catalogue") == set()
 
@@ -96,6 +81,8 @@ def test_the_researcher_takes_all_sources_and_a_summary_by_default() -> None:
         "depth": "comprehensive",
         "sources": ["web", "docs", "memory", "code"],
         "output_format": "summary",
+        "paths": [],
+        "focus": "explain",
     }
 
 

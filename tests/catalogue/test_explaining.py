@@ -64,8 +64,8 @@ def first(ask: Ask, question: str) -> dict[str, Any]:
 def test_a_how_to_gives_the_sentence_and_the_code_that_follows_it(ask: Ask) -> None:
     result = ask.research("How do I set a timeout?")
     said = "You can set a timeout for an individual request: (docs/timeouts.md:7)"
-    assert result.data["answer"].startswith(f'{said}\nclient.get("/slow", timeout=10.0)')
-    assert '```text\nclient.get("/slow", timeout=10.0)\n```' in result.content
+    assert result.data["answer"].startswith(f'{said}\n```python\nclient.get("/slow", timeout=10.0)\n```')
+    assert '```python\nclient.get("/slow", timeout=10.0)\n```' in result.content
 
 
 def test_a_definition_is_preferred_where_it_is_asked_what_something_is(ask: Ask) -> None:
@@ -73,9 +73,11 @@ def test_a_definition_is_preferred_where_it_is_asked_what_something_is(ask: Ask)
     assert (said["source"], said["topic"]) == ("docs/canvas.md:5", "Canvas > Chords")
 
 
-def test_an_item_of_a_list_or_a_row_of_a_table_may_be_the_passage(ask: Ask) -> None:
-    assert first(ask, "What is the pool timeout?")["source"] == "docs/timeouts.md:18"
-    assert first(ask, "What does a chain of tasks mean?")["source"] == "docs/canvas.md:10"
+def test_a_list_or_table_comes_with_the_sentence_that_leads_to_it(ask: Ask) -> None:
+    kinds = first(ask, "What is the pool timeout?")
+    assert kinds["source"] == "docs/timeouts.md:15"
+    assert "free connection of the pool" in kinds["content"]
+    assert "| chain | Tasks that run one after the other. |" in first(ask, "What is a chain of tasks?")["content"]
 
 
 def test_what_the_documents_say_nothing_of_is_not_answered_from_a_word_they_share(ask: Ask) -> None:

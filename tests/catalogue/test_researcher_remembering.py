@@ -61,7 +61,9 @@ class House:
         **parameters: Any,
     ) -> Result:
         self.model = None if script is None else ScriptedModel(script, name="scripted:writer", usd_per_million=1.0)
-        agent = ResearcherAnalyst(state_dir=self.state, models=None if self.model is None else Models.only(self.model))
+        agent = ResearcherAnalyst.bind(
+            state_dir=self.state, models=None if self.model is None else Models.only(self.model)
+        )
         run = LocalContext(
             workspace=Workspace(self.root), outside=Outside(clock=lambda: AT_NS), grants=grants, budget=budget
         )
@@ -208,7 +210,7 @@ def test_a_model_sees_only_what_was_found_as_data_and_holds_no_tools(house: Hous
 
 
 def test_a_list_of_files_and_an_empty_search_ask_no_model(house: House) -> None:
-    house.research("which files mention `valve`?", script=["never"])
+    house.research("which files mention `valve`?", focus="files", script=["never"])
     assert house.model is not None
     assert house.model.asked == []
     house.research("what do penguins think of jazz?", script=["never"])

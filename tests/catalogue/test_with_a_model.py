@@ -8,7 +8,7 @@ import pytest
 from retinue.catalogue import agents
 from retinue.catalogue._choosing import model_for
 from retinue.catalogue.code_engineer_executor import propose
-from retinue.catalogue.researcher_analyst.depth import DEPTHS
+from retinue.catalogue.researcher_analyst.parameters import DEPTHS
 from retinue.catalogue.system_architect import options
 from retinue.contract.task import Task
 from retinue.contract.tokens import counter

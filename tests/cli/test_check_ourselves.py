@@ -19,7 +19,7 @@ from retinue.catalogue.researcher_analyst import ResearcherAnalyst
 analyst = DataAnalyst
 historian = GitStateAnalyzer
 discoverer = PatternDiscovery
-researcher = ResearcherAnalyst()
+researcher = ResearcherAnalyst.bind()
 """
 FILES = {
     "ours.py": OURS,

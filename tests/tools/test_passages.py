@@ -2,19 +2,18 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.tools.search.kinds import Kind, is_test, kind_of, why_not
-from retinue.tools.search.passages import Block, cut, sentences
+from retinue.tools.search.passages import cut
 
 
 def _cut(path: str, kind: Kind, text: str) -> list[tuple[int, int, str, str]]:
-    return [(block.start, block.end, block.name, block.title) for block in cut(path, kind, text.split("\n"))]
+    return [(block.start, block.end, block.name, block.title) for block in cut(path, kind, text)]
 
 
-def test_paragraphs_stand_under_their_headings() -> None:
+def test_sections_stand_under_their_headings() -> None:
     text = "Intro.\n\n# One\nFirst.\n\nSecond\nline.\n\n## Two ##\n\n```\n# no heading\n\ncode\n```\n\n# Three\n"
     assert _cut("a.md", "docs", text) == [
         (1, 1, "", ""),
-        (3, 4, "", "One"),
-        (6, 7, "", "One"),
+        (3, 7, "", "One"),
         (9, 15, "", "One > Two"),
         (17, 17, "", "Three"),
     ]
@@ -22,7 +21,7 @@ def test_paragraphs_stand_under_their_headings() -> None:
 
 def test_underlined_headings_are_read_in_the_order_they_come() -> None:
     text = "Title\n=====\n\nText.\n\nPart\n----\nMore.\n\nOther\n=====\n\nEnd.\n\n| a | b |\n|---|---|\n"
-    assert [title for *_, title in _cut("a.rst", "docs", text)] == ["Title", "Title > Part", "Other", "Other"]
+    assert [title for *_, title in _cut("a.rst", "docs", text)] == ["Title", "Title > Part", "Other"]
 
 
 def test_python_definitions_bring_their_decorators_comments_and_class() -> None:
@@ -57,51 +56,26 @@ def last():
     return os
 '''
     assert _cut("a.py", "code", text) == [
-        (1, 1, "", ""),
-        (3, 5, "", ""),
+        (1, 5, "", ""),
         (7, 7, "LIMIT", ""),
         (9, 14, "Greeter", ""),
         (16, 19, "greet", "Greeter"),
-        (21, 21, "inner", "Greeter.greet"),
-        (23, 23, "", "Greeter.greet"),
-        (25, 25, "after", "Greeter"),
+        (21, 25, "inner", "Greeter.greet"),
         (28, 29, "last", ""),
     ]
 
 
-def test_other_code_is_cut_at_blank_lines_and_named_by_its_first_definition() -> None:
+def test_other_code_is_cut_where_something_is_defined() -> None:
     text = "// Adds.\nexport async function addAll(a) {\n  let x = 1\n\n  return x\n}\n\nconst LIMIT = 3;\n\nfoo();\n\nfunc (s *Server) Serve() {\n}\n"
     assert _cut("a.ts", "code", text) == [
         (1, 6, "addAll", ""),
-        (8, 8, "LIMIT", ""),
-        (10, 10, "", ""),
+        (8, 10, "LIMIT", ""),
         (12, 13, "Serve", ""),
     ]
 
 
-def test_a_long_definition_comes_in_pieces() -> None:
-    text = "def long():\n" + "    x = 1\n" * 100
-    assert _cut("a.py", "code", text) == [(1, 60, "long", ""), (61, 101, "", "long")]
-
-
-def test_sentences_know_their_lines() -> None:
-    text = "It works, e.g. here. It\nstops at 3.5 seconds! See\nMr. Smith. Done?\n- One item. Two.\n- Other item\n| a | b |"
-    lines = text.split("\n")
-    assert sentences(Block(1, 6), lines, "docs") == [
-        (1, "It works, e.g. here."),
-        (1, "It stops at 3.5 seconds!"),
-        (2, "See Mr. Smith."),
-        (3, "Done?"),
-        (4, "- One item."),
-        (4, "Two."),
-        (5, "- Other item"),
-        (6, "| a | b |"),
-    ]
-    assert sentences(Block(1, 2), ["x = 1", "  y"], "code") == [(1, "x = 1"), (2, "y")]
-    assert sentences(Block(1, 3), ["# Deadline", "", "It ends."], "docs") == [(3, "It ends.")]
-    assert sentences(Block(1, 3), ["Deadline", "========", "It ends."], "docs") == [(3, "It ends.")]
-    assert sentences(Block(1, 2), ["# Deadline", ""], "docs") == [(1, "# Deadline")]
-    assert sentences(Block(1, 3), ["```", "a. B", "```"], "docs")[1] == (2, "a. B")
+def test_what_has_no_parts_comes_in_pieces() -> None:
+    assert [(start, end) for start, end, *_ in _cut("a.yaml", "code", "x: 1\n" * 100)] == [(1, 60), (61, 100)]
 
 
 @given(st.text("aB.# \n=-`*\"'defclass:()@|", max_size=120), st.sampled_from(["a.py", "a.md", "a.js"]))
@@ -110,12 +84,9 @@ def test_cutting_loses_no_line_and_repeats_none(text: str, path: str) -> None:
     kind = kind_of(path)
     assert kind is not None
     seen: list[int] = []
-    for block in cut(path, kind, lines):
-        assert 1 <= block.start <= block.end <= len(lines)
-        seen += range(block.start, block.end + 1)
-        for number, sentence in sentences(block, lines, kind):
-            assert block.start <= number <= block.end
-            assert sentence.split()[0] in lines[number - 1]
+    for passage in cut(path, kind, text):
+        assert passage.text == "\n".join(lines[passage.start - 1 : passage.end])
+        seen += range(passage.start, passage.end + 1)
     assert seen == sorted(set(seen))
     assert {number for number, line in enumerate(lines, 1) if line.strip()} <= set(seen)
 

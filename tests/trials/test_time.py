@@ -155,7 +155,7 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,
-        "passages": lambda text: list(cut("a.md", "docs", text.split("\n"))),
+        "passages": lambda text: [*cut("a.md", "docs", text), *cut("a.py", "code", text), *cut("a.js", "code", text)],
         "page": lambda text: read_html(text, url=parse_url("https://example.org/")),
     }
     for name in DIALECTS:

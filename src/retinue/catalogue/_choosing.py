@@ -6,9 +6,10 @@
 from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
+from retinue.errors import Unavailable
 from retinue.llm.models import Chosen, Models
 
-__all__ = ["model_for"]
+__all__ = ["model_for", "without_model"]
 
 
 def model_for(task: Task, models: Models, definition: Definition, *, must: str | None = None) -> Chosen:
@@ -29,4 +30,13 @@ def model_for(task: Task, models: Models, definition: Definition, *, must: str |
         own=definition.model,
         tier=definition.tier,
         parent=parent if isinstance(parent, str) else None,
+    )
+
+
+def without_model(skill: str | None) -> Unavailable:
+    """The error for a skill that needs a model where none is configured."""
+    return Unavailable(
+        f"`{skill}` needs a model, and none is configured.",
+        hint="Set `models.default`, or pass `--model provider:model`.",
+        detail={"retryable": False},
     )

@@ -220,7 +220,7 @@ def test_a_ready_made_agent_that_is_called_asks_the_model_of_its_own_tier(tmp_pa
         ready={small.name: small, boss.name: boss},
     )
     lead = PromptedAgent(definition("boss", tier="medium"), models=models)
-    result = orchestrated(lead, ResearcherAnalyst(models=models), workspace=Workspace(tmp_path))
+    result = orchestrated(lead, ResearcherAnalyst.bind(models=models), workspace=Workspace(tmp_path))
     assert result.outcome == "success"
     assert (len(small.asked), len(boss.asked)) == (1, 2)
     assert text in told(boss.asked[-1])

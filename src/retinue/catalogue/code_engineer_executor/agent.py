@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import without_model
+from retinue.catalogue._choosing import without_model
 from retinue.catalogue.code_engineer_executor.parameters import (
     ChangeRequest,
     CodeScope,

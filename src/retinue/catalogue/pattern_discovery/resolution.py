@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
-from retinue.catalogue._python_names import python_names
 from retinue.catalogue.pattern_discovery.facts import FileFacts, Fixture
+from retinue.tools.structure import python_names
 
 __all__ = ["BUILT_IN", "FixtureUse", "Modules", "Scopes", "connect"]
 

@@ -7,7 +7,6 @@ from pydantic import Field
 import retinue
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.research_supervisor.question import DEFAULT, question_about, sources_for
 from retinue.catalogue.research_supervisor.results import SupervisedResearch
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
@@ -24,6 +23,7 @@ _MOST: Final = 12
 
 _QUORUM: Final = 0.5
 _SHOWN: Final = 80
+_ASKED: Final = 1000
 
 Subjects = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=300)]],
@@ -43,51 +43,20 @@ Sources = Annotated[
 
 _FOUND: Final = "Every request to /orders is answered within 200 ms."
 _PLACE: Final = "docs/limits.md:7"
-_NOT_FOUND: Final = "Nothing was found."
+_WORKED: Final[JsonMapping] = {"node": "n2/001_orders", "agent": _WORKER}
+_COLUMNS: Final = {"subject": "text", "found": "text", "first sentence": "text", "source": "source"}
 _ANSWER: Final[JsonMapping] = {
     "answer": "1 of 2 parts are answered.",
     "subjects": ["/orders", "/users"],
-    "notes": [f"/users: {_NOT_FOUND}"],
-    "findings": [
-        {
-            "topic": "Limits",
-            "content": _FOUND,
-            "source": _PLACE,
-            "node": "n2/001_orders",
-            "agent": "researcher_analyst",
-            "confidence": 0.9,
-        }
-    ],
-    "parts": [
-        {
-            "node": "n2/001_orders",
-            "title": "/orders",
-            "agent": "researcher_analyst",
-            "skill": "research",
-            "outcome": "success",
-            "text": f"{_FOUND} ({_PLACE})",
-            "sources": [_PLACE],
-        }
-    ],
-    "failures": [
-        {
-            "node": "n2/002_users",
-            "title": "/users",
-            "code": "missing_file",
-            "message": _NOT_FOUND,
-            "hint": "Ask with other words.",
-        }
-    ],
+    "notes": ["/users: Nothing was found."],
+    "findings": [{**_WORKED, "topic": "Limits", "content": _FOUND, "source": _PLACE, "confidence": 0.9}],
+    "parts": [{**_WORKED, "title": "/orders", "outcome": "success", "text": _FOUND, "sources": [_PLACE]}],
+    "failures": [{"node": "n2/002_users", "title": "/users", "message": "Nothing was found."}],
     "tables": [
         {
             "title": "compare them with what the docs promise",
-            "columns": [
-                {"name": "subject", "kind": "text"},
-                {"name": "found", "kind": "text"},
-                {"name": "first sentence", "kind": "text"},
-                {"name": "source", "kind": "source"},
-            ],
-            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", _NOT_FOUND, None]],
+            "columns": [{"name": name, "kind": kind} for name, kind in _COLUMNS.items()],
+            "rows": [["/orders", "yes", _FOUND, _PLACE], ["/users", "no", "Nothing was found.", None]],
         }
     ],
 }
@@ -117,19 +86,13 @@ class ResearchSupervisor:
         thinks="by_others",
         examples=(
             "compare them with what the docs say",
-            "compare these with the docs",
             "what do the docs say for each of them",
-            "look each of them up in the docs",
             "what does the code say about each of these",
-            "what is written about each of those anywhere",
             "check each of them against the docs",
             "find out for each of these what it is for",
-            "research each of them",
             "are they all documented",
             "which of these are described in the docs",
             "tell me what the project says about each one",
-            "hold them against the docs",
-            "look up every one of these names",
         ),
         samples=(
             Sample(
@@ -141,13 +104,11 @@ class ResearchSupervisor:
                 },
                 answer=_ANSWER,
             ),
-            Sample(
-                title="Names that were said",
-                parameters={"subjects": ["Workspace", "Boundary"], "question": "what is it for"},
-            ),
         ),
     )
-    async def research_each(self, subjects: Subjects, question: QuestionText = "", sources: Sources = DEFAULT) -> Reply:
+    async def research_each(
+        self, subjects: Subjects, question: QuestionText = "", sources: Sources = ("docs", "code")
+    ) -> Reply:
         """Looks each of several subjects up in the project's documents and code, and compares what is said about them.
 
         Use it for a question about each of the things that were found before, or that are named. Returns one part for
@@ -161,29 +122,26 @@ class ResearchSupervisor:
                 named.setdefault(one.casefold(), one)
         names = list(named.values())
         if not names:
-            return _nothing()
+            error = InvalidInput(
+                "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
+            )
+            return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
         plan = supervise(
             chosen,
             agent=_WORKER,
             skill=_SKILL,
-            parameters={"sources": sources_for(question, sources), "depth": "quick_scan"},
+            parameters={"sources": sources, "depth": "quick_scan"},
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
+        asked = one_line(question, longest=_ASKED) or "what is said about"
         workers = [
-            worker.model_copy(update={"instruction": question_about(subject, question)})
+            worker.model_copy(update={"instruction": f"{asked} `{subject}`"})
             for worker, subject in zip(plan.nodes, chosen, strict=True)
         ]
         plan = plan.model_copy(update={"nodes": tuple(workers)})
         return Reply(plan=plan, warnings=(_left_out(left_out),) if left_out else ())
-
-
-def _nothing() -> Reply:
-    error = InvalidInput(
-        "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
-    )
-    return Reply(outcome="error", fault=Fault.from_error(error))
 
 
 def _left_out(subjects: list[str]) -> Warned:

@@ -1,52 +1,120 @@
-"""The agent itself: reads a task, searches in a thread, gives a reply. How it searches stands in the modules beside."""
+"""The agent itself: takes parameters, searches in a thread, gives a reply. How it searches stands beside."""
 
-from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import load_definition
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.contract.definition import Definition
+from retinue.catalogue.researcher_analyst.parameters import (
+    DEPTHS,
+    SOURCES,
+    Depth,
+    DepthChoice,
+    Focus,
+    Format,
+    Paths,
+    Source,
+    Sources,
+    TaskText,
+)
+from retinue.catalogue.researcher_analyst.results import Research
+from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
-from retinue.contract.question import Question
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
-from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
-    from retinue.catalogue.researcher_analyst.facts import Elsewhere, Revisions
-    from retinue.catalogue.researcher_analyst.gathered import Gathered
-    from retinue.catalogue.researcher_analyst.question import Asked
-    from retinue.catalogue.researcher_analyst.wanted import Wanted
+    from retinue.catalogue.researcher_analyst.answer import OtherSources, Revisions
+    from retinue.catalogue.researcher_analyst.quotations import Query
+    from retinue.catalogue.researcher_analyst.search import SearchOutcome
+    from retinue.catalogue.researcher_analyst.texts import SourceText, WebReading
     from retinue.catalogue.web import Web
     from retinue.llm.models import Models
     from retinue.orchestration.citing import Summary
-    from retinue.tools.search import Index
+    from retinue.tools.workspace import Workspace
 
 __all__ = ["ResearcherAnalyst"]
 
 _SKILL: Final = "research"
-_FILE: Final = "which_file"
-_CHOICES: Final = 10
-_INDEXES: Final = 4
-"""Trees whose index stays in memory between tasks."""
+_NO_PATHS: Final[list[str]] = []
+_BY_DEFAULT: Final[list[Source]] = list(SOURCES)
+
+_EXAMPLES: Final = """
+    how does the parser work; how do uploads work; what does the boundary check before it calls an agent; where
+    is the retry policy defined; explain how sessions are stored; explain what the decorator does; summarise
+    docs/guide.md; give me a summary of the README; list all settings; which versions of Python are supported;
+    what is said about uploads in docs/guide.md; how many workers are started; how often does the scheduler run;
+    how much memory does the cache take; how long is the retry delay; which events are sent; when is a message
+    delivered; what happens if I rename the class; find the documentation about configuration; show what is
+    written about the cache; which files mention the cache; why is the journal written in one transaction; what
+    is a blueprint; how do I register an error handler; where are environment variables read; what does the
+    function load_config do; what does parse_args return; which modules use the registry; what happens when a
+    request times out; describe the architecture of the project; what are the rules for naming things; how is
+    the index kept up to date; what is this project about; what do the docs say about testing; what does the
+    README say about installation; what does the CHANGES file say for 2.1.0; what is DEFAULT_LIMIT for; list all
+    TODOs in the code; why does the import take so long; can I use it with async code; does it support plugins;
+    what is the default timeout; which licence is used; are there limits on the size of a file; what is the
+    difference between a command and a group; what does the word fixture mean; what is meant by a session; when
+    does the session expire; when is the cache invalidated; how is the total price computed; how are missing
+    values handled; who is responsible for releases; is the upload endpoint documented; in which unit is the
+    duration given; why should I choose it; what do we promise about response times; which errors can the client
+    raise; what must be set before a deployment; where is the order stored; how is the app started; what counts
+    as an error; which port does the server use; above which size is an upload refused; how long does a token
+    live; what is the name of the package; who may sign in; what is this project; what does this project do; how
+    do I write a plugin of my own; how do I run the tests; which examples ship with this project; what happens
+    when a request fails
+"""
+_STOP: Final[dict[str, Any]] = {
+    "answer": "`Engine.stop` is defined in `src/engine.py`: `def stop(self)`. Stop at once. (src/engine.py:12)",
+    "findings": [
+        {
+            "topic": "Engine.stop",
+            "content": "`Engine.stop` is defined in `src/engine.py`: `def stop(self)`. Stop at once.",
+            "source": "src/engine.py:12",
+            "confidence": 1.0,
+            "path": "src/engine.py",
+            "line_start": 12,
+            "line_end": 15,
+            "kind": "definition",
+        }
+    ],
+    "citations": [
+        {
+            "source": "src/engine.py:12",
+            "origin": "code",
+            "path": "src/engine.py",
+            "line": 12,
+            "accessed": "2026-01-06",
+            "revision": "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b",
+        }
+    ],
+    "searched": {"docs": {"files": 3, "passages": 2}, "code": {"files": 9, "passages": 14}},
+    "not_searched": [],
+    "notes": [],
+    "confidence_basis": "The confidence is the share of the question's content words, weighted by how rare each is in "
+    "these files, that the passage has together with its headings and names.",
+    "terms": ["Engine.stop"],
+}
 
 
+@retinue.agent(
+    name="researcher_analyst",
+    version="1.1",
+    category="research",
+    aliases=("researcher",),
+    tags=("research", "documentation", "code", "search", "explain"),
+    tier="small",
+    tools=("grep", "read", "search", "recall", "web_search", "web_fetch"),
+)
 class ResearcherAnalyst:
-    """Answers questions from documents, code, memory and the web, every finding with the place where it stands.
+    """Searches a project's documents, code and memory files for what answers a question, and quotes it with its place.
 
-    Args:
-        cache_dir: Where the search index of a tree is kept between runs; None keeps it in memory only.
-        state_dir: The user's state directory, where earlier runs remembered things; without one none are searched.
-        models: Who writes the answer from what was found; without a model it is made of quotations.
-        web: How the web is searched, when somebody asks for it; without it that is said.
+    Use it when somebody asks how something works, where it is defined, why it is so or what the documents say; not for
+    who changed what and when. Returns findings, citations and an answer made of quotations.
     """
 
     def __init__(
@@ -57,177 +125,178 @@ class ResearcherAnalyst:
         models: "Models | None" = None,
         web: "Web | None" = None,
     ) -> None:
+        """Make it.
+
+        Args:
+            cache_dir: Where the search index of a tree is kept between runs; None keeps it in memory only.
+            state_dir: The user's state directory, where earlier runs remembered things; without one none are searched.
+            models: Who writes the answer from what was found; without a model it is made of quotations.
+            web: How the web is searched, when somebody asks for it; without it that is said.
+        """
         self._cache_dir = cache_dir
         self._state_dir = None if state_dir is None else Path(state_dir)
         self._models = models
         self._web = web
-        self._indexes: OrderedDict[str, Index] = OrderedDict()
-        self._lock = Lock()
 
-    @property
-    def definition(self) -> Definition:
-        """What it says of itself."""
-        return load_definition(__package__ or "")
+    @retinue.skill(
+        output=Research,
+        instruction_field="task",
+        defaults={"depth": "quick_scan", "output_format": "summary"},
+        effects=("read",),
+        timeout_s=1800,
+        thinks="can",
+        thinks_within=ThinkingBounds(requests=6, tokens_in=6_000, tokens_out=3_000),
+        examples=tuple(" ".join(one.split()) for one in _EXAMPLES.split(";")),
+        samples=(
+            Sample(
+                title="Where something is defined",
+                parameters={
+                    "task": "Where is Engine.stop defined?",
+                    "sources": ["docs", "code"],
+                    "depth": "quick_scan",
+                    "focus": "define",
+                },
+                answer=_STOP,
+            ),
+            Sample(
+                title="Only the project's memory",
+                parameters={
+                    "task": "What is said about the engine?",
+                    "sources": ["memory"],
+                    "depth": "deep_dive",
+                    "output_format": "bullet_points",
+                },
+            ),
+        ),
+    )
+    async def research(  # noqa: PLR0917 - they are the parameters of the skill
+        self,
+        task: TaskText,
+        depth: DepthChoice,
+        given: Task,
+        run: RunContext,
+        sources: Sources = _BY_DEFAULT,
+        output_format: Format = "summary",
+        paths: Paths = _NO_PATHS,
+        focus: Focus = "explain",
+    ) -> Reply:
+        """Finds the passages that answer a question and quotes them with file and line.
 
-    async def run(self, task: Task, run: RunContext, /) -> Reply:
-        """Do `research`. When only the web is asked for and it cannot be searched, the reply is a fault that says why.
-
-        Raises:
-            AccessDenied: There is no workspace.
-            Canceled: A person must allow the use of the web first, and the run waits for the answer.
+        Use it when something is to be explained, located or looked up in the project. Returns findings, citations, and
+        what was searched.
         """
-        from retinue.catalogue.researcher_analyst.wanted import read_wanted  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.researcher_analyst.answer import reply_of  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.researcher_analyst.quotations import Query  # noqa: PLC0415
 
-        wanted = read_wanted(task)
-        watch = Watch(run, seconds=wanted.depth.seconds)
-        browsed = await self._browsed(wanted, run, watch) if wanted.web else None
-        if browsed is not None and browsed.refused is not None and not wanted.local:
+        local: tuple[Source, ...] = tuple(one for one in SOURCES if one in sources and one != "web")
+        # All four are the default: only another list names the web on purpose.
+        by_name = "web" in sources and len(sources) < len(SOURCES)
+        bounds = DEPTHS[depth]
+        watch = Watch(run, seconds=bounds.seconds)
+        browsed = await self._browsed(task, bounds, run, watch) if by_name else None
+        if browsed is not None and browsed.refused is not None and not local:
             return Reply(outcome="error", fault=_no_web(browsed.refused), traces=tuple(browsed.traces))
-        found = await in_watched_thread(watch, self._found, wanted, task, run, browsed, watch)
-        if found.gathered.alike:
-            question = _which(found.gathered.alike)
-            return Reply(content=question.text, questions=(question,))
-        return _reply(wanted, found, await self._written(wanted, found, task, run), run.now())
+        query = Query.of(task, focus, paths)
+        outcome, elsewhere, revisions = await in_watched_thread(
+            watch,
+            self._search,
+            query,
+            sources=local,
+            paths=paths,
+            depth=bounds,
+            task=given,
+            run=run,
+            browsed=browsed,
+            watch=watch,
+        )
+        return reply_of(
+            outcome,
+            query,
+            form=output_format,
+            sources=tuple(one for one in SOURCES if one in sources),
+            elsewhere=elsewhere,
+            revisions=revisions,
+            summary=await self._written(query, outcome, given, run),
+            now_ns=run.now(),
+        )
 
-    async def _browsed(self, wanted: "Wanted", run: RunContext, watch: Watch) -> "Browsed":
+    async def _browsed(self, question: str, depth: Depth, run: RunContext, watch: Watch) -> "WebReading":
         from retinue.catalogue.researcher_analyst.browse import browse  # noqa: PLC0415 - few questions are of the web
 
         left = watch.left_s()
         ends = None if left is None else run.now() + int(left * 1e9)
-        name = self.definition.name
-        return await browse(
-            wanted.question, run, web=self._web, pages=wanted.depth.pages, deadline_ns=ends, agent=name, skill=_SKILL
-        )
+        name = ResearcherAnalyst.definition.name
+        return await browse(question, run, web=self._web, pages=depth.pages, deadline_ns=ends, agent=name, skill=_SKILL)
 
-    def _found(
-        self, wanted: "Wanted", task: Task, run: RunContext, browsed: "Browsed | None", watch: Watch
-    ) -> "_Found":
-        from retinue.catalogue.researcher_analyst.facts import Elsewhere, Revisions  # noqa: PLC0415 - when it is needed
-        from retinue.catalogue.researcher_analyst.gather import gather  # noqa: PLC0415
-        from retinue.catalogue.researcher_analyst.question import read_question  # noqa: PLC0415
-        from retinue.tools.search import Sections  # noqa: PLC0415
+    def _search(
+        self,
+        query: "Query",
+        *,
+        sources: tuple[Source, ...],
+        paths: list[str],
+        depth: Depth,
+        task: Task,
+        run: RunContext,
+        browsed: "WebReading | None",
+        watch: Watch,
+    ) -> "tuple[SearchOutcome, OtherSources, Revisions]":
+        from retinue.catalogue.researcher_analyst.answer import OtherSources, Revisions  # noqa: PLC0415 - when needed
+        from retinue.catalogue.researcher_analyst.search import search  # noqa: PLC0415
+        from retinue.tools.search import Index  # noqa: PLC0415
 
         workspace = run.workspace
-        asked = read_question(_with_answer(wanted.question, task))
-        texts, not_recalled = self._texts(wanted, asked.text, task, run) if "memory" in wanted.local else ([], None)
-        gathered = gather(
-            asked,
-            workspace=workspace,
-            index=self._index(workspace),
-            sections=Sections(workspace, cache_dir=None if self._cache_dir is None else Path(self._cache_dir)),
-            sources=wanted.local,
-            depth=wanted.depth,
-            texts=[*(browsed.pages if browsed else ()), *texts],
-            watch=watch,
-            progress=lambda phase, done, total: run.emit(Progress(phase, "", done, total)),
+        texts, not_recalled = self._texts(query, task, run) if "memory" in sources else ([], None)
+        index = Index(workspace, cache_dir=self._cache_dir) if sources else None
+        try:
+            outcome = search(
+                query,
+                workspace=workspace,
+                index=index,
+                sources=sources,
+                paths=paths,
+                depth=depth,
+                texts=[*(browsed.pages if browsed else ()), *texts],
+                watch=watch,
+                progress=lambda phase, done, total: run.emit(Progress(phase, "", done, total)),
+            )
+        finally:
+            if index is not None:
+                index.close()
+        revisions = Revisions() if outcome.late or not sources else _revisions(workspace)
+        return (
+            outcome,
+            OtherSources(browsed, remembers=self._state_dir is not None, not_recalled=not_recalled),
+            revisions,
         )
-        revisions = Revisions() if gathered.late or not wanted.local else _revisions(workspace)
-        elsewhere = Elsewhere(browsed, remembers=self._state_dir is not None, not_recalled=not_recalled)
-        return _Found(asked, gathered, elsewhere, revisions)
 
-    def _texts(
-        self, wanted: "Wanted", words: str, task: Task, run: RunContext
-    ) -> "tuple[list[Brought], RetinueError | None]":
+    def _texts(self, query: "Query", task: Task, run: RunContext) -> "tuple[list[SourceText], RetinueError | None]":
         """What the caller and earlier runs remember, and why the latter was not searched."""
-        from retinue.catalogue.researcher_analyst.brought import said_by_caller  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.researcher_analyst.texts import (  # noqa: PLC0415 - when it is needed
+            recalled,
+            texts_of_caller,
+        )
 
-        texts = list(said_by_caller(task.context.memory))
+        texts = list(texts_of_caller(task.context.memory))
         if self._state_dir is None:
             return texts, None
-        from retinue.catalogue.researcher_analyst.remembered import recalled  # noqa: PLC0415
-
+        words = " ".join(query.words.values()) or query.text
         try:
-            return [*texts, *recalled(self._state_dir, run.workspace.root, words or wanted.question, run.grants)], None
+            return [*texts, *recalled(self._state_dir, run.workspace.root, words, run.grants)], None
         except RetinueError as error:
             return texts, error
 
-    async def _written(self, wanted: "Wanted", found: "_Found", task: Task, run: RunContext) -> "Summary | None":
+    async def _written(self, query: "Query", outcome: "SearchOutcome", task: Task, run: RunContext) -> "Summary | None":
         """The answer in a model's words; None when no model is asked, or there is nothing to write of."""
-        models, gathered = self._models, found.gathered
-        listed = found.asked.wish == "files" and gathered.places
-        if models is None or not models.configured or not gathered.evidence or listed:
+        models = self._models
+        is_list = query.focus == "files" and outcome.places
+        if models is None or not models.configured or not outcome.evidence or is_list:
             return None
-        from retinue.catalogue.researcher_analyst.writing import in_words_of_a_model  # noqa: PLC0415 - when it is needed
+        from retinue.catalogue.researcher_analyst.writing import in_words_of_a_model  # noqa: PLC0415 - when needed
 
+        definition = ResearcherAnalyst.definition
         return await in_words_of_a_model(
-            wanted.question, gathered.evidence, models, definition=self.definition, task=task, run=run
+            query.text, outcome.evidence, models, definition=definition, task=task, run=run
         )
-
-    def _index(self, workspace: Workspace) -> "Index":
-        from retinue.tools.search import Index  # noqa: PLC0415 - when it is needed
-
-        # A workspace is known by what may be read of it, and an index holds on to the one it was made for.
-        key = repr(workspace)
-        with self._lock:
-            found = self._indexes.pop(key, None) or Index(workspace, cache_dir=self._cache_dir)
-            self._indexes[key] = found
-            while len(self._indexes) > _INDEXES:
-                self._indexes.popitem(last=False)
-            return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    asked: "Asked"
-    gathered: "Gathered"
-    elsewhere: "Elsewhere"
-    revisions: "Revisions"
-
-
-def _reply(wanted: "Wanted", found: _Found, summary: "Summary | None", now_ns: int) -> Reply:
-    from retinue.catalogue.researcher_analyst.telling import tell  # noqa: PLC0415 - when it is needed
-
-    gathered, browsed = found.gathered, found.elsewhere.browsed
-    told = tell(
-        gathered,
-        found.asked,
-        style=wanted.style,
-        sources=wanted.sources,
-        elsewhere=found.elsewhere,
-        revisions=found.revisions,
-        summary=summary,
-        now_ns=now_ns,
-    )
-    nothing = (
-        None if gathered.evidence or gathered.late else _nothing(str(told.data["answer"]), local=bool(wanted.local))
-    )
-    return Reply(
-        data=told.data,
-        outcome="rejected" if nothing else "partial" if told.warnings else "success",
-        fault=nothing,
-        content=told.content,
-        warnings=tuple(told.warnings),
-        traces=tuple(browsed.traces) if browsed else (),
-        usage=summary.usage if summary else None,
-        confidence=told.confidence,
-        files_read=told.files,
-    )
-
-
-def _which(paths: tuple[str, ...]) -> Question:
-    shown = paths[:_CHOICES]
-    more = f" and {len(paths) - _CHOICES} more" if len(paths) > _CHOICES else ""
-    return Question(id=_FILE, text=f"Which file? Available: {', '.join(shown)}{more}.", kind="choice", options=shown)
-
-
-def _with_answer(question: str, task: Task) -> str:
-    """`question` with the file that was answered to "which?" in place of the name that several have."""
-    for said in task.context.constraints:
-        asked, _, path = said.partition(": ")
-        if asked.rpartition(".")[2] == _FILE and path:
-            name = path.rpartition("/")[2]
-            return question.replace(name, path, 1) if path not in question else question
-    return question
-
-
-def _nothing(answer: str, *, local: bool) -> Fault:
-    there = "Ask with words that the project itself uses, or name a file or identifier."
-    return Fault(
-        code="missing_file",
-        message=" ".join(answer.split()),
-        hint=there if local else "Rephrase the request, or search also the sources docs, code or memory.",
-        retryable=False,
-    )
 
 
 def _no_web(error: RetinueError) -> Fault:
@@ -236,9 +305,9 @@ def _no_web(error: RetinueError) -> Fault:
     return fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or ("docs", "code", "memory")})
 
 
-def _revisions(workspace: Workspace) -> "Revisions":
+def _revisions(workspace: "Workspace") -> "Revisions":
     """The commit that citations name; nothing where there is no repository, or none that may be used."""
-    from retinue.catalogue.researcher_analyst.facts import Revisions  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue.researcher_analyst.answer import Revisions  # noqa: PLC0415 - when it is needed
     from retinue.tools.git import Git  # noqa: PLC0415
 
     try:

@@ -14,7 +14,7 @@ from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.researcher_analyst.brought import Brought, Browsed
+from retinue.catalogue.researcher_analyst.texts import SourceText, WebReading
 from retinue.catalogue.web import Web
 from retinue.contract.event import Progress, ToolCall
 from retinue.contract.model import JsonMapping
@@ -37,7 +37,7 @@ _MEMO: Final = "web_results"
 
 async def browse(
     question: str, run: RunContext, *, web: Web | None, pages: int, deadline_ns: int | None, agent: str, skill: str
-) -> Browsed:
+) -> WebReading:
     """Search for `question` and read at most `pages` of what is found. What fails is told in what is given.
 
     Raises:
@@ -68,7 +68,7 @@ class _Steps:
     deadline_ns: int | None
     agent: str
     skill: str
-    found: Browsed = field(default_factory=Browsed)
+    found: WebReading = field(default_factory=WebReading)
 
     async def search(self, tool: Tool) -> list[str]:
         """The URLs of the results, best first. When the agent runs anew after a question, those it had before."""
@@ -94,7 +94,7 @@ class _Steps:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._page(tool, url)) for url in wave]
             for came in (task.result() for task in tasks):
-                if isinstance(came, Brought):
+                if isinstance(came, SourceText):
                     self.found.pages.append(came)
                 else:
                     self.found.left_out.append(came)
@@ -113,7 +113,7 @@ class _Steps:
                 return [url for url, each in verdicts.items() if each.word == "allow"]
         return [url for url, each in verdicts.items() if each.word != "deny"]
 
-    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> Brought | tuple[str, str]:
+    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> SourceText | tuple[str, str]:
         """The page, or its URL with why it could not be read."""
         try:
             said = await self._use(tool, {"url": url}, url)
@@ -126,9 +126,9 @@ class _Steps:
             return await self._moved(tool, url, str(facts["moved_to"]), again=bool(came_from))
         title = one_line(str(facts.get("title", "")), longest=200)
         more: JsonMapping = {"title": title} if title else {}
-        return Brought("web", str(facts.get("url", url)), said.text, title, str(facts["accessed"])[:10], more)
+        return SourceText("web", str(facts.get("url", url)), said.text, title, str(facts["accessed"])[:10], more)
 
-    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> Brought | tuple[str, str]:
+    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> SourceText | tuple[str, str]:
         """The page at its new host, if that needs no question: leave was given for another."""
         if not again and self.run.grants.verdict(tool.spec, to).word == "allow":
             return await self._page(tool, to, came_from=url)

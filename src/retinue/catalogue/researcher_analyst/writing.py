@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from retinue.agents.port import RunContext
 from retinue.catalogue._choosing import model_for
-from retinue.catalogue.researcher_analyst.evidence import Evidence as Found, place_of
-from retinue.catalogue.researcher_analyst.telling import sentence
+from retinue.catalogue.researcher_analyst.quotations import Quotation
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
 from retinue.contract.task import Task
@@ -22,11 +21,18 @@ __all__ = ["in_words_of_a_model"]
 
 
 async def in_words_of_a_model(
-    question: str, found: Sequence[Found], models: Models, *, definition: Definition, task: Task, run: RunContext
+    question: str,
+    quotations: Sequence[Quotation],
+    models: Models,
+    *,
+    definition: Definition,
+    task: Task,
+    run: RunContext,
 ) -> Summary:
     """What of a model's answer to `question` holds against what was found."""
     pieces = tuple(
-        Piece(f"f{number}", one.source, sentence(one).plain(), place_of(one)) for number, one in enumerate(found, 1)
+        Piece(f"f{number}", one.source, f"{one.prose().plain()}\n{one.block}".rstrip(), one.place)
+        for number, one in enumerate(quotations, 1)
     )
     evidence = Evidence(pieces)
     try:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._definitions import without_model
+from retinue.catalogue._choosing import without_model
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
 from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
 from retinue.contract.definition import Sample, ThinkingBounds

@@ -1,44 +1,83 @@
-"""`Index`: searches the text files of a workspace.
+"""`Index`: the passages of the text files of a workspace, in SQLite's full-text index, which knows English stems.
 
-It keeps for every file which terms occur in it, nothing more: enough to know how rare a term is and which files can
-hold a good answer. Those few are read and scored passage by passage when a question comes, best prospects first, until
-no other file could do better. It ranks; it does not answer, and it trusts nothing that it reads.
+It holds no text, only which words a passage has and where it stands. A file is read anew when its size or age differs;
+what the workspace hides is not there. It ranks by BM25; it does not answer, and it trusts nothing that it reads.
 """
 
+import json
 import os
-from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from heapq import heappush, heappushpop
-from math import log
+import re
+import sqlite3
+import stat
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from time import time_ns
-from typing import Self, TypeAlias
-from zlib import crc32
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
-from retinue.tools.search.cache import CacheFile, Known, Terms, digest_of
-from retinue.tools.search.kinds import NO_TEXT, Kind, is_test, kind_of, why_not
-from retinue.tools.search.ranking import Passage, Question, passages_of
-from retinue.tools.search.words import WORD, expand, query_terms
-from retinue.tools.tree import FileEntry, Skipped, list_files, matcher
+from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, why_not
+from retinue.tools.search.passages import TextPassage, cut
+from retinue.tools.tree import FileEntry, Skipped, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Index", "Progress", "Refreshed"]
+__all__ = ["Index", "PassageHit", "Progress", "Refreshed"]
+
+T = TypeVar("T")
+
+_Row: TypeAlias = tuple[object, ...]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many files were looked at and how many there are. What it raises stops the work."""
 
-_LARGEST = 1_000_000
-_UNSETTLED_NS = 2_000_000_000
-_REPORT_EVERY = 50
-_MOST_READ = 12_000_000
-_TEST_SHARE = 0.8
-"""Tests use the words of what they test more often than it does itself; what is asked about is mostly the thing."""
+_FORM: Final = 1
+"""Of the index on disk; raised when passages are cut in another way."""
+
+_LARGEST: Final = 1_000_000
+_UNSETTLED_NS: Final = 2_000_000_000
+_REPORT_EVERY: Final = 50
+_BUSY_S: Final = 2.0
+_TABLES: Final = """
+PRAGMA synchronous = OFF;
+PRAGMA cache_size = -64000;
+CREATE TABLE IF NOT EXISTS files (
+    id INTEGER PRIMARY KEY, path TEXT UNIQUE, state TEXT, kind TEXT, reason TEXT, first INTEGER, last INTEGER
+);
+CREATE TABLE IF NOT EXISTS passages (
+    id INTEGER PRIMARY KEY, file INTEGER, start INTEGER, stop INTEGER, name TEXT, title TEXT
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    title, body, name, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+"""
+_EMPTY: Final = "DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS passages; DROP TABLE IF EXISTS words;"
+_SEARCH: Final = """
+SELECT files.path, files.kind, start, stop, passages.name, passages.title, -bm25(words, 4.0, 1.0, 2.0)
+FROM words JOIN passages ON passages.id = words.rowid JOIN files ON files.id = passages.file
+WHERE words MATCH ? AND files.kind IN (SELECT value FROM json_each(?))
+    AND (? OR files.path IN (SELECT value FROM json_each(?)))
+ORDER BY bm25(words, 4.0, 1.0, 2.0), files.path, start LIMIT ?
+"""
+_CALLED: Final = """
+SELECT path, kind, start, stop, passages.name, passages.title, 0.0
+FROM words JOIN passages ON passages.id = words.rowid JOIN files ON files.id = passages.file
+WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT ?
+"""
+_PUT: Final = ("INSERT INTO files", "INSERT INTO passages", "INSERT INTO words (rowid, title, body, name)")
+_VALUES: Final = 990
+"""At most so many values in one statement; the least that SQLite allows is 999."""
+
+_BATCH: Final = 1_000_000
+"""So many characters are put in at once: SQLite then works beside Python, on another core."""
+_ORPHANS: Final = 5_000
+"""So many passages of changed files may stay behind before all is built anew: SQLite cannot take them out."""
+_WORD: Final = re.compile(r"\w+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,234 +100,305 @@ class Refreshed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """One searchable file and how much a question can hope for from it."""
+class PassageHit:
+    """A passage that has a word that was searched for.
 
-    entry: FileEntry
+    Attributes:
+        start: Its first line, from 1.
+        end: Its last line, included.
+        name: What it defines, if anything.
+        title: The headings it stands under, joined by ` > `, or the classes it is part of.
+        score: BM25, the higher the better.
+    """
+
+    path: str
     kind: Kind
-    question: Question
-    hope: float
+    start: int
+    end: int
+    name: str
+    title: str
+    score: float
 
 
 class Index:
-    """The searchable files of a workspace; one may be used from several threads.
+    """The searchable files of a workspace. Close it, or use it as a context manager.
 
     Args:
         workspace: What is searched.
-        cache_dir: Where to remember between runs what was found; None remembers nothing.
+        cache_dir: Where it is kept between runs; None keeps it in memory.
     """
 
     def __init__(self, workspace: Workspace, *, cache_dir: str | os.PathLike[str] | None = None) -> None:
         self._workspace = workspace
-        self._cache = None if cache_dir is None else CacheFile(Path(cache_dir), str(workspace.root))
-        self._lock = Lock()
-        self._loaded = self._cache is None
-        self._known: dict[str, Known] = {}
-        self._searchable: tuple[tuple[FileEntry, Kind, Terms], ...] = ()
+        tree = blake2b(repr(workspace).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self.path = None if cache_dir is None else Path(cache_dir) / f"passages-{_FORM}-{tree}.sqlite3"
+        self._warnings: list[str] = []
+        self._database = self._opened()
 
-    @classmethod
-    def open(
-        cls,
-        workspace: Workspace,
-        *,
-        cache_dir: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """An index of `workspace` that is up to date."""
-        index = cls(workspace, cache_dir=cache_dir)
-        index.refresh(progress=progress)
-        return index
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
 
     def refresh(self, *, progress: Progress | None = None) -> Refreshed:
         """Take in what was added, changed and removed since the last time.
 
-        A file whose size and age are as they were is not read again; one whose content was seen before, under whatever
-        name, is not taken apart again.
+        When it is stopped half-way, what was read so far can be searched and is not read again.
 
         Raises:
             InvalidInput: The workspace holds far too many files.
         """
-        with self._lock:
-            return self._refreshed(progress)
+        return self._trusted(lambda: self._refreshed(progress))
 
     def search(
         self,
-        query: str,
+        words: Iterable[str],
         *,
         kinds: Sequence[Kind] = ("docs", "code"),
-        paths: Iterable[str] = (),
+        files: Collection[str] | None = None,
         limit: int = 20,
-    ) -> list[Passage]:
-        """The passages that fit `query` best, best first; of equals the one that comes first in the tree.
-
-        At most about 12 MB of text is read for one question, the most hopeful files first; in a larger tree a passage
-        whose file holds only common words of the question may be missed.
+    ) -> list[PassageHit]:
+        """The passages that fit any of `words` best, best first.
 
         Args:
-            query: A question or some words; what it has beyond 64 different terms is not looked at.
+            words: What to look for; one that consists of several (`run_step`) is found where they stand in a row.
             kinds: Which kinds of files to search.
-            paths: Only files that one of these patterns names (see `tree.glob`).
+            files: Only these; all when None.
             limit: At most this many.
-
-        Raises:
-            InvalidInput: A pattern is none.
         """
-        wanted = query_terms(query[:20_000])
-        is_wanted = matcher(paths)
-        if not wanted or limit < 1:
+        query = " OR ".join(dict.fromkeys(phrase for word in words if (phrase := _phrase(word))))
+        if not query:
             return []
-        best: list[tuple[float, int, Passage]] = []
-        order, read = 0, 0
-        for found in self._hopeful(wanted, frozenset(kinds), is_wanted):
-            floor = best[0][0] if len(best) == limit else 0.0
-            if found.hope <= floor or read > _MOST_READ:
-                break
-            read += found.entry.size
-            for passage in self._passages(found, floor):
-                order -= 1
-                push = heappush if len(best) < limit else heappushpop
-                push(best, (passage.score, order, passage))
-        return sorted(
-            (passage for _, _, passage in best), key=lambda passage: (-passage.score, passage.path, passage.start)
+        listed = json.dumps(sorted(files or ()))
+        return self._hits(_SEARCH, (query, json.dumps(list(kinds)), files is None, listed, limit))
+
+    def paths(self) -> list[str]:
+        """The files that are searched, sorted."""
+        return self._trusted(
+            lambda: [row[0] for row in self._rows("SELECT path FROM files WHERE reason = '' ORDER BY path")]
         )
 
-    # --- looking at the tree ------------------------------------------------------------------------------------
+    def called(self, name: str, *, limit: int = 100) -> list[PassageHit]:
+        """The passages of code that define `name`, spelled as it is."""
+        return self._hits(_CALLED, (f"name : {_phrase(name)}", name, limit)) if _phrase(name) else []
+
+    def holders(self, words: Iterable[str]) -> tuple[list[int], int]:
+        """In how many passages each of `words` stands, and how many there are."""
+        count = "SELECT count(*) FROM words WHERE words MATCH ?"
+        phrases = [_phrase(word) for word in words]
+
+        def counted() -> tuple[list[int], int]:
+            found = [self._database.execute(count, (one,)).fetchone()[0] if one else 0 for one in phrases]
+            return found, self._database.execute("SELECT count(*) FROM passages").fetchone()[0]
+
+        return self._trusted(counted)
+
+    def _hits(self, statement: str, values: tuple[object, ...]) -> list[PassageHit]:
+        return self._trusted(lambda: [PassageHit(*row) for row in self._database.execute(statement, values)])
+
+    # --- the file ---------------------------------------------------------------------------------------------------
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.path is None:
+            return _made(":memory:")
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = os.lstat(self.path) if os.path.lexists(self.path) else None
+            if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid()):
+                self.path.unlink()  # a link or a pipe that somebody put there
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+            return _made(self.path)
+        except (OSError, sqlite3.Error) as error:
+            return self._replaced(error)
+
+    def _replaced(self, error: Exception) -> sqlite3.Connection:
+        """Another database in place of one that is damaged or cannot be used: a new file, or none."""
+        self._warnings.append(f"the search index {str(self.path)!r} was not usable and is built anew: {error}")
+        is_busy = isinstance(error, sqlite3.OperationalError)
+        if self.path is not None and not is_busy:
+            with suppress(OSError, sqlite3.Error):
+                self.path.unlink(missing_ok=True)
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+                return _made(self.path)
+        return _made(":memory:")
+
+    def _trusted(self, work: Callable[[], T]) -> T:
+        """`work`, once more over a new database when this one turns out to be unusable."""
+        try:
+            return work()
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._database = self._replaced(error)
+            self._refreshed(None)
+            return work()
+
+    # --- looking at the tree ----------------------------------------------------------------------------------------
 
     def _refreshed(self, progress: Progress | None) -> Refreshed:
-        warnings: list[str] = []
-        if not self._loaded and self._cache is not None:
-            self._known, warning = self._cache.load()
-            warnings += [warning] if warning else []
-            self._loaded = True
         listing = list_files(self._workspace)
-        warnings += [listing.note] if listing.note else []
-        look = _Look(self._workspace, self._known)
+        known = {path: (state, reason) for path, state, reason in self._rows("SELECT path, state, reason FROM files")}
+        skipped = list(listing.skipped)
+        entries: list[FileEntry] = []
+        for entry in listing.files:
+            reason = _passed_over(entry)
+            if reason:
+                skipped.append(Skipped(entry.path, reason))
+            elif not entry.is_link:  # what a link leads to is in the listing itself
+                entries.append(entry)
+        present = {entry.path for entry in entries}
+        stale = [entry for entry in entries if known.get(entry.path, ("", ""))[0] != _state(entry)]
+        gone = [path for path in known if path not in present]
+        if stale or gone:
+            known = self._renewed(known, stale, gone, len(entries), progress)
+        if progress is not None:
+            progress(len(entries), len(entries))
+        skipped += [Skipped(path, reason) for path, (_, reason) in known.items() if reason and path in present]
+        warnings, self._warnings = (*self._warnings, *filter(None, [listing.note])), []
+        searchable = sum(not known.get(path, ("", "unread"))[1] for path in present)
+        return Refreshed(
+            searchable, len(stale), len(gone), tuple(sorted(skipped, key=lambda one: one.path)), tuple(warnings)
+        )
+
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
+        return self._database.execute(statement).fetchall()
+
+    def _renewed(
+        self,
+        known: dict[str, tuple[str, str]],
+        stale: Sequence[FileEntry],
+        gone: Sequence[str],
+        total: int,
+        progress: Progress | None,
+    ) -> dict[str, tuple[str, str]]:
+        """Take out what is gone or has changed and put in what is new; what is known then."""
+        changed = [(path,) for path in (*gone, *(entry.path for entry in stale if entry.path in known))]
+        known = {path: row for path, row in known.items() if (path,) not in set(changed)} if changed else known
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
         try:
-            for number, entry in enumerate(listing.files):
-                if progress is not None and number % _REPORT_EVERY == 0:
-                    progress(number, len(listing.files))
-                look.at(entry)
+            of_file = "(SELECT first FROM files WHERE path = ?1) AND (SELECT last FROM files WHERE path = ?1)"
+            database.executemany(f"DELETE FROM passages WHERE id BETWEEN {of_file}", changed)  # noqa: S608 - constant
+            database.executemany("DELETE FROM files WHERE path = ?", changed)
+            numbers = self._rows("SELECT (SELECT max(id) FROM files), (SELECT max(rowid) FROM words)")[0]
+            with ThreadPoolExecutor(1) as beside, _Writer(database, beside, *numbers) as writer:
+                for number, entry in enumerate(stale):
+                    if progress is not None and number % _REPORT_EVERY == 0:
+                        progress(total - len(stale) + number, total)
+                    known[entry.path] = self._put(entry, writer)
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
-            partial = look.is_partial(listing.files)
-            removed = 0 if partial else len(self._known.keys() - look.known.keys())
-            changed = bool(look.read or removed)
-            self._known = {**self._known, **look.known} if partial else look.known
-            before = {item[0].path: item for item in self._searchable} if partial else {}
-            self._searchable = (*{**before, **{item[0].path: item for item in look.searchable}}.values(),)
-            if changed and self._cache is not None:
-                warning = self._cache.save(self._known)
-                warnings += [warning] if warning else []
-        if progress is not None:
-            progress(len(listing.files), len(listing.files))
-        skipped = sorted((*listing.skipped, *look.skipped), key=lambda item: item.path)
-        return Refreshed(len(self._searchable), look.read, removed, tuple(skipped), tuple(warnings))
+            database.execute("COMMIT")
+        self._sweep()
+        return known
 
-    # --- answering ----------------------------------------------------------------------------------------------
-
-    def _hopeful(self, wanted: Sequence[str], kinds: frozenset[Kind], is_wanted: Callable[[str], bool]) -> list[_Found]:
-        """The files that hold any of the terms, the most hopeful first."""
-        files = [file for file in self._searchable if file[1] in kinds]
-        checks = [crc32(term.encode()) for term in wanted]
-        held = [[_holds(terms, check) for check in checks] for _, _, terms in files]
-        weights = [_idf(sum(column), len(files)) for column in zip(*held, strict=True)]
-        plain = Question(dict(zip(wanted, weights, strict=False)))
-        of_tests = plain if "test" in wanted else plain.scaled(_TEST_SHARE)
-        found: list[_Found] = []
-        for (entry, kind, _), row in zip(files, held, strict=True):
-            if any(row) and is_wanted(entry.path):
-                question = of_tests if is_test(entry.path) else plain
-                hope = question.hope(term for term, holds in zip(wanted, row, strict=True) if holds)
-                found.append(_Found(entry, kind, question, hope))
-        found.sort(key=lambda file: (-file.hope, file.entry.path))
-        return found
-
-    def _passages(self, found: _Found, floor: float) -> Iterable[Passage]:
+    def _put(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
+        """Put the passages of one file into the index; its state, and why it is not searched."""
         try:
-            data = self._workspace.read_bytes(found.entry.path, max_bytes=_LARGEST)
-        except RetinueError:
-            return ()  # it changed after the tree was looked at; the next refresh says why
-        return passages_of(found.entry.path, found.kind, _text(data), found.question, floor=floor)
-
-
-class _Look:
-    """One pass over the files of a tree: what is known of each afterwards."""
-
-    def __init__(self, workspace: Workspace, before: dict[str, Known]) -> None:
-        self.known: dict[str, Known] = {}
-        self.searchable: list[tuple[FileEntry, Kind, Terms]] = []
-        self.skipped: list[Skipped] = []
-        self.read = 0
-        self._seen = 0
-        self._workspace = workspace
-        self._before = before
-        self._by_digest = {(known.digest, kind_of(path)): known for path, known in before.items()}
-        self._settled_before = time_ns() - _UNSETTLED_NS
-
-    def is_partial(self, files: Sequence[FileEntry]) -> bool:
-        """Whether it was stopped before it had seen all of them."""
-        return self._seen < len(files)
-
-    def at(self, entry: FileEntry) -> None:
-        """Take in one file."""
-        kind = kind_of(entry.path)
-        if entry.is_link:
-            pass  # what it leads to is in the listing itself
-        elif kind is None:
-            self.skipped.append(Skipped(entry.path, NO_TEXT))
-        elif entry.size > _LARGEST:
-            self.skipped.append(Skipped(entry.path, f"it holds {entry.size} bytes, more than {_LARGEST}"))
-        else:
-            self._take(entry, kind)
-        self._seen += 1
-
-    def _take(self, entry: FileEntry, kind: Kind) -> None:
-        known = self._before.get(entry.path)
-        if known is None or (known.size, known.mtime_ns) != (entry.size, entry.mtime_ns):
-            try:
-                known = self._examined(entry)
-            except RetinueError as error:
-                self.skipped.append(Skipped(entry.path, error.message))
-                return
-            self.read += 1
-        self.known[entry.path] = known
-        if known.reason:
-            self.skipped.append(Skipped(entry.path, known.reason))
-        else:
-            self.searchable.append((entry, kind, known.terms))
-
-    def _examined(self, entry: FileEntry) -> Known:
-        data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
-        digest = digest_of(data)
-        # A file that changed a moment ago may change again without looking older: its age proves nothing yet.
-        mtime_ns = entry.mtime_ns if entry.mtime_ns < self._settled_before else 0
-        same = self._by_digest.get((digest, kind_of(entry.path)))
-        if same is not None:
-            return replace(same, size=entry.size, mtime_ns=mtime_ns)
-        text = "" if is_binary(data) else _text(data)
+            data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
+        except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
+            return "", error.message
+        text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
         reason = why_not(entry.path, text) if text or not data else "it is binary"
-        return Known(entry.size, mtime_ns, digest, array("I") if reason else _checks(text), reason)
+        # A file that changed a moment ago may change again without looking older: its age proves nothing yet.
+        state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
+        kind = kind_of(entry.path) or "data"
+        writer.put(entry.path, state, kind, reason, () if reason else cut(entry.path, kind, text))
+        return state, reason
+
+    def _sweep(self) -> None:
+        """Begin anew when most of what the full-text index holds is of files as they were."""
+        last, live = self._rows("SELECT (SELECT max(rowid) FROM words), (SELECT count(*) FROM passages)")[0]
+        if (last or 0) - live > max(_ORPHANS, live):
+            self._database.executescript(f"{_EMPTY}{_TABLES}")
+            self._refreshed(None)
 
 
-def _text(data: bytes) -> str:
-    text = decode(data).text
-    return text.replace("\r\n", "\n") if "\r" in text else text
+class _Writer:
+    """Collects rows and has them put in by another thread, where SQLite does not hold up Python."""
+
+    def __init__(
+        self, database: sqlite3.Connection, beside: ThreadPoolExecutor, last_file: int | None, last: int | None
+    ) -> None:
+        self._database = database
+        self._beside = beside
+        self._file, self._last = last_file or 0, last or 0
+        self._rows: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])
+        self._size = 0
+        self._pending: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._flush()
+        self._wait()
+
+    def put(self, path: str, state: str, kind: Kind, reason: str, passages: Iterable[TextPassage]) -> None:
+        """Put in one file with its passages."""
+        files, of_files, words = self._rows
+        self._file += 1
+        first = self._last + 1
+        for one in passages:
+            self._last += 1
+            of_files.append((self._last, self._file, one.start, one.end, one.name, one.title))
+            parts = _HUMP.sub(" ", one.name)
+            words.append((self._last, one.title, one.text, f"{path} {one.name} {parts if parts != one.name else ''}"))
+            self._size += len(one.text)
+        files.append((self._file, path, state, kind, reason, first, self._last))
+        if self._size > _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        rows = self._rows
+        self._rows, self._size = ([], [], []), 0
+        self._wait()
+        self._pending = self._beside.submit(self._insert, rows)
+
+    def _wait(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+
+    def _insert(self, tables: Sequence[Sequence[_Row]]) -> None:
+        for statement, rows in zip(_PUT, tables, strict=True):
+            step = _VALUES // len(rows[0]) if rows else 1
+            for first in range(0, len(rows), step):
+                some = rows[first : first + step]
+                row = f"({', '.join('?' * len(rows[0]))})"
+                values = [value for one in some for value in one]
+                self._database.execute(f"{statement} VALUES {', '.join([row] * len(some))}", values)
 
 
-def _checks(text: str) -> Terms:
-    """The checksums of the distinct terms of a text, sorted."""
-    return array("I", sorted({check for word in set(WORD.findall(text)) for check in _checks_of(word)}))
+def _made(path: Path | str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        database.executescript(_TABLES)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
 
 
-@lru_cache(maxsize=1 << 16)
-def _checks_of(word: str) -> tuple[int, ...]:
-    return tuple(crc32(term.encode()) for term in expand(word))
+def _phrase(word: str) -> str:
+    found = _WORD.findall(word)
+    return f'"{" ".join(found)}"' if found else ""
 
 
-def _holds(terms: Terms, check: int) -> bool:
-    place = bisect_left(terms, check)
-    return place < len(terms) and terms[place] == check
+def _state(entry: FileEntry) -> str:
+    return f"{entry.size} {entry.mtime_ns}"
 
 
-def _idf(holders: int, files: int) -> float:
-    return log(1 + (files - holders + 0.5) / (holders + 0.5))
+def _passed_over(entry: FileEntry) -> str:
+    """Why a file is not even read; empty when it is."""
+    if entry.is_link:
+        return ""
+    kind = kind_of(entry.path)
+    if kind is None or kind == "data":
+        return NO_TEXT if kind is None else NO_PROSE
+    return f"it holds {entry.size} bytes, more than {_LARGEST}" if entry.size > _LARGEST else ""

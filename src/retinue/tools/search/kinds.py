@@ -6,10 +6,12 @@ It decides by suffix and by the look of the text; it parses nothing.
 import re
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["NO_TEXT", "Kind", "is_test", "kind_of", "why_not"]
+__all__ = ["NO_PROSE", "NO_TEXT", "Kind", "is_test", "kind_of", "why_not"]
 
 NO_TEXT: Final = "its name is not that of a text"
 """Why a file is passed over that `kind_of` knows no kind for."""
+
+NO_PROSE: Final = "it holds data"
 
 Kind: TypeAlias = Literal["docs", "code", "data"]
 
@@ -35,7 +37,7 @@ _TEST = re.compile(
     r"(?:\A|/)(?:(?:__)?(?:tests?|specs?)(?:__)?/|(?:test_[^/]*|conftest|[^/]*[._-](?:test|spec))\.[^/]*\Z)"
 )
 _BUILT = re.compile(
-    r"(?:\.min\.(?:js|css)|\.map|\.lock|[-.]lock\.(?:json|yaml)|_pb2(?:_grpc)?\.pyi?|\.pb\.go|go\.sum)\Z"
+    r"(?:\.egg-info/.*|\.min\.(?:js|css)|\.map|\.lock|[-.]lock\.(?:json|yaml)|_pb2(?:_grpc)?\.pyi?|\.pb\.go|go\.sum)\Z"
 )
 _SAYS_GENERATED = re.compile(
     r"@generated\b|\b(?:auto-?generated|generated (?:by|from|file))\b.{0,200}?\bdo not (?:edit|modify|change)\b"
@@ -64,7 +66,8 @@ def why_not(path: str, text: str) -> str:
     """Why a text is not worth searching: it is generated or minified. Empty when it is."""
     if _BUILT.search(path.lower()):
         return "it is generated (by its name)"
-    if _SAYS_GENERATED.search(text[:1000]):
+    head = text[:1000]
+    if "generated" in head.lower() and _SAYS_GENERATED.search(head):
         return "it says that it is generated"
     breaks = text.count("\n") + 1
     if len(text) > 2000 and (len(text) / breaks > _LONGEST_MEAN or max(map(len, text.split("\n"))) > _LONGEST_LINE):

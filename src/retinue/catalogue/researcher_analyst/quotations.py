@@ -1,0 +1,229 @@
+"""Units judged: how much of what was asked each holds, how well it fits, and which say something new."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from retinue.catalogue._prose import Piece, Prose, code, quote
+from retinue.catalogue.researcher_analyst.parameters import FocusName, Source
+from retinue.catalogue.researcher_analyst.results import PassageKind
+from retinue.catalogue.researcher_analyst.units import Unit
+from retinue.tools.search import terms
+from retinue.tools.search.words import STOP_WORDS
+
+__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge"]
+
+_LEAST: Final = 0.4
+"""A unit that has less of the weight of the words, with its headings, answers something else."""
+_MAY_MISS: Final = 3
+"""Of so many words one may be missing: it is often said in another word."""
+_HEADED: Final = 0.9
+_TOGETHER: Final = 0.5
+_CODE: Final = 0.5
+_GAP: Final = 4
+_SAME: Final = 0.7
+_ENDING: Final = 5
+_QUOTE: Final = 1200
+_ASKING_WORDS: Final = """
+    again allow allowed anything average away back best callers can't contain contains declared define defined
+    defines definition describe difference different doesn't don't down ever every everything explain explained
+    far find first gave get gets give given go goes going happen happened happening happens here important know
+    known like list located long look make makes many mean meaning means meant mention mentions much must off
+    often old once one only other overview please possible project question really reason repository said same
+    say says see show shows something soon sort thing things think time times together two usages used uses
+    usually way ways well whether work works worth
+"""
+_ASKING: Final = frozenset(_ASKING_WORDS.split())
+"""Words of questions, which answers do not have."""
+_LIGHT_WORDS: Final = """
+    add after apply before call calls change choose create fall handle handles help keep let need new own put
+    reach reaches react run runs send set sets start starts stop take takes tell turn use want write written
+"""
+_LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+"""Words that a passage need not have: what they say is often said in other words."""
+LIGHT_SHARE: Final = 0.2
+_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
+_NAME: Final = re.compile(
+    r"(?:--?)?[A-Za-z_][\w-]*(?:[._][A-Za-z_]\w*)+(?:\(\))?|\w+\(\)|[a-z]+[A-Z]\w*|(?:[A-Z][a-z]+){2,}\w*"
+    r"|[A-Z]{2,}_?[A-Z][a-z]\w*|--[a-z][\w-]+|_\w+|[A-Z]+_[A-Z_]+"
+)
+_LITERAL: Final = re.compile(r"v?\d+(?:\.\d+)+|-\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for.
+
+    Attributes:
+        words: The words that tell something, by the term they are found by.
+        light: Those of them that a passage need not have.
+        names: Identifiers and quoted words, looked up exactly.
+        phrases: Quoted text of several words.
+        literals: Versions and short options: what is quoted has them as they are.
+    """
+
+    text: str
+    words: Mapping[str, str]
+    light: frozenset[str]
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+    literals: tuple[str, ...]
+    focus: FocusName
+
+    @classmethod
+    def of(cls, text: str, focus: FocusName, paths: Sequence[str]) -> "Query":
+        """The query that `text` is, without the words that only ask and those of `paths`."""
+        quoted = [first or second for first, second in _QUOTED.findall(text)]
+        tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
+        in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
+        tokens = [token.removesuffix("'s") for token in tokens if token and token not in in_paths]
+        names = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        words = {
+            term: token
+            for token in tokens
+            if token.casefold() not in STOP_WORDS and token.casefold() not in _ASKING
+            for term in terms(token)[: 1 if token.replace("_", "").isalnum() else None]
+        }
+        words = dict(list(words.items())[:24])
+        light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
+        return cls(
+            text,
+            words,
+            light if len(light) < len(words) else frozenset(),
+            tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
+            tuple(one for one in quoted if " " in one)[:4],
+            tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
+            focus,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A unit, and how well it answers.
+
+    Attributes:
+        line: Where it begins; `start` and `end` are the lines of the whole passage.
+        topic: The headings it stands under, or what it defines.
+        covered: The share of the query's weight that it has, with its headings and names.
+        measured: Whether that means anything: a query without words of its own has no weight.
+        score: What it is ranked by.
+    """
+
+    kind: PassageKind
+    source: Source
+    path: str
+    line: int
+    start: int
+    end: int
+    topic: str
+    signature: str
+    text: str
+    block: str
+    covered: float
+    score: float
+    measured: bool = True
+
+    @property
+    def place(self) -> str:
+        """`path:line`, or the URL of a page, whose lines nobody else counts."""
+        return self.path if self.source == "web" else f"{self.path}:{self.line}"
+
+    def prose(self) -> Prose:
+        """What it says, as a sentence: a definition says where it stands, anything else is quoted as it is."""
+        words = quote(self.text, longest=_QUOTE)
+        pieces: tuple[Piece | str, ...] = (words,) if self.text else ()
+        if self.kind == "definition":
+            head = (code(self.topic), code(self.path), code(self.signature))
+            return Prose("{} is defined in {}: {}." + (" {}" if self.text else ""), (*head, *pieces))
+        if self.kind == "usage":
+            return Prose("Used in {}: {}", (code(self.topic), code(self.signature)))
+        if self.signature:
+            return Prose("{}: {}" if self.text else "{}", (code(self.signature), *pieces))
+        return Prose("{}", pieces or (quote(self.topic),))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a unit is worth.
+
+    Attributes:
+        covered: The share of the query's weight that it has, with its headings.
+        score: How well it answers; 0 when it does not.
+        headed: How far its own heading says what is asked, and nothing else.
+    """
+
+    covered: float = 0.0
+    score: float = 0.0
+    headed: float = 0.0
+
+
+def judge(
+    unit: Unit,
+    *,
+    query: Query,
+    weights: Mapping[str, float],
+    topic: str,
+    path: str,
+    is_first: bool,
+    strict: bool = False,
+) -> Judgement:
+    """How well a unit answers; a `strict` one must have every word."""
+    total = sum(weights.values())
+    if not total:
+        return Judgement()
+    prose = terms(f"{unit.text} {unit.signature}")
+    inside, below = set(prose), set(terms(unit.block))
+    around = inside | below | set(terms(f"{topic} {path} {unit.above}"))
+    absent = [term for term in weights if not _has(around, term)]
+    covered = 1 - sum(weights[term] for term in absent) / total
+    missing = [term for term in absent if term not in query.light]
+    repeats = query.text.casefold().rstrip("?. ") in " ".join(f"{topic} {unit.text}".casefold().split())
+    lacks = any(one not in f"{topic} {unit.text} {unit.block}" for one in query.literals)
+    may_miss = 0 if strict else (len(weights) - len(query.light)) // _MAY_MISS
+    if covered < _LEAST or len(missing) > may_miss or (repeats and len(weights) > 2) or lacks:
+        return Judgement(covered)
+    own = sum(weight * (1.0 if _has(inside, term) else _CODE * _has(below, term)) for term, weight in weights.items())
+    heading = terms(topic.rpartition(" > ")[2])
+    headed = [term for term in weights if _has(set(heading), term)]
+    precise = len(headed) / max(1, len([one for one in heading if one not in STOP_WORDS]))
+    titled = sum(weights[term] for term in headed) / total * (1 + min(1.0, precise)) / 2
+    score = own / total + _HEADED * titled * (1.0 if is_first else 0.7)
+    score *= 1 + _TOGETHER * _together(prose, list(weights))
+    if query.focus == "value":
+        score *= 1.5 if any(char.isdigit() for char in f"{unit.text} {unit.block if unit.is_code else ''}") else 0.8
+    return Judgement(covered, score * covered, titled)
+
+
+def _has(held: set[str], term: str) -> bool:
+    """Whether a term is among those held, or one differs by its ending only: `cancel` and `cancellation`."""
+    if term in held:
+        return True
+    if len(term) < _ENDING:
+        return False
+    return any(
+        (one.startswith(term) or term.startswith(one)) and len(one) >= _ENDING and abs(len(one) - len(term)) <= _ENDING
+        for one in held
+    )
+
+
+def _together(found: Sequence[str], asked: Sequence[str]) -> float:
+    """The share of neighbours in the query that stand near each other here."""
+    wanted = {frozenset(pair) for pair in pairwise(asked)}
+    near = {frozenset(pair) for gap in range(1, _GAP) for pair in zip(found, found[gap:], strict=False)}
+    return len(wanted & near) / len(wanted) if wanted else 0.0
+
+
+def distinct(found: Iterable[Quotation], *, limit: int, per_file: int) -> list[Quotation]:
+    """The first `limit` that say something new, at most `per_file` from one file."""
+    kept: list[tuple[Quotation, set[str]]] = []
+    for one in found:
+        words = set(terms(f"{one.text} {one.signature} {one.block}"))
+        same_file = [other for other, _ in kept if other.path == one.path]
+        if len(kept) == limit:
+            break
+        alike = any(len(words & other) >= _SAME * max(1, len(words | other)) for _, other in kept)
+        if len(same_file) < per_file and not alike and all(other.line != one.line for other in same_file):
+            kept.append((one, words))
+    return [one for one, _ in kept]

@@ -1,0 +1,315 @@
+"""Units of a text: a paragraph with the list, table or code that belongs to it; a definition with what it says.
+
+Documents are read as Markdown; reStructuredText is brought into its shape first, line by line: places stay right.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from re import Match
+from textwrap import dedent
+from typing import TYPE_CHECKING, Final
+
+from retinue.tools.search import PassageHit
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+__all__ = ["Unit", "paragraphs", "units_of"]
+
+_LONGEST_LIST: Final = 12
+"""Lines of a list or table that are shown whole; of a longer one, each item or row is a unit of its own."""
+
+_BLOCK_LINES: Final = 30
+_INCLUDE: Final = "include::"
+_SIGNATURE: Final = 160
+_ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`[~.]*([^`<]*?)(?:\s*<[^`>]*>)?`")
+_LINK: Final = re.compile(
+    r"!?\[([^\[\]\n]*)\](?:\([^)\s]*(?:\s\"[^\"]*\")?\)|\[[^\]]*\])|`([^`<\n]+?)\s*<[^`>\n]*>`__?"
+)
+_REFERENCE: Final = re.compile(r"(?<![\w`])(?:`([^`\n]+)`__?|([A-Za-z0-9]+)_)(?![\w`])")
+_EMPHASIS: Final = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*")
+_DIRECTIVE: Final = re.compile(
+    r"\s*(?:\.\. (?P<name>[\w:-]+):: ?(?P<argument>.*)|(?P<comment>\.\.)(?:\s.*)?|(?:!!!|\?\?\?\+?) .*)\Z"
+)
+_ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
+_NO_CODE: Final = ("{toctree", "{contents", "{currentmodule")
+_OF_CODE: Final = frozenset({"code", "code-block", "sourcecode", "parsed-literal", "click:example", "click:run"})
+_NO_PROSE: Final = (
+    "auto",
+    "contents",
+    "csv-table",
+    "currentmodule",
+    "figure",
+    "highlight",
+    "image",
+    "index",
+    "math",
+    "module",
+    "only",
+    "py:currentmodule",
+    "py:module",
+    "raw",
+    "toctree",
+)
+_ADMONITION_NAMES: Final = """
+    admonition attention caution danger deprecated error hint important note rubric seealso tab tabs tip topic
+    versionadded versionchanged warning
+"""
+_ADMONITIONS: Final = frozenset(_ADMONITION_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is quoted as a whole.
+
+    Attributes:
+        start: Its first line, from 1 in its file.
+        text: Its prose on one line, without markup but for code; empty when there is only a block.
+        block: The list, table or code below it, as Markdown; empty when there is none.
+        is_code: That is code.
+        signature: The head of the definition it is.
+        above: What leads to it, such as the sentence above a long list.
+    """
+
+    start: int
+    end: int
+    text: str
+    block: str = ""
+    is_code: bool = False
+    signature: str = ""
+    above: str = ""
+
+
+def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], str] = lambda _: "") -> list[Unit]:
+    """The units of one passage of a file with these `lines`.
+
+    Args:
+        hit: The passage.
+        lines: All lines of the file.
+        included: The text of a file that the document includes; empty when there is none.
+    """
+    rows = list(lines[hit.start - 1 : hit.end])
+    if hit.kind == "docs":
+        return paragraphs(rows, hit.start, included)
+    if hit.path.endswith((".py", ".pyi")):
+        return [_definition(rows, hit)]
+    comment = [row.strip().strip("/*#-! ") for row in rows if row.strip().startswith(("//", "/*", "*", "#", "--"))]
+    code = next((row for row in rows if hit.name and hit.name in row and row.strip() not in comment), "")
+    return [Unit(hit.start, hit.end, _clean(" ".join(filter(None, comment))), "\n".join(rows), True, _cut(code))]
+
+
+def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
+    """The units of a piece of a document that begins in line `start`."""
+    units: list[Unit] = []
+    for unit in _blocks(_as_markdown(rows), start, included):
+        if not (unit.text or unit.block):
+            continue
+        before = units[-1] if units else None
+        if unit.text or before is None or (before.block and not unit.is_code and not before.is_code):
+            units.append(unit)
+        elif not before.block or before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST:
+            block = f"{before.block}\n\n{unit.block}" if before.block else unit.block
+            units[-1] = replace(before, end=unit.end, block=block, is_code=unit.is_code)
+        else:
+            units.append(unit)
+    return [one for one in units if one.block or not one.text.endswith((":", "?"))]
+
+
+# --- documents ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - when it is needed
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _blocks(rows: Sequence[str], start: int, included: Callable[[str], str]) -> Iterator[Unit]:
+    """The paragraphs, lists, tables and code blocks of Markdown, each alone."""
+    tokens = _parser().parse("\n".join(rows))
+    above = ""
+    for place, token in enumerate(tokens):
+        if token.level or token.map is None:
+            continue
+        first, last = token.map
+        unit = Unit(start + first, start + last - 1, "")
+        content = tokens[place + 1].content if token.type == "paragraph_open" else token.content
+        if content.startswith(_INCLUDE):
+            name = content.removeprefix(_INCLUDE)
+            yield replace(unit, block=_fenced(included(name), name.rpartition(".")[2]), is_code=True)
+        elif token.type == "paragraph_open":
+            above = _clean(content)
+            yield replace(unit, text=above)
+        elif token.type == "blockquote_open":
+            yield replace(unit, text=_clean("\n".join(rows[first:last]).replace(">", " ")))
+        elif token.type == "fence" and token.info.strip().strip("{}") in _ADMONITIONS:
+            yield from _blocks(_as_markdown(content.split("\n")), start + first + 1, included)
+        elif token.type in {"fence", "code_block"} and not token.info.startswith(_NO_CODE):
+            yield replace(unit, block=_fenced(content, token.info), is_code=True)
+        elif token.type in {"bullet_list_open", "ordered_list_open", "table_open"}:
+            yield from _listed(rows, start, token, list(_parts(tokens[place + 1 :], token)), above)
+
+
+def _listed(
+    rows: Sequence[str], start: int, token: "Token", parts: Sequence[tuple[int, int]], above: str
+) -> Iterator[Unit]:
+    """A list or table as one unit; of a long one, its items or rows."""
+    first, last = token.map or [0, 0]
+    shown = "\n".join(rows[first:last]).rstrip().split("\n")
+    if len(shown) <= _LONGEST_LIST or len(parts) < 2:
+        block = dedent("\n".join(map(_without_markup, shown[:_BLOCK_LINES])))
+        yield Unit(start + first, start + last - 1, "", block)
+        return
+    for begin, end in parts:
+        item = "\n".join(rows[begin:end])
+        item = item[mark.end() :] if (mark := _ITEM.match(item)) else item
+        if token.type == "table_open":
+            item = "; ".join(filter(None, map(str.strip, item.strip("| \n").split("|"))))
+        yield Unit(start + begin, start + end - 1, _clean(item), above=above)
+
+
+def _parts(tokens: "Sequence[Token]", owner: "Token") -> Iterator[tuple[int, int]]:
+    """The lines of the items of a list, or of the rows of a table below its head."""
+    wanted, level = ("tr_open", 2) if owner.type == "table_open" else ("list_item_open", 1)
+    end = owner.map[1] if owner.map else 0
+    for token in tokens:
+        if token.map is None:
+            continue
+        if token.map[0] >= end:
+            return
+        if token.type == wanted and token.level == level:
+            yield token.map[0], token.map[1]
+
+
+def _fenced(code: str, info: str) -> str:
+    """Code as a block of Markdown; empty when there is none."""
+    if not code.strip():
+        return ""
+    lines = dedent(code.expandtabs()).strip("\n").split("\n")
+    shown = "\n".join(lines[:_BLOCK_LINES]).replace("```", "'''")
+    language = info.split(maxsplit=1)[0] if info.split() and info.split(maxsplit=1)[0].isalnum() else "text"
+    return f"```{language}\n{shown}\n```"
+
+
+def _as_markdown(rows: Sequence[str]) -> list[str]:
+    """`rows` without headings, and with directives and admonitions as what they hold; the count of lines stays."""
+    lines: list[str] = []
+    fence = ""
+    while len(lines) < len(rows):
+        place = len(lines)
+        row = rows[place]
+        bare = row.strip()
+        if bare.startswith(("```", "~~~")):
+            fence = "" if fence and bare.startswith(fence) else fence or bare[:3]
+        if fence:
+            lines.append(row)
+            continue
+        directive = _DIRECTIVE.match(row)
+        if directive or bare.endswith("::"):
+            below = list(_deeper(rows, place))
+            lines += [row.rstrip()[:-1] if directive is None else _head(directive), *_body(directive, below)]
+        elif _is_rule(bare) or _is_heading(row) or (bare and not row[0].isspace() and _is_title(rows, place)):
+            lines.append("")
+        else:
+            lines.append(row.replace("#. ", "1. ", 1) if bare.startswith("#. ") else row)
+    return lines
+
+
+def _deeper(rows: Sequence[str], place: int) -> Iterator[str]:
+    """The rows below one that are blank or stand further right."""
+    depth = _depth(rows[place])
+    for row in rows[place + 1 :]:
+        if row.strip() and _depth(row) <= depth:
+            return
+        yield row
+
+
+def _head(directive: Match[str]) -> str:
+    name, argument = directive["name"] or "", directive["argument"] or ""
+    if name.endswith("include"):
+        return f"{_INCLUDE}{argument.strip()}"
+    return argument if name in _ADMONITIONS else ""
+
+
+def _body(directive: Match[str] | None, rows: Sequence[str]) -> list[str]:
+    """What a directive holds, or what stands below `::`: prose, code, or nothing that is shown."""
+    content = dedent("\n".join(rows)).split("\n") if rows else []
+    name = "" if directive is None else directive["name"] or ""
+    options = next((place for place, row in enumerate(content) if not row.startswith(":")), 0)
+    content[:options] = [""] * options
+    if directive is None or name in _OF_CODE:
+        return [f"    {row}" if row.strip() else "" for row in content]
+    if directive["comment"] or name.startswith(_NO_PROSE):
+        return [""] * len(content)
+    if name and name not in _ADMONITIONS and any(content) and not content[0]:
+        first = next(place for place, row in enumerate(content) if row)
+        content[first - 1] = f"`{directive['argument'].strip()}`: "  # what is described: a function, a setting
+    return _as_markdown(content)
+
+
+def _is_rule(bare: str) -> bool:
+    return len(bare) > 2 and len(set(bare)) == 1 and bare[0] in "=-~^\"'*+#"
+
+
+def _is_heading(row: str) -> bool:
+    """Whether it is a heading of Markdown, or an anchor of MyST (`(name)=`)."""
+    return (row.lstrip("#").startswith(" ") and row.startswith("#")) or (row.startswith("(") and row.endswith(")="))
+
+
+def _is_title(rows: Sequence[str], place: int) -> bool:
+    below = rows[place + 1].strip() if place + 1 < len(rows) else ""
+    return _is_rule(below) and len(below) >= len(rows[place].strip()) - 1
+
+
+def _depth(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def _without_markup(text: str) -> str:
+    """`text` without roles and targets of links: they are for a renderer."""
+    text = _ROLE.sub(lambda match: f"`{match[1].lstrip('~.')}`", text)
+    text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
+    return _REFERENCE.sub(lambda match: match[1] or match[2], text).replace("``", "`")
+
+
+def _clean(text: str) -> str:
+    """Prose on one line, without what only a renderer needs."""
+    return " ".join(_EMPHASIS.sub(r"\1", _without_markup(text)).split())
+
+
+# --- code -----------------------------------------------------------------------------------------------------------
+
+
+def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
+    """A definition of Python: its head and what its docstring and comments say; statements are only code."""
+    source = dedent("\n".join(rows))
+    comments = " ".join(row.strip().lstrip("#: ") for row in rows if row.strip().startswith("#"))
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Unit(hit.start, hit.end, _clean(comments), _fenced(source, "python"), True, _cut(rows[0].strip()))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == hit.name:
+            said = ast.get_docstring(node) or ""
+            code = source.split("\n")
+            first = node.body[0]
+            head = " ".join(row.partition("  #")[0].strip() for row in code[node.lineno - 1 : first.lineno - 1])
+            head = head or code[node.lineno - 1][: first.col_offset].strip()
+            head = head.replace("( ", "(").replace(", )", ")").replace(" )", ")").removesuffix(":")
+            line = hit.start + node.lineno - 1
+            return Unit(line, hit.end, said or comments, _fenced(source, "python"), True, _cut(head))
+    said = ast.get_docstring(tree) or comments
+    code = next((row for row in rows if hit.name and row.startswith(hit.name)), "")
+    line = hit.start + (rows.index(code) if code else 0)
+    return Unit(line, hit.end, said, _fenced(source, "python"), True, _cut(code.strip()))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _SIGNATURE else f"{line[: _SIGNATURE - 1]}…"
