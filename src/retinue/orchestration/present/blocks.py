@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, cast
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Chart, Column, Table
 from retinue.orchestration.present.figures import ROWS, Figures, figures_in
-from retinue.orchestration.present.tamed import as_code, as_line, as_sentences, tame
+from retinue.orchestration.present.tamed import as_code, as_prose, as_sentences, tame
 
 __all__ = ["Block", "Heading", "Item", "Listing", "Prose", "Sources", "blocks_of"]
 
@@ -145,7 +145,7 @@ def _missing(data: JsonMapping) -> Iterator[Block]:
         yield Listing("not_answered", tuple(refusals))
     examples = dict.fromkeys(example for one in unplanned for example in _texts(one, "examples")) if is_refusal else ()
     if examples:
-        lines = "\n".join(f"- {as_line(example)}" for example in list(examples)[:_EXAMPLES])
+        lines = "\n".join(f"- {as_prose(example)}" for example in list(examples)[:_EXAMPLES])
         yield Prose(f"What could be asked here:\n\n{lines}")
     if failed:
         yield Listing("failures", tuple(failed))
@@ -154,9 +154,12 @@ def _missing(data: JsonMapping) -> Iterator[Block]:
 
 
 def _reason(dropped: JsonMapping, *, is_refusal: bool) -> str:
-    near = [as_code(f"{_said(one, 'agent')}.{_said(one, 'skill')}") for one in _list(dropped, "nearest")]
-    nearest = f"The nearest: {', '.join(near[:_EXAMPLES])}" if near and is_refusal else ""
-    return as_sentences(_said(dropped, "reason"), nearest)
+    """Why it is not answered, and in a refusal who came near, but for those whom the reason names already."""
+    reason = _said(dropped, "reason")
+    names = [f"{_said(one, 'agent')}.{_said(one, 'skill')}" for one in _list(dropped, "nearest") if is_refusal]
+    others = [as_code(name) for name in names[:_EXAMPLES] if name not in reason]
+    label = "The nearest" if len(others) == len(names) else "Also near"
+    return as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")
 
 
 def _failed(failure: JsonMapping) -> Item:

@@ -29,7 +29,7 @@ __all__ = [
     "goal_prompt",
 ]
 
-SKILLS_CHARS: Final = 14_000
+SKILLS_CHARS: Final = 16_000
 """Characters of skills with their parameters: about a dozen of the ready-made ones."""
 
 _OTHERS_CHARS: Final = 4_000
