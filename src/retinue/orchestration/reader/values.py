@@ -126,10 +126,10 @@ class KnownNames:
     is_text: bool
 
 
-Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
+_Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
 
 
-def read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A parameter named outright: `limit=5`, "depth: deep_dive", `--since=2024-01-01`."""
     name = r"[\s_-]?".join(map(re.escape, parameter.words))
     bare = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
@@ -161,7 +161,7 @@ def _decoded(text: str, parameter: Parameter) -> object | None:
             return None
 
 
-def read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A word that passes the schema's pattern or format: a ticket id, an address."""
     is_shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {"date", "date-time"}
     if parameter.type != "string" or parameter.choices or parameter.facts or parameter.takes_days or not is_shaped:
@@ -173,7 +173,7 @@ def read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) ->
     return None
 
 
-def read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """Names among the facts: whole, by a part, by a word that misspells a part; and paths that exist."""
     if not parameter.facts:
         return None
@@ -288,7 +288,7 @@ def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iter
             yield words.value(meant[0], number, number + 1)
 
 
-def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
     if not parameter.takes_days:
         return None
@@ -306,7 +306,7 @@ def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Va
     return None
 
 
-def read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A number whose unit, or the word before it, is one of the parameter; or the only one, where one must be given."""
     if parameter.type not in {"integer", "number"}:
         return None
@@ -335,7 +335,7 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """The choice whose name and meaning is nearest to the clause; none when two are as near, or none is."""
     if not parameter.choices:
         return None
@@ -378,7 +378,7 @@ def _choice_index(texts: tuple[str, ...]) -> tuple[SkillIndex, SkillIndex, list[
     return words, SkillIndex(map(gram_tokens, texts), common=frozenset(gram_tokens(FUNCTION_WORDS))), held
 
 
-def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """Those choices that an "in", "from" or "only" introduces, and what follows them by "and"; or all but those denied.
 
     A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
@@ -404,7 +404,7 @@ def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -
     return words.value(others, denied[0][0], denied[-1][1]) if denied and others else None
 
 
-def read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """Yes for "with tests", no for "without tests". A bare mention says yes where no is the default."""
     if parameter.type != "boolean":
         return None
@@ -419,14 +419,14 @@ def read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> V
     return None
 
 
-def read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """What is quoted right behind the parameter's own word."""
     own = set(word_tokens(" ".join(parameter.words)))
     found = _quotes(parameter, words)
     return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), None)
 
 
-def read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """The one thing in quotes that is left, for a parameter that must be given."""
     found = _quotes(parameter, words)
     return found[0] if parameter.required and len(found) == 1 else None
@@ -439,15 +439,15 @@ def _quotes(parameter: Parameter, words: ClauseWords) -> list[Value]:
     return [Value(match[match.lastindex or 1], *match.span()) for match in found]
 
 
-READERS: Final[Sequence[Reader]] = (
-    read_outright,
-    read_shaped,
-    read_days,
-    read_name,
-    read_quoted,
-    read_flag,
-    read_number,
-    read_choices,
-    read_choice,
-    read_only_quote,
+READERS: Final[Sequence[_Reader]] = (
+    _read_outright,
+    _read_shaped,
+    _read_days,
+    _read_name,
+    _read_quoted,
+    _read_flag,
+    _read_number,
+    _read_choices,
+    _read_choice,
+    _read_only_quote,
 )
