@@ -26,9 +26,10 @@ from retinue.dialects import DIALECTS, dialect
 from retinue.errors import RetinueError
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
+from retinue.orchestration.reader.clauses import sentences, strip_courtesy
+from retinue.orchestration.reader.dates import spans_of_time
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.orchestration.report_rules import objections
-from retinue.orchestration.routing import speech
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import cut
 from retinue.tools.web.text import read_html
@@ -151,7 +152,9 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "as_code": as_code,
         "html": prose,
         "objections": objections,
-        "without_limits": speech.without_limits,
+        "sentences": sentences,
+        "strip_courtesy": strip_courtesy,
+        "days": lambda text: list(spans_of_time(text, today=None)),
         "git_question": lambda text: (git_question.read_question(text), git_question.read_left_out(text)),
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),

@@ -253,6 +253,8 @@ def _name_index(names: tuple[str, ...]) -> tuple[dict[tuple[str, ...], tuple[str
         stems = word_tokens(name)
         if any(stem not in FUNCTION_STEMS for stem in stems):
             whole.setdefault(tuple(stems), []).append(name)
+            if stems[0] == "v" and len(stems) > 1:  # "version 1.2.0" is `v1.2.0`
+                whole.setdefault(tuple(stems[1:]), []).append(name)
         for stem in dict.fromkeys(stems):
             parts.setdefault(stem, []).append(name)
     return {key: tuple(one) for key, one in whole.items()}, {key: tuple(one) for key, one in parts.items()}
@@ -364,11 +366,13 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
 
 
 def _named_choice(parameter: Parameter, stems: Sequence[str], nearest: int) -> int:
-    """The one choice that is named by all its words, or `nearest` when none is; -1 when two are."""
+    """The choice that is named by all its words, or `nearest` when none is; -1 when it is one of two without meanings."""
     names = [set(word_tokens(name)) for name in parameter.choices]
     named = [number for number, name in enumerate(names) if name and name.issubset(stems)]
     named = [one for one in named if not any(names[one] < names[other] for other in named)]
-    return nearest if not named else named[0] if len(named) == 1 else -1
+    if len(named) == 1:
+        return named[0]
+    return nearest if not named or any(parameter.meanings.values()) else -1
 
 
 @lru_cache(maxsize=256)
