@@ -133,7 +133,6 @@ async def _run(agent: Agent, name: str) -> None:
         ("is the working tree clean?", "branch_status"),
         ("am I ahead of main", "branch_status"),
         ("what were the sales in 1997", "get_year_to_end_sales"),
-        ("sales in March 1997", "get_metric"),
         ("how many customers churned between Q2 and Q3 of 1997", "calculate_churn_q2_q3"),
     ],
 )

@@ -27,7 +27,8 @@ from retinue.errors import RetinueError
 from retinue.orchestration.expected import objections
 from retinue.orchestration.present.html.prose import prose
 from retinue.orchestration.present.tamed import as_code, as_line, as_prose, tame
-from retinue.orchestration.reader.clauses import pieces, sentences
+from retinue.orchestration.reader.clauses import pieces, sentences, strip_courtesy
+from retinue.orchestration.reader.dates import spans_of_time
 from retinue.orchestration.reader.tables import read_table_question
 from retinue.tools.data.csv import layout_of
 from retinue.tools.search.passages import cut
@@ -152,6 +153,8 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "html": prose,
         "objections": objections,
         "sentences": lambda text: [list(pieces(one)) for one in sentences(text)],
+        "strip_courtesy": strip_courtesy,
+        "days": lambda text: list(spans_of_time(text, today=None)),
         "data_question": lambda text: read_table_question(text, SALES),
         "rules_of": lambda text: list(rules_of(text)),
         "csv": layout_of,

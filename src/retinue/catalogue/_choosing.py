@@ -3,16 +3,20 @@
 `Task.model` is what a person chose or the rules allotted, so it comes before all that the agent says of itself.
 """
 
+from typing import TYPE_CHECKING
+
 from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract.definition import Definition
 from retinue.contract.task import Task
 from retinue.errors import Unavailable
-from retinue.llm.models import Chosen, Models
+
+if TYPE_CHECKING:
+    from retinue.llm.models import Chosen, Models
 
 __all__ = ["model_for", "without_model"]
 
 
-def model_for(task: Task, models: Models, definition: Definition, *, must: str | None = None) -> Chosen:
+def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
     """The model that `definition` asks for `task`.
 
     Args:

@@ -119,7 +119,8 @@ def bind(
         tuple(bound[name] for name in values),
         questions or _objections(skill, values, agent),
         words.rest(),
-        tuple(one.name for one in missing),
+        guessed=" ".join(text[one.start : one.end] for one in words.taken if one.is_guess),
+        missing=tuple(one.name for one in missing),
     )
 
 

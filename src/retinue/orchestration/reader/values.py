@@ -138,10 +138,10 @@ class KnownNames:
     is_text: bool
 
 
-Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
+_Reader: TypeAlias = Callable[[Parameter, ClauseWords, KnownNames], Value | None]
 
 
-def read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_outright(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A parameter named outright: `limit=5`, "depth: deep_dive", `--since=2024-01-01`."""
     name = r"[\s_-]?".join(map(re.escape, parameter.words))
     bare = r"[^\s;]+" if parameter.type == "array" else r"[^\s,;]+"
@@ -173,7 +173,7 @@ def _decoded(text: str, parameter: Parameter) -> object | None:
             return None
 
 
-def read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A word that passes the schema's pattern or format: a ticket id, an address."""
     is_shaped = "pattern" in parameter.schema or parameter.schema.get("format", "date") not in {"date", "date-time"}
     if parameter.type != "string" or parameter.choices or parameter.facts or parameter.takes_days or not is_shaped:
@@ -185,7 +185,7 @@ def read_shaped(parameter: Parameter, words: ClauseWords, _place: KnownNames) ->
     return None
 
 
-def read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """Names among the facts: whole, by a part, by a word that misspells a part; and paths that exist."""
     if not parameter.facts:
         return None
@@ -288,6 +288,8 @@ def _name_index(names: tuple[str, ...]) -> tuple[dict[tuple[str, ...], tuple[str
         stems = word_tokens(name)
         if any(stem not in FUNCTION_STEMS for stem in stems):
             whole.setdefault(tuple(stems), []).append(name)
+            if stems[0] == "v" and len(stems) > 1:  # "version 1.2.0" is `v1.2.0`
+                whole.setdefault(tuple(stems[1:]), []).append(name)
         for stem in dict.fromkeys(stems):
             parts.setdefault(stem, []).append(name)
     return {key: tuple(one) for key, one in whole.items()}, {key: tuple(one) for key, one in parts.items()}
@@ -324,7 +326,7 @@ def _paths(_parameter: Parameter, words: ClauseWords, place: KnownNames) -> Iter
             yield replace(words.value(meant[0], number, number + 1), is_guess=True)
 
 
-def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
+def _read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """A day as `YYYY-MM-DD`, or midnight UTC where the schema wants a date with a time."""
     if not parameter.takes_days:
         return None
@@ -342,7 +344,7 @@ def read_days(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Va
     return None
 
 
-def read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_number(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """A number whose unit, or the word before it, is one of the parameter; or the only one, where one must be given."""
     if parameter.type not in {"integer", "number"}:
         return None
@@ -371,7 +373,7 @@ def _number(text: str, parameter: Parameter) -> int | float | None:
     return None if parameter.type == "integer" else value
 
 
-def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Value | None:
     """The choice of which all words of a phrase stand in the clause; for one that must be made, the nearest.
 
     A phrase is a choice's name, or a part of its meaning between commas. None when two choices are as near.
@@ -384,11 +386,12 @@ def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) ->
         if words.free(start, end) and not words.is_denied(start)
     }
     phrases, weights = _choice_phrases(tuple(parameter.meanings.items()))
+    silent = FUNCTION_STEMS | place.name_stems
     scores: list[tuple[bool, float, int, frozenset[str]]] = []
     for number, choice in enumerate(phrases):
         for phrase in choice:
             shared = phrase & free.keys()
-            if shared - FUNCTION_STEMS and (shared == phrase or parameter.required):
+            if shared - silent and (shared == phrase or parameter.required):
                 weight = sum(map(weights.__getitem__, shared))
                 fit = weight / sum(map(weights.__getitem__, phrase))
                 scores.append((shared == phrase, weight * fit, number, shared))
@@ -397,7 +400,7 @@ def read_choice(parameter: Parameter, words: ClauseWords, _place: KnownNames) ->
     best = max(scores, key=lambda one: one[:2])
     if any(one[:2] == best[:2] and one[2] != best[2] for one in scores):
         return None
-    telling = free[max(best[3] - FUNCTION_STEMS, key=weights.__getitem__)]
+    telling = free[max(best[3] - silent, key=weights.__getitem__)]
     return words.value(parameter.choices[best[2]], telling, telling + 1)
 
 
@@ -412,7 +415,7 @@ def _choice_phrases(meanings: tuple[tuple[str, str], ...]) -> tuple[list[list[fr
     return phrases, {token: log(1 + len(phrases) / count) for token, count in holders.items()}
 
 
-def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """Those choices that an "in", "from" or "only" introduces, and what follows them by "and"; or all but those denied.
 
     A bare word is not enough to leave all other choices out: "the error code" does not mean to search code only.
@@ -438,7 +441,7 @@ def read_choices(parameter: Parameter, words: ClauseWords, _place: KnownNames) -
     return words.value(others, denied[0][0], denied[-1][1]) if denied and others else None
 
 
-def read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """Yes for "with tests", no for "without tests". A bare mention says yes where no is the default."""
     if parameter.type != "boolean":
         return None
@@ -453,14 +456,14 @@ def read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> V
     return None
 
 
-def read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_quoted(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """What is quoted right behind the parameter's own word."""
     own = set(word_tokens(" ".join(parameter.words)))
     found = _quotes(parameter, words)
     return next((one for one in found if not own.isdisjoint(map(_stem, words.before(one.start, most=2)))), None)
 
 
-def read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
+def _read_only_quote(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> Value | None:
     """The one thing in quotes that is left, for a parameter that must be given."""
     found = _quotes(parameter, words)
     return found[0] if parameter.required and len(found) == 1 else None
@@ -473,15 +476,15 @@ def _quotes(parameter: Parameter, words: ClauseWords) -> list[Value]:
     return [Value(match[match.lastindex or 1], *match.span()) for match in found]
 
 
-READERS: Final[Sequence[Reader]] = (
-    read_outright,
-    read_shaped,
-    read_days,
-    read_name,
-    read_quoted,
-    read_flag,
-    read_number,
-    read_choices,
-    read_choice,
-    read_only_quote,
+READERS: Final[Sequence[_Reader]] = (
+    _read_outright,
+    _read_shaped,
+    _read_days,
+    _read_name,
+    _read_quoted,
+    _read_flag,
+    _read_number,
+    _read_choices,
+    _read_choice,
+    _read_only_quote,
 )
