@@ -61,7 +61,8 @@ class SkillOptions(TypedDict, total=False):
         defaults: What the binder fills in when the request says nothing, by parameter.
         timeout_s: Seconds one call may take.
         effects: What it may touch outside itself: `read`, `write`, `network`.
-        examples: Utterances that should be routed here.
+        examples: Utterances that should be routed here. What is asked about, such as a file or a name, stands in
+            backticks: it is a value, and no word of the skill.
         samples: Requests with their answers, checked by lint.
         output: The type of the answer, where the return annotation does not say it.
         method: The HTTP method of its endpoint; POST where none is said (P5).

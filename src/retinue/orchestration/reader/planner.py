@@ -6,6 +6,7 @@ says what was understood and what would work. Who walks the plan is the business
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,7 @@ _CONSIDERED: Final = 8
 _REFUSED: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": False}
 _CAN: Final = "can be asked "
 _ALTERNATIVES: Final = 3
+_EXAMPLE_VALUE: Final = re.compile(r"`[^`]+`")
 _REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get")
 _DETERMINERS: Final = word_set("a an the me us my our your this that these those all some any every")
 
@@ -336,11 +338,15 @@ class Planner:
 
             table = facts.tables[0]
             yield from (f"{one} in {table.path}" for one in example_questions(table))
+        names = [name for several in (facts.names.values() if facts else ()) for name in several[:1]]
+        place = self.router.place(candidate)
         for example in skill.examples:
-            bound = bind(skill, example, agent=candidate.agent, around=around)
-            if not bound.questions and not self.router.unknown_words(bound.rest, self.router.place(candidate)):
-                yield example
-        names = next(iter(facts.names.values()), ()) if facts else ()
+            here = _EXAMPLE_VALUE.sub(f"`{names[0]}`", example) if names else example
+            bound = bind(skill, here, agent=candidate.agent, around=around)
+            if (names or here == without_values(here)) and not (
+                bound.questions or self.router.unknown_words(bound.rest, place)
+            ):
+                yield here
         if names:
             yield f"{skill.name.replace('_', ' ')} {names[0]}"
 
@@ -390,7 +396,8 @@ class _Reading:
 
     def fits_better_than(self, best: "_Reading") -> bool:
         """Whether it may be called in place of the one that came first; not when that only misses a fact."""
-        return not best.unknown or best.candidate.share < FLOOR
+        share = best.candidate.share
+        return not best.unknown or share < FLOOR or self.candidate.share >= FLOOR * share
 
     @property
     def values(self) -> list[Binding]:

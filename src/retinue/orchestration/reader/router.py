@@ -6,7 +6,6 @@ of `bind` and `planner`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
@@ -38,7 +37,7 @@ _ENOUGH_EXAMPLES: Final = 3
 _NOT_ALONE: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
 _MOST_CHARS: Final = 2_000
 _VALUE: Final = re.compile(
-    r"`[^`\n]+`|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
+    r"`[^`\n]+`|\{\w+\}|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
 )
 
 
@@ -172,10 +171,9 @@ class Router:
         if place not in self._vocabularies:
             definition, skill = self.skills[place]
             pieces = _own_texts(definition, skill)
-            # What a single example is about ("who changed the parser") is a value, and no word of the skill.
-            usual = Counter(token for example in skill.examples for token in set(word_tokens(example)))
+            pieces += map(without_values, skill.examples)
             self._vocabularies[place] = frozenset(chain.from_iterable(map(word_tokens, pieces))).union(
-                (token for token, count in usual.items() if count > 1), *map(_negated, [*pieces, *skill.examples])
+                *map(_negated, pieces)
             )
         known = self._vocabularies[place]
         words = ((word, word_tokens(word)[0]) for word in telling_words(text) if not is_light(word))
@@ -202,11 +200,11 @@ def _negated(text: str) -> list[str]:
     """Each "not" of `text` with the word behind it."""
     words = text.lower().replace("\u2019", "'").split()
     pairs = ((one, *word_tokens(other)) for one, other in pairwise([*words, ""]) if one.strip(",;:") in NEGATIONS)
-    return [" ".join(pair[:2]) for pair in pairs]
+    return [f"not {pair[1]}" for pair in pairs if len(pair) > 1]
 
 
 def without_values(text: str) -> str:
-    """`text` without names of files and of code, numbers and dates: they are what is asked about, and no topic."""
+    """`text` without names of files and code, numbers, dates and quotes: what is asked about, and no topic."""
     return _VALUE.sub(" ", text)
 
 

@@ -228,6 +228,12 @@ def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Itera
         if meant and words.free(words.places[number][0], words.places[last - 1][1]):
             text = words.text[words.places[number][0] : words.places[last - 1][1]]
             value = words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
+            chunk = next((one for one in _CHUNK.finditer(words.text) if one.start() <= value.start < one.end()), None)
+            if chunk is not None and "/" in chunk[0]:  # a path to what is meant
+                value = replace(value, start=chunk.start(), end=max(value.end, chunk.end()))
+                last = next(
+                    (n for n in range(last, len(words.places)) if words.places[n][0] >= value.end), len(words.places)
+                )
             yield replace(value, is_guess=is_of_code and text.isalpha() and text.islower())
             number = last
         else:
@@ -261,7 +267,10 @@ def _named_from(
         meant = whole.get(tuple(words.stems[first:last]), ())
         if place.is_text:  # where any words may stand, a name is one only as it is written
             meant = tuple(name for name in meant if text in {name, name.rpartition(".")[2]})
-        if meant and (place.own_stems.isdisjoint(words.stems[first:last]) or (text in meant and not text.islower())):
+        if meant and (
+            place.own_stems.isdisjoint(words.stems[first:last])
+            or (text in meant and not (text.isalpha() and text.islower()))
+        ):
             return meant, last
     stem = words.stems[first]
     if place.is_text or stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:

@@ -28,8 +28,9 @@ bye cheers fine good goodbye great hello hey hi morning nice ok okay perfect rig
 much lot everyone there
 """
 _LIGHT: Final = """
-actually any anything currently ever exactly find given gives here kind list look made make makes mean means now own
-really say says see show something still there thing things use used uses using work works yet
+actually another any anything code codebase currently each ever every exactly find given gives here instead kind list
+look made make makes mean means now one other own project really repo repository say says see show something still there
+thing things use used uses using work works yet
 """
 """Words of asking and being: a skill need not know them to do what is asked, though they help to find it."""
 
