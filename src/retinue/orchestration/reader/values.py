@@ -40,14 +40,11 @@ _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"|“([^”\n
 _CHUNK: Final = re.compile(r"(?<![\w/.:@-])[\w.@+~/-]{2,200}(?![\w/]|:\S)")
 _LOOKS_LIKE_A_PATH: Final = re.compile(r"/|(?<=\w)\.[A-Za-z]\w{0,7}\Z|\A(?:Makefile|Dockerfile|LICENSE|README)\Z")
 _AMOUNT: Final = re.compile(
-    rf"(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
-    r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?",
-    re.IGNORECASE,
+    rf"(?i)(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
+    r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?"
 )
 _TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _MOST_MEANT: Final = 9
-_PART_OF_A_NAME: Final = 3
-"""A third of the words of a name means it: "Ada" of Ada King Lovelace, and not one word of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +232,8 @@ def _named_from(
     last = first + 1
     while last < len(words.stems) and (both := [one for one in parts.get(words.stems[last], ()) if one in found]):
         found, last = tuple(both), last + 1
-    found = tuple(name for name in found if _PART_OF_A_NAME * (last - first) >= len(_telling_stems(name)))
+    # Half of the words of a name mean it: "Priya" of Priya Nair, and not one word of a sentence.
+    found = tuple(name for name in found if 2 * (last - first) >= len(_telling_stems(name)))
     return (found if len(found) <= _MOST_MEANT else (), last)
 
 
@@ -366,7 +364,7 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
 
 
 def _named_choice(parameter: Parameter, stems: Sequence[str], nearest: int) -> int:
-    """The choice that is named by all its words, or `nearest` when none is; -1 when it is one of two without meanings."""
+    """The choice that is named by all its words, else `nearest`; -1 when two without meanings are named."""
     names = [set(word_tokens(name)) for name in parameter.choices]
     named = [number for number, name in enumerate(names) if name and name.issubset(stems)]
     named = [one for one in named if not any(names[one] < names[other] for other in named)]
