@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from bench.table import Row
 from retinue.contract.definition import Definition, Skill
+from retinue.orchestration.reader import index, router
 from retinue.orchestration.reader.planner import Planner
 from retinue.orchestration.reader.router import Router, Routing
 
@@ -106,7 +107,7 @@ def _clinc() -> list[Row]:
             _agent(number, intent["intent"], "", {}, intent["examples"][:examples])
             for number, intent in enumerate(intents)
         ]
-        router, ranking = Router(agents), Router(agents, floor=0.0)
+        usual, ranking = Router(agents), Router(agents, floor=0.0)
         right: list[bool] = []
         shares: dict[bool, list[float]] = {True: [], False: []}
         abstained: dict[bool, list[bool]] = {True: [], False: []}
@@ -114,7 +115,7 @@ def _clinc() -> list[Row]:
             routing = ranking.route(query["text"])
             inside = query["intent"] != _NONE
             shares[inside].append(routing.candidates[0].share)
-            abstained[inside].append(router.route(query["text"]).abstained)
+            abstained[inside].append(usual.route(query["text"]).abstained)
             if inside:
                 right.append(intents[_number(routing)]["intent"] == query["intent"])
         how = f"CLINC150, {examples} examples"
@@ -131,6 +132,32 @@ def _clinc() -> list[Row]:
                 note=note,
             ),
         ]
+    return rows
+
+
+def _constants() -> list[Row]:
+    """What each constant of the index and of the router is worth: the same set at the value it has and beside it."""
+    intents, queries = _read("clinc150_intents"), _read("clinc150_dev")
+    agents = [_agent(number, one["intent"], "", {}, one["examples"][:5]) for number, one in enumerate(intents)]
+    rows: list[Row] = []
+    for module, name, values in (
+        (index, "_K1", (1.2, 1.5, 2.0)),
+        (index, "_B", (0.5, 0.9, 1.0)),
+        (index, "_COMMON", (0.1, 0.3, 1.0)),
+        (router, "FLOOR", (0.25, 0.5, 0.75)),
+    ):
+        usual = getattr(module, name)
+        for value in values:
+            setattr(module, name, value)
+            built = Router(agents)
+            routings = [(one["intent"], built.route(one["text"])) for one in queries]
+            inside = [one for one in routings if one[0] != _NONE]
+            right = _share(intents[_number(routing)]["intent"] == intent for intent, routing in inside)
+            kept = _share(not routing.abstained for _, routing in inside)
+            refused = _share(routing.abstained for intent, routing in routings if intent == _NONE)
+            note = f"keeps {kept:.2f}, refuses {refused:.2f}{'; as it is' if value == usual else ''}"
+            rows.append(Row(f"CLINC150, 5 examples, {name.strip('_')} {value}", right, "share", note=note))
+        setattr(module, name, usual)
     return rows
 
 
@@ -175,12 +202,12 @@ def _crowd(size: int) -> list[Definition]:
 
 def _speed(size: int, goal: float) -> Row:
     begun = time.perf_counter()
-    router = Router(_crowd(size))
+    crowd = Router(_crowd(size))
     built = time.perf_counter() - begun
     taken: list[float] = []
     for query in _read("bfcl_small_routing")[:300]:
         begun = time.perf_counter_ns()
-        router.route(query["query"])
+        crowd.route(query["query"])
         taken.append((time.perf_counter_ns() - begun) / 1e6)
     slow = sorted(taken)[int(len(taken) * 0.95)]
     note = f"95th percentile {slow:.1f} ms; built in {built:.1f} s"
@@ -188,4 +215,4 @@ def _speed(size: int, goal: float) -> Row:
 
 
 def measure() -> list[Row]:
-    return [*_bfcl(), *_clinc(), _several(), _speed(1_000, 2.0), _speed(10_000, 20.0)]
+    return [*_bfcl(), *_clinc(), *_constants(), _several(), _speed(1_000, 2.0), _speed(10_000, 20.0)]

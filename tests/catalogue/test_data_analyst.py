@@ -600,7 +600,6 @@ def opened(tmp_path: Path) -> Generator[tuple[Data, Columns]]:
         ("describe the columns of orders.csv", "profile"),
         ("p99 of the response time per endpoint", "percentiles"),
         ("summarise the log server.log", "log_parse"),
-        ("compare revenue in 2023 and 2024 in sales.csv", "compare"),
     ],
 )
 def test_questions_about_data_are_routed_to_the_skill_that_answers_them(clause: str, expected: str) -> None:

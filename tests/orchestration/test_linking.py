@@ -49,14 +49,6 @@ def test_whoever_may_change_things_is_asked_to():
     assert (node.agent, node.skill) == ("cleaner", "clean_up")
 
 
-def test_one_who_only_reads_gives_way_to_one_who_may():
-    weak = CLEANER.model_copy(
-        update={"skills": (CLEANER.skills[0].model_copy(update={"examples": ("tidy the branches",)}),)}
-    )
-    found = Planner([*EVERYBODY, weak]).plan("delete all uncommitted changes of the branch status", around=PROJECT)
-    assert {node.agent for node in found.nodes} == {"cleaner"}
-
-
 def test_an_answer_to_which_file_becomes_the_list_that_is_asked_for(tmp_path: Path):
     for year in ("2024", "2025"):
         (tmp_path / year).mkdir()
@@ -80,10 +72,3 @@ def test_a_goal_that_asks_for_nothing_calls_nobody():
     result = orchestrated(rows, work=lambda orchestrator: orchestrator.run_goal("thanks a lot!"))
     assert (result.outcome, result.extras["calls"]) == ("success", 0)
     assert "no agent was called" in result.content
-
-
-def test_a_rerouted_request_keeps_its_own_words():
-    first, second = Planner(EVERYBODY).plan("explain the retry policy. is it tested?", around=PROJECT).nodes
-    assert second.instruction == "is it tested?"
-    assert second.parameters["question"] == "is it tested? (the retry policy)"
-    assert first.needs == second.needs == ()

@@ -175,13 +175,9 @@ class Requests:
     def rebound(self, node: Delegation, candidate: Candidate) -> Delegation | None:
         """`node` as a request to `candidate`; None when something would have to be asked first."""
         from retinue.orchestration.reader.bind import bind  # noqa: PLC0415 - when a request is put to somebody else
-        from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - as above
 
         skill = self.skill_of(candidate)
         if skill is None:
-            return None
-        definition = self._definitions[candidate.agent]
-        if read_words(definition, node.instruction, self.around, skill=skill.name).unknown:
             return None
         bound = bind(
             skill,

@@ -19,38 +19,33 @@ _WHOLE: Final = re.compile(
     re.DOTALL,
 )
 _SURE: Final = re.compile(
-    r"(?<=[.!?\u3002\uff1f\uff01])[\"\u201d')]*\s+(?=\S)|(?<=[\u3002\uff1f\uff01])(?=\S)"
+    r"(?i)(?<=[.!?\u3002\uff1f\uff01])[\"\u201d')]*\s+(?=\S)|(?<=[\u3002\uff1f\uff01])(?=\S)"
     r"|;\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)|(?<=[:.!?])\n"
-    r"|(?:,|\s)\s*(?:and|&)\s+then\s+|,\s*then\s+|,?\s+and\s+(?:after that|afterwards|finally)\b,?\s*",
-    re.IGNORECASE,
+    r"|(?:,|\s)\s*(?:and|&)\s+then\s+|,\s*then\s+|,?\s+and\s+(?:after that|afterwards|finally)\b,?\s*"
 )
 _MAYBE: Final = re.compile(
-    r",\s*(?:and\s+|but\s+|plus\s+)?(?:also\s+|then\s+)?|\s+(?:and|but|plus)\s+(?:also\s+)?|\s+as\s+well\s+as\s+"
-    r"|\s+then\s+|\s+also\s+",
-    re.IGNORECASE,
+    r"(?i),\s*(?:and\s+|but\s+|plus\s+)?(?:also\s+|then\s+)?|\s+(?:and|but|plus)\s+(?:also\s+)?|\s+as\s+well\s+as\s+"
+    r"|\s+then\s+|\s+also\s+"
 )
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|mr|mrs|ms|dr|st|no|nr|approx|inc|ltd|co|fig|sec|ca)|\b[A-Za-z]"
-    r"|(?:\A|\n) *\d{1,2})\.\Z",
-    re.IGNORECASE,
+    r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|cf|mr|mrs|ms|dr|st|no|nr|approx|inc|ltd|co|fig|sec|ca)|\b[A-Za-z]"
+    r"|(?:\A|\n) *\d{1,2})\.\Z"
 )
 _BULLET: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COURTESY: Final = re.compile(
-    r"(?:(?:please|kindly|also|then|next|finally|first|second|third|after that|afterwards|and|so|ok|okay|hi|hello|hey"
-    r"|now|but|just|well|thanks|separately)\b[,:!]?\s+"
+    r"(?i)(?:(?:please|kindly|also|then|next|finally|first|second|third|after that|afterwards|and|so|ok|okay|hi|hello"
+    r"|hey|now|but|just|well|thanks|separately)\b[,:!]?\s+"
     r"|(?:can|could|would|will)\s+you\s+(?:please\s+|also\s+)?"
     r"|(?:i|we)(?:'d| would)?\s+(?:also\s+)?(?:like|want|need)\s+(?:you\s+)?to\s+"
-    r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))",
-    re.IGNORECASE,
+    r"|help me\s+(?:to\s+)?|let's\s+|tell me\s+(?=(?:what|who|how|where|when|which|why|whether|if)\b))"
 )
-_THEN: Final = re.compile(r"\b(?:then|after that|afterwards|finally)\b", re.IGNORECASE)
+_THEN: Final = re.compile(r"(?i)\b(?:then|after that|afterwards|finally)\b")
 _OF_THEM: Final = re.compile(
-    r"\b(?:each|all|any|both|some|none|most|one|which|for|based on|using) (?:of )?(?:them|these|those|that)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:each|all|any|both|some|none|most|one|which|for|based on|using) (?:of )?(?:them|these|those|that)\b"
 )
 _PRONOUN: Final = re.compile(
-    r"\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b|\bth(?:at|e same) (?:file|commit|table|branch)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:it|its|they|them|their|he|him|his|she|her|those|these)\b"
+    r"|\bth(?:at|e same) (?:file|commit|table|branch)\b"
 )
 
 

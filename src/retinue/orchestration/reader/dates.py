@@ -32,12 +32,11 @@ _EXACT: Final = (
     rf"|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}"
 )
 _SPAN: Final = re.compile(
-    rf"\b(?:(?:between|from) (?P<first>{_EXACT}) (?:and|to|until|till|through) (?P<last>{_EXACT})"
+    rf"(?i)\b(?:(?:between|from) (?P<first>{_EXACT}) (?:and|to|until|till|through) (?P<last>{_EXACT})"
     rf"|(?P<edge>since|after|before|until|till|by) (?:the )?(?P<day>{_EXACT})"
     rf"|(?:in |over |during |for |within )?(?:the )?(?:last|past|previous) (?P<back>{_NUMBER} {_UNIT}|{_UNIT})"
     rf"|(?:in|on|during|of|for) (?:the )?(?P<at>{_EXACT})"
-    rf"|(?P<bare>\d{{4}}-\d\d-\d\d|today|yesterday|{_WEEKDAY}|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}))(?![\w-])",
-    re.IGNORECASE,
+    rf"|(?P<bare>\d{{4}}-\d\d-\d\d|today|yesterday|{_WEEKDAY}|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}))(?![\w-])"
 )
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 

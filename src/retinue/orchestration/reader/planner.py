@@ -173,7 +173,14 @@ class Planner:
         fits = [one for one in readings if one.fits]
         if fits and not fits[0].fits_better_than(readings[0]):
             fits = []
-        fits.sort(key=lambda one: (one.asks, not one.is_whole))
+        last = before.chosen.skill if before is not None and before.chosen else None
+        refers = refers_back(instruction) is not None
+
+        def order(one: _Reading) -> tuple[bool, ...]:
+            is_again = refers and one.candidate.skill == last and not takes_text(self._skill(one.candidate))
+            return one.asks, not one.is_whole, not is_again
+
+        fits.sort(key=order)
         nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()
         if not fits:
             reason = readings[0].objection if readings else routing.reason
@@ -217,7 +224,8 @@ class Planner:
         """What keeps a skill from being called like this; empty when nothing does."""
         name = f"`{reading.candidate.agent}.{reading.candidate.skill}`"
         missing = reading.bound.missing
-        if missing and not (reading.back and all(_is_told(parameters.get(one)) for one in missing)):
+        is_told = bool(reading.back) and all(_is_told(parameters.get(one)) for one in missing)
+        if missing and not is_told and (reading.unknown or reading.back):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
         if takes_text(skill) or self._names_table(reading, skill):
             return ""

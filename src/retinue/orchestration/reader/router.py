@@ -8,6 +8,7 @@ of `bind` and `planner`.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import chain, groupby, pairwise
 from typing import Final, TypeAlias
 
@@ -117,12 +118,11 @@ class Router:
         whole, clause = clause[:_MOST_CHARS], without_values(clause[:_MOST_CHARS])
         words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), gram_tokens(clause)))
         scores = [sum(z) for z in zip(*map(z_scores, self._scores(whole, words, grams)), strict=True)]
-        ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-        if only is not None:
-            ranked = [place for place in ranked if only(*self.skills[place])]
+        places = [place for place in range(len(scores)) if only is None or only(*self.skills[place])]
+        ranked = nlargest(max(limit, 1), places, key=lambda place: (scores[place], -place))
         if not ranked:
             return Routing((), abstained=True, reason="There is no agent to ask.")
-        shares = {place: self._share(words, grams, place) for place in ranked[: max(limit, 1)]}
+        shares = {place: self._share(words, grams, place) for place in ranked}
         fitting = [place for place, share in shares.items() if share >= self.floor(place)]
         chosen = [*fitting, *(place for place in shares if place not in fitting)][:limit]
         candidates = tuple(self._candidate(clause, place, scores[place], shares[place]) for place in chosen)

@@ -17,7 +17,7 @@ __all__ = ["QUERY_PARTS", "facts_text", "table_parameters", "takes_query", "unkn
 QUERY_PARTS: Final = frozenset(TableQuery.model_fields) - {"limit"}
 """Parameters that only a query fills in; of a limit people speak beside it."""
 
-_FILE: Final = re.compile(r"[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b", re.IGNORECASE)
+_FILE: Final = re.compile(r"(?i)[\w/-]\.(?:csv|tsv|json|jsonl|ndjson|parquet|log|txt|xlsx?)\b")
 _COLUMNS: Final = 60
 _VALUES: Final = 8
 _VALUE: Final = 40

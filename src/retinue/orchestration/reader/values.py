@@ -44,14 +44,11 @@ _OF_CODE: Final = frozenset({"identifier", "symbol"})
 """Kinds of names that are taken as they are written too, when they look like code; who is asked knows whether they are.
 """
 _AMOUNT: Final = re.compile(
-    rf"(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
-    r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?",
-    re.IGNORECASE,
+    rf"(?i)(?<![\w.,/:#@-])([-+]?\d{{1,3}}(?:,\d{{3}})+|[-+]?\d{{1,15}}(?:\.\d{{1,15}})?|(?:{'|'.join(_NUMBERS)})\b)"
+    r"(?![\d:/]|[.,]\d)\s?(%|[A-Za-z]+)?"
 )
 _TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _MOST_MEANT: Final = 9
-_PART_OF_A_NAME: Final = 3
-"""A third of the words of a name means it: "Ada" of Ada King Lovelace, and not one word of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +276,8 @@ def _named_from(
     last = first + 1
     while last < len(words.stems) and (both := [one for one in parts.get(words.stems[last], ()) if one in found]):
         found, last = tuple(both), last + 1
-    found = tuple(name for name in found if _PART_OF_A_NAME * (last - first) >= len(_telling_stems(name)))
+    # Half of the words of a name mean it: "Priya" of Priya Nair, and not one word of a sentence.
+    found = tuple(name for name in found if 2 * (last - first) >= len(_telling_stems(name)))
     return (found if len(found) <= _MOST_MEANT else (), last)
 
 
