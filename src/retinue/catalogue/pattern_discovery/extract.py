@@ -90,7 +90,9 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
     lines = {one.line for one in (*fixtures, *cases, *steps)}
     # Of overloads the last is the one that runs.
     symbols = {one.name: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
-    dotted = (name for node in nodes if isinstance(node, ast.Attribute) and (name := names.imported(node)))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    inner = {id(node.value) for node in attributes}  # of `a.b.c` only the whole counts
+    dotted = (name for node in attributes if id(node) not in inner and (name := names.imported(node)))
     return FileFacts(
         fixtures=fixtures,
         tests=cases,
