@@ -6,7 +6,7 @@ import pytest
 
 from retinue.catalogue.pattern_discovery.entries import rule_entry
 from retinue.catalogue.pattern_discovery.extract import facts_of
-from retinue.catalogue.pattern_discovery.facts import Rule
+from retinue.catalogue.pattern_discovery.facts import RuleSentence
 from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of, reuse_of_words, take_stock
 from retinue.catalogue.pattern_discovery.resolution import Modules
 from retinue.catalogue.pattern_discovery.search import Ranking, query_words
@@ -256,7 +256,7 @@ def test_the_score_has_the_four_bands(share: float, score: int, band: str) -> No
 
 
 def test_words_find_what_has_them_and_what_begins_them() -> None:
-    ranking = Ranking([rule_entry(Rule(text, 1), "") for text in ("auth auth", "database pool", "clock")])
+    ranking = Ranking([rule_entry(RuleSentence(text, 1), "") for text in ("auth auth", "database pool", "clock")])
     words = query_words(
         "Which fixture gives me an authenticated database user?", purpose="Finds a fixture that gives it."
     )

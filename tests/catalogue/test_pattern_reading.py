@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.catalogue.pattern_discovery.extract import extract, facts_of
-from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture
+from retinue.catalogue.pattern_discovery.facts import CaseFacts, FileFacts, Fixture
 from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past, rules_of
 from retinue.catalogue.pattern_discovery.steps import fits, phrases_of, pieces_of
 
@@ -22,7 +22,7 @@ def fixtures(text: str) -> dict[str, Fixture]:
     return {one.name: one for one in read(text).fixtures}
 
 
-def case(text: str) -> Case:
+def case(text: str) -> CaseFacts:
     (found,) = read(text).tests
     return found
 

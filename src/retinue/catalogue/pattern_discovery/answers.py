@@ -5,7 +5,7 @@ from typing import Final
 
 from retinue.catalogue._prose import code
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.pattern_discovery.entries import PATTERNS, Entry, fixture_entry, say_table, test_entry
+from retinue.catalogue.pattern_discovery.entries import PATTERNS, PatternEntry, fixture_entry, say_table, test_entry
 from retinue.catalogue.pattern_discovery.inventory import Inventory
 from retinue.catalogue.pattern_discovery.parameters import Survey
 
@@ -64,7 +64,7 @@ def _shown(survey: Survey) -> str:
     return "fixtures" if survey.unused or survey.autouse or survey.scope else "overview"
 
 
-def _filtered(entries: Sequence[Entry], show: str, survey: Survey) -> tuple[Sequence[Entry], str, str]:
+def _filtered(entries: Sequence[PatternEntry], show: str, survey: Survey) -> tuple[Sequence[PatternEntry], str, str]:
     """The entries that are asked for, what they are, and which of them, in words."""
     words = ""
     if show == "fixtures" and survey.scope:
@@ -78,7 +78,7 @@ def _filtered(entries: Sequence[Entry], show: str, survey: Survey) -> tuple[Sequ
     return entries, show, words
 
 
-def _say_entries(entries: Sequence[Entry], show: str, words: str, report: Report) -> None:
+def _say_entries(entries: Sequence[PatternEntry], show: str, words: str, report: Report) -> None:
     noun, nouns = _NOUNS[show]
     if not entries:
         report.say(show, f"There are no {nouns}{words}.")
@@ -104,7 +104,7 @@ def _say_pattern(found: Inventory, kind: str, report: Report) -> None:
     _list(files, nouns, report)
 
 
-def _list(entries: Sequence[Entry], title: str, report: Report) -> None:
+def _list(entries: Sequence[PatternEntry], title: str, report: Report) -> None:
     for one in entries[:_LISTED]:
         one.say(report)
     say_table(entries, title.capitalize(), report)

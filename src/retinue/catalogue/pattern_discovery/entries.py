@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from retinue.catalogue._prose import Piece, code, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.pattern_discovery.facts import Case, Rule, Step, Symbol
+from retinue.catalogue.pattern_discovery.facts import CaseFacts, PublicSymbol, RuleSentence, StepDefinition
 from retinue.catalogue.pattern_discovery.resolution import FixtureUse
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
 
 __all__ = [
-    "PATTERNS", "Entry", "TestPlace", "fixture_entry", "helper_entry", "pattern_entry", "rule_entry", "say_table",
-    "step_entry", "test_entry", "users_of",
+    "PATTERNS", "PatternEntry", "TestPlace", "fixture_entry", "helper_entry", "pattern_entry", "rule_entry",
+    "say_table", "step_entry", "test_entry", "users_of",
 ]  # fmt: skip
 
 PATTERNS: Final[Mapping[str, tuple[str, str]]] = {
@@ -48,7 +48,7 @@ class TestPlace:
     __test__ = False
 
     path: str
-    case: Case
+    case: CaseFacts
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class TestPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PatternEntry:
     """One thing, as it is shown.
 
     Attributes:
@@ -94,7 +94,7 @@ class Entry:
         report.say(self.topic, self.template, *self.pieces, source=self.place, confidence=confidence)
 
 
-def say_table(entries: Sequence[Entry], title: str, report: Report) -> None:
+def say_table(entries: Sequence[PatternEntry], title: str, report: Report) -> None:
     """Add entries of one topic as a table, and as what the answer is about."""
     report.about([one.name for one in entries])
     if entries:
@@ -115,7 +115,7 @@ def users_of(one: FixtureUse) -> str:
     return f"is used by {users} in {plural(len(one.files), 'file')}"
 
 
-def fixture_entry(one: FixtureUse) -> Entry:
+def fixture_entry(one: FixtureUse) -> PatternEntry:
     """A fixture."""
     fixture = one.fixture
     row: JsonMapping = {
@@ -139,12 +139,12 @@ def fixture_entry(one: FixtureUse) -> Entry:
     others = [*fixture.params, *fixture.depends_on, *([fixture.scope] if fixture.scope != "function" else [])]
     texts = [(fixture.name, 3), (fixture.gives, 2), (fixture.doc, 1), (" ".join(others), 1)]
     template = f"{{}} {about_gives}{users_of(one)}{end}"
-    return Entry(
+    return PatternEntry(
         "fixture", fixture.name, one.path, fixture.line, row, template, [code(fixture.name), *gives, *doc], texts
     )
 
 
-def test_entry(one: TestPlace) -> Entry:
+def test_entry(one: TestPlace) -> PatternEntry:
     """A test."""
     case = one.case
     doc, end = _doc(case.doc)
@@ -154,10 +154,10 @@ def test_entry(one: TestPlace) -> Entry:
         (f"{case.doc} {' '.join([*case.words, *case.requests])} {one.path.rpartition('/')[2].removesuffix('.py')}", 1),
     ]
     template = f"{{}} has {plural(case.asserts, 'assertion')}{end}"
-    return Entry("test", one.name, one.path, case.line, row, template, [code(one.name), *doc], texts)
+    return PatternEntry("test", one.name, one.path, case.line, row, template, [code(one.name), *doc], texts)
 
 
-def pattern_entry(kind: str, path: str, cases: Sequence[Case]) -> Entry:
+def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry:
     """The tests of one file that are written in one way."""
     row: JsonMapping = {
         "kind": kind,
@@ -169,24 +169,25 @@ def pattern_entry(kind: str, path: str, cases: Sequence[Case]) -> Entry:
         row["by"] = list(dict.fromkeys(name for case in cases for name in case.mocks))
     names = " ".join(f"{case.name.removeprefix('test')} {case.doc}" for case in cases)
     template = f"{{}} has {plural(len(cases), *PATTERNS[kind])}."
-    return Entry(
-        "test pattern", path, path, cases[0].line, row, template, [code(path)], [(kind, 1), (path, 2), (names, 1)]
-    )
+    texts = [(kind, 1), (path, 2), (names, 1)]
+    return PatternEntry("test pattern", path, path, cases[0].line, row, template, [code(path)], texts)
 
 
-def step_entry(step: Step, path: str, used_in: Sequence[str]) -> Entry:
+def step_entry(step: StepDefinition, path: str, used_in: Sequence[str]) -> PatternEntry:
     """A step of behaviour-driven tests, with the lines of feature files that it fits."""
     row: JsonMapping = {"kind": step.kind, "text": one_line(step.text), **_used(path, step.line, used_in)}
     template = f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}."
-    return Entry("step", step.text, path, step.line, row, template, [code(step.text)], [(step.text, 2), (path, 1)])
+    return PatternEntry(
+        "step", step.text, path, step.line, row, template, [code(step.text)], [(step.text, 2), (path, 1)]
+    )
 
 
-def helper_entry(symbol: Symbol, path: str, kind: str, used_in: Sequence[str]) -> Entry:
+def helper_entry(symbol: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry:
     """A public symbol of a module, with the other files that use it. `kind` is `source` or `test`."""
     texts = {"symbol": symbol.name, "kind": kind, "signature": one_line(symbol.signature), "doc": one_line(symbol.doc)}
     doc, end = _doc(symbol.doc)
     template = f"{{}}, used in {plural(len(used_in), 'other file')}{end}"
-    return Entry(
+    return PatternEntry(
         "helper",
         symbol.name,
         path,
@@ -198,10 +199,12 @@ def helper_entry(symbol: Symbol, path: str, kind: str, used_in: Sequence[str]) -
     )
 
 
-def rule_entry(rule: Rule, path: str) -> Entry:
+def rule_entry(rule: RuleSentence, path: str) -> PatternEntry:
     """A sentence of a document that says what must not be done."""
     row = {"text": one_line(rule.text), "path": path, "line": rule.line}
-    return Entry("prohibition", path, path, rule.line, row, "{}", [quote(rule.text)], [(rule.text, 1), (path, 1)])
+    return PatternEntry(
+        "prohibition", path, path, rule.line, row, "{}", [quote(rule.text)], [(rule.text, 1), (path, 1)]
+    )
 
 
 def _used(path: str, line: int, used_in: Sequence[str]) -> JsonMapping:

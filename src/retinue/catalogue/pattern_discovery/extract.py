@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Case, FileFacts, Fixture, Import, Step, Symbol
+from retinue.catalogue.pattern_discovery.facts import (
+    CaseFacts,
+    FileFacts,
+    Fixture,
+    ImportBinding,
+    PublicSymbol,
+    StepDefinition,
+)
 from retinue.catalogue.pattern_discovery.prohibitions import rules_of
 from retinue.catalogue.pattern_discovery.pytest_functions import case_of, fixture_of
 from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
@@ -72,8 +79,8 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
     imports = [one._replace(used=one.bound in loaded) for node in nodes for one in _imports(node)]
     names = Names(imports)
     fixtures: list[Fixture] = []
-    cases: list[Case] = []
-    steps: list[Step] = []
+    cases: list[CaseFacts] = []
+    steps: list[StepDefinition] = []
     for node, owner, marks, is_unittest in _functions(tree.body, "", [], names, is_unittest=False):
         fixture, own_steps = fixture_of(node, owner, names), list(steps_of(node, names))
         fixtures += [fixture] if fixture else []
@@ -83,7 +90,9 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
     lines = {one.line for one in (*fixtures, *cases, *steps)}
     # Of overloads the last is the one that runs.
     symbols = {one.name: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
-    dotted = (name for node in nodes if isinstance(node, ast.Attribute) and (name := names.imported(node)))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    inner = {id(node.value) for node in attributes}  # of `a.b.c` only the whole counts
+    dotted = (name for node in attributes if id(node) not in inner and (name := names.imported(node)))
     return FileFacts(
         fixtures=fixtures,
         tests=cases,
@@ -112,18 +121,18 @@ def _functions(
             yield from _functions(node.body, name, [*marks, *node.decorator_list], names, is_unittest=is_case)
 
 
-def _imports(node: ast.AST) -> Iterator[Import]:
+def _imports(node: ast.AST) -> Iterator[ImportBinding]:
     match node:
         case ast.Import(names=aliases):
             for one in aliases:
                 # `import a.b` binds `a`, and `a.b.c` is then found by its dots alone.
                 root = one.name.partition(".")[0]
-                yield Import(one.asname, one.name) if one.asname else Import(root, root)
+                yield ImportBinding(one.asname, one.name) if one.asname else ImportBinding(root, root)
         case ast.ImportFrom(module=module, names=aliases, level=level):
             stem = f"{'.' * level}{module or ''}"
             for one in aliases:
                 joint = "" if stem.endswith(".") else "."
-                yield Import("*" if one.name == "*" else one.asname or one.name, f"{stem}{joint}{one.name}")
+                yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{joint}{one.name}")
         case _:
             pass
 
@@ -136,7 +145,7 @@ def _assigned(body: Sequence[ast.stmt], name: str) -> list[ast.expr]:
     return [one for value in values for one in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])]
 
 
-def _symbol(node: ast.stmt) -> Symbol | None:
+def _symbol(node: ast.stmt) -> PublicSymbol | None:
     """The public function or class that a statement of a module defines, or None."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
         return None
@@ -147,4 +156,4 @@ def _symbol(node: ast.stmt) -> Symbol | None:
         keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
         returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
         signature = f"{keyword} {node.name}({source_of(node.args, longest=140)}){returns}"
-    return Symbol(node.name, signature, first_line(node), start_of(node))
+    return PublicSymbol(node.name, signature, first_line(node), start_of(node))

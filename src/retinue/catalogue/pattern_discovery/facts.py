@@ -7,7 +7,10 @@ kept. What they mean in a project (who uses what) is worked out elsewhere, becau
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-__all__ = ["VERSION", "Case", "FileFacts", "Fixture", "Import", "Phrase", "Rule", "Step", "Symbol"]
+__all__ = [
+    "VERSION", "CaseFacts", "FileFacts", "Fixture", "ImportBinding", "Phrase", "PublicSymbol", "RuleSentence",
+    "StepDefinition",
+]  # fmt: skip
 
 VERSION: Final = 2
 """Of the extraction: raised whenever the same file would give other facts, so that no old ones are believed."""
@@ -36,7 +39,7 @@ class Fixture(NamedTuple):
     depends_on: Sequence[str]
 
 
-class Case(NamedTuple):
+class CaseFacts(NamedTuple):
     """A test function or method.
 
     Attributes:
@@ -59,7 +62,7 @@ class Case(NamedTuple):
     words: Sequence[str]
 
 
-class Step(NamedTuple):
+class StepDefinition(NamedTuple):
     """A step of behaviour-driven tests, as code. `form` says how its text is read: `exact`, `parse` or `re`."""
 
     kind: str
@@ -76,7 +79,7 @@ class Phrase(NamedTuple):
     line: int
 
 
-class Symbol(NamedTuple):
+class PublicSymbol(NamedTuple):
     """A public function or class of a module."""
 
     name: str
@@ -85,7 +88,7 @@ class Symbol(NamedTuple):
     line: int
 
 
-class Import(NamedTuple):
+class ImportBinding(NamedTuple):
     """A name bound by an import.
 
     Attributes:
@@ -99,7 +102,7 @@ class Import(NamedTuple):
     used: bool = True
 
 
-class Rule(NamedTuple):
+class RuleSentence(NamedTuple):
     """A sentence of a document that says what must not be done."""
 
     text: str
@@ -118,14 +121,14 @@ class FileFacts(NamedTuple):
     error: str = ""
     error_line: int = 0
     fixtures: Sequence[Fixture] = ()
-    tests: Sequence[Case] = ()
-    steps: Sequence[Step] = ()
+    tests: Sequence[CaseFacts] = ()
+    steps: Sequence[StepDefinition] = ()
     phrases: Sequence[Phrase] = ()
-    symbols: Sequence[Symbol] = ()
-    imports: Sequence[Import] = ()
+    symbols: Sequence[PublicSymbol] = ()
+    imports: Sequence[ImportBinding] = ()
     dotted: Sequence[str] = ()
     plugins: Sequence[str] = ()
-    rules: Sequence[Rule] = ()
+    rules: Sequence[RuleSentence] = ()
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> "FileFacts":
@@ -135,7 +138,19 @@ class FileFacts(NamedTuple):
             TypeError: It is no such row.
             ValueError: The same.
         """
-        kinds = (None, None, Fixture, Case, Step, Phrase, Symbol, Import, None, None, Rule)
+        kinds = (
+            None,
+            None,
+            Fixture,
+            CaseFacts,
+            StepDefinition,
+            Phrase,
+            PublicSymbol,
+            ImportBinding,
+            None,
+            None,
+            RuleSentence,
+        )
         values: list[Any] = [
             value if kind is None else [kind(*one) for one in value] for kind, value in zip(kinds, row, strict=True)
         ]

@@ -10,7 +10,7 @@ from typing import Final
 
 from retinue.catalogue.pattern_discovery.entries import (
     PATTERNS,
-    Entry,
+    PatternEntry,
     TestPlace,
     fixture_entry,
     helper_entry,
@@ -18,7 +18,7 @@ from retinue.catalogue.pattern_discovery.entries import (
     rule_entry,
     step_entry,
 )
-from retinue.catalogue.pattern_discovery.facts import FileFacts, Step
+from retinue.catalogue.pattern_discovery.facts import FileFacts, StepDefinition
 from retinue.catalogue.pattern_discovery.parameters import Domain
 from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse, Modules, Scopes, connect
 from retinue.catalogue.pattern_discovery.steps import fits, pieces_of
@@ -57,13 +57,13 @@ class Inventory:
     scopes: Scopes
     fixtures: list[FixtureUse]
     tests: list[TestPlace]
-    patterns: list[Entry]
-    steps: list[Entry]
-    undefined: list[Entry]
-    helpers: list[Entry]
-    rules: list[Entry]
+    patterns: list[PatternEntry]
+    steps: list[PatternEntry]
+    undefined: list[PatternEntry]
+    helpers: list[PatternEntry]
+    rules: list[PatternEntry]
 
-    def lists(self) -> dict[str, list[Entry]]:
+    def lists(self) -> dict[str, list[PatternEntry]]:
         """The lists of a result."""
         return {
             "fixtures": [fixture_entry(one) for one in self.fixtures],
@@ -103,7 +103,7 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     )
 
 
-def _patterns(files: Mapping[str, FileFacts]) -> list[Entry]:
+def _patterns(files: Mapping[str, FileFacts]) -> list[PatternEntry]:
     """The files that have tests written in each way, those with most first."""
     entries = [
         pattern_entry(kind, path, cases)
@@ -115,14 +115,14 @@ def _patterns(files: Mapping[str, FileFacts]) -> list[Entry]:
     return sorted(entries, key=lambda one: (order[one.row["kind"]], -one.row["count"], one.path))
 
 
-def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
+def _steps(files: Mapping[str, FileFacts]) -> tuple[list[PatternEntry], list[PatternEntry]]:
     """Every step with the lines it fits, and the lines that none does."""
     steps = [(step, path, list[str]()) for path, file in files.items() for step in file.steps]
-    by_start: dict[str, list[tuple[tuple[str, ...], Step, list[str]]]] = {}
+    by_start: dict[str, list[tuple[tuple[str, ...], StepDefinition, list[str]]]] = {}
     for step, _, used_in in steps:
         pieces = pieces_of(step.text, step.form)
         by_start.setdefault(pieces[0][:4] if len(pieces[0]) >= 4 else "", []).append((pieces, step, used_in))
-    undefined: list[Entry] = []
+    undefined: list[PatternEntry] = []
     fitting: dict[tuple[str, str], list[list[str]]] = {}
     for path, file in files.items():
         for phrase in file.phrases:
@@ -136,12 +136,12 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[Entry], list[Entry]]:
                 ]
             for used_in in fitting[key]:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting[key] else [step_entry(Step(*key, "exact", phrase.line), path, ())]
+            undefined += [] if fitting[key] else [step_entry(StepDefinition(*key, "exact", phrase.line), path, ())]
     steps.sort(key=lambda one: (-len(one[2]), one[1], one[0].line))
     return [step_entry(*one) for one in steps], undefined
 
 
-def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
+def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[PatternEntry]:
     """Public symbols that at least two other files use."""
     users: dict[tuple[str, str], set[str]] = {}
     names = {symbol.name for file in files.values() for symbol in file.symbols}
@@ -153,7 +153,7 @@ def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[Entry]:
             place = None if names.isdisjoint(dotted.split(".")) else modules.symbol(dotted, path)
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
-    helpers: list[Entry] = []
+    helpers: list[PatternEntry] = []
     for path, file in files.items():
         for symbol in file.symbols:
             used_in = sorted(users.get((path, symbol.name), ()))
@@ -176,7 +176,7 @@ def narrow(whole: Inventory, domain: Domain | None, folder: str) -> Inventory:
     def is_of_domain(path: str) -> bool:
         return tests_count and (domain is None or _is_end_to_end(path) == (domain == "e2e-testing"))
 
-    def is_helping(one: Entry) -> bool:
+    def is_helping(one: PatternEntry) -> bool:
         if domain == "source-code":
             return not is_test(one.path)
         return domain is None or (is_test(one.path) and is_of_domain(one.path))

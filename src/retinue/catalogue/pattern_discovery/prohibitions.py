@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Rule
+from retinue.catalogue.pattern_discovery.facts import RuleSentence
 
 __all__ = ["is_of_the_past", "rules_of"]
 
@@ -42,7 +42,7 @@ def is_of_the_past(path: str) -> bool:
     return name.startswith(_PAST) or any(folder.startswith("announce") for folder in folders)
 
 
-def rules_of(text: str) -> Iterator[Rule]:
+def rules_of(text: str) -> Iterator[RuleSentence]:
     """What a document forbids, with the line on which each sentence begins."""
     count = 0
     for paragraph in _paragraphs(text):
@@ -52,7 +52,7 @@ def rules_of(text: str) -> Iterator[Rule]:
         for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
             sentence = whole[start : end[0]]
             if _ORDER.search(sentence) and not sentence.endswith("?"):
-                yield Rule(_cut(sentence.strip("*_ ")), paragraph[bisect(starts, start) - 1][0])
+                yield RuleSentence(_cut(sentence.strip("*_ ")), paragraph[bisect(starts, start) - 1][0])
                 count += 1
                 if count == _MOST:
                     return

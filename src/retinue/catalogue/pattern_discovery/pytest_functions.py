@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Case, Fixture
+from retinue.catalogue.pattern_discovery.facts import CaseFacts, Fixture
 from retinue.catalogue.pattern_discovery.syntax import (
     Function,
     Names,
@@ -135,7 +135,7 @@ def _value_given(inside: Sequence[ast.AST]) -> str:
 # --- how a test is written ------------------------------------------------------------------------------------------
 
 
-def case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool) -> Case:
+def case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool) -> CaseFacts:
     """The facts of a test.
 
     Args:
@@ -162,7 +162,7 @@ def case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names,
     used = (
         one.id if isinstance(one, ast.Name) else one.attr for one in inside if isinstance(one, ast.Name | ast.Attribute)
     )
-    return Case(
+    return CaseFacts(
         name=node.name,
         owner=owner,
         line=start_of(node),

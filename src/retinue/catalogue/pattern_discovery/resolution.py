@@ -5,7 +5,7 @@ module, module before the `conftest.py` of its folder, that before those above i
 its own name gets the next one further out. What pytest's settings may change is not known here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
@@ -146,11 +146,12 @@ class Scopes:
         self._seen: dict[str, dict[str, FixtureUse]] = {}
         self._memo: dict[tuple[str, str, str], tuple[FixtureUse, ...]] = {}
         top = {(one.path, one.fixture.name): one for one in self.fixtures if not one.fixture.owner}
+        names = {name for _, name in top}
         for one in self.fixtures:
             # The last definition of a name in a module is the one that counts, as in Python.
             self._names_seen(_scope_of(one.path, one.fixture.owner))[one.fixture.name] = one
         for path, file in files.items():
-            for name, one in _imported(path, file, top, modules):
+            for name, one in _imported(path, file, top, names, modules):
                 self._names_seen(_scope_of(path, "")).setdefault(name, one)
             for source in {modules.module(plugin, path) for plugin in file.plugins}:
                 self._names_seen("*").update({name: one for (where, name), one in top.items() if where == source})
@@ -221,14 +222,13 @@ def _view(path: str, owner: str) -> Iterator[str]:
 
 
 def _imported(
-    path: str, file: FileFacts, top: Mapping[tuple[str, str], FixtureUse], modules: Modules
+    path: str, file: FileFacts, top: Mapping[tuple[str, str], FixtureUse], names: Container[str], modules: Modules
 ) -> Iterable[tuple[str, FixtureUse]]:
     """The fixtures that a file imports from another: they can be seen from it as if it defined them."""
-    names = {name for _, name in top}
     for one in file.imports:
         if one.bound == "*":
             source = modules.starred(one.target, path)
             yield from ((name, each) for (where, name), each in top.items() if where == source)
-        elif one.target.rpartition(".")[2] in names:
+        elif one.target.rpartition(".")[2] in names:  # most imports are of something else
             place = modules.symbol(one.target, path) or ("", "")
             yield from [(one.bound, top[place])] if place in top else []

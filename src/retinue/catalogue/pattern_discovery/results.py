@@ -8,7 +8,10 @@ from retinue.catalogue._report import ReportData
 from retinue.catalogue.pattern_discovery.parameters import Domain
 from retinue.contract.model import Confidence, Count, Model
 
-__all__ = ["DomainPatterns", "FixtureMatches", "Inventories", "SimilarTests"]
+__all__ = [
+    "DomainPatterns", "FixtureFacts", "FixtureMatch", "FixtureMatches", "HelperFacts", "Inventories", "NewPattern",
+    "PatternFacts", "Prohibition", "SimilarTestFile", "SimilarTests", "StepFacts",
+]  # fmt: skip
 
 _Relevance: TypeAlias = Annotated[
     Confidence | None, Field(description="How well it fits the context; absent where none was stated.")

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from retinue.catalogue._prose import Piece, code, one_line
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.pattern_discovery.entries import (
-    Entry,
+    PatternEntry,
     TestPlace,
     fixture_entry,
     say_table,
@@ -25,7 +25,7 @@ from retinue.contract.names import nearest
 from retinue.tools.search import Bm25, terms
 from retinue.tools.search.words import STOP_WORDS, WORD
 
-__all__ = ["Ranking", "look_up", "query_words", "rank_by_context", "say_similar"]
+__all__ = ["Ranking", "WordMatch", "look_up", "query_words", "rank_by_context", "say_similar"]
 
 _SHORTEST: Final = 4
 _WORDS: Final = 32
@@ -44,7 +44,7 @@ _BASIS: Final = (
 )
 
 
-class Match(NamedTuple):
+class WordMatch(NamedTuple):
     """One thing and how well it fits.
 
     Attributes:
@@ -64,7 +64,7 @@ class Ranking:
         entries: The things.
     """
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[PatternEntry]) -> None:
         texts = [one.terms() for one in entries]
         self._bm25 = Bm25(texts)
         self._terms = [frozenset(text) for text in texts]
@@ -73,13 +73,13 @@ class Ranking:
         for term in self._vocabulary:
             self._by_start.setdefault(term[:_SHORTEST], []).append(term)
 
-    def best(self, words: Mapping[str, str]) -> list[Match]:
+    def best(self, words: Mapping[str, str]) -> list[WordMatch]:
         """The things that have any of the words, best first."""
         forms = self._forms(words)
         every = [term for each in forms.values() for term in each]
         most = self._bm25.max_score(every)
         return [
-            Match(number, score / most, tuple(word for word, own in forms.items() if self._terms[number] & {*own}))
+            WordMatch(number, score / most, tuple(word for word, own in forms.items() if self._terms[number] & {*own}))
             for number, score in self._bm25.best(every, limit=len(self._terms))
         ]
 
@@ -186,7 +186,7 @@ def _say_matches(
     reuse = reuse_of_words(share, missing, "fixture")
     matches: list[JsonMapping] = []
     for number in numbers:
-        entry, match = entries[number], ranked.get(number, Match(number))
+        entry, match = entries[number], ranked.get(number, WordMatch(number))
         reason = f"it has {', '.join(f'`{word}`' for word in match.words)}" if match.words else "it is called so"
         entry.say(report, confidence=round(match.score, 3))
         matches.append({**entry.row, "score": round(match.score, 3), "reason": reason})
@@ -293,7 +293,7 @@ def say_similar(found: Inventory, search: TestSearch, words: Mapping[str, str], 
     if not sources and ranking.coverage(words, [one.number for one in matches[:_TESTS]])[0] < _SHARE:
         matches = []
     if not words and search.pattern != "any":
-        matches = [Match(number, 1.0) for number in range(len(tests))]
+        matches = [WordMatch(number, 1.0) for number in range(len(tests))]
     if not matches or (target and not sources):
         unread = f"There is no file `{one_line(target)}` among those that were read."
         unused = f"No test uses what `{one_line(target)}` defines." if target else "No test has the words asked for."

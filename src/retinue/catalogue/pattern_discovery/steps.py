@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Phrase, Step
+from retinue.catalogue.pattern_discovery.facts import Phrase, StepDefinition
 from retinue.catalogue.pattern_discovery.syntax import Function, Names, start_of
 
 __all__ = ["fits", "phrases_of", "pieces_of", "steps_of"]
@@ -26,14 +26,14 @@ _GAP: Final = re.compile(
 _LONGEST: Final = 300
 
 
-def steps_of(node: Function, names: Names) -> Iterator[Step]:
+def steps_of(node: Function, names: Names) -> Iterator[StepDefinition]:
     """The steps that a function implements, one for each decorator."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and (kind := _kind(decorator, names)):
             arguments = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]
             text, form = _text(arguments[0], names) if arguments else ("", "exact")
             if text:
-                yield Step(kind, text[:_LONGEST], form, start_of(node))
+                yield StepDefinition(kind, text[:_LONGEST], form, start_of(node))
 
 
 def _kind(node: ast.Call, names: Names) -> str:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from retinue.catalogue.pattern_discovery.facts import Import
+from retinue.catalogue.pattern_discovery.facts import ImportBinding
 
 __all__ = [
     "Function", "Names", "descend", "first_line", "is_name", "literal_strings", "source_of", "start_of", "statements",
@@ -30,7 +30,7 @@ class Names:
         imports: All of the module's imports.
     """
 
-    def __init__(self, imports: Sequence[Import]) -> None:
+    def __init__(self, imports: Sequence[ImportBinding]) -> None:
         self._targets = {one.bound: one.target for one in imports if one.bound != "*"}
         self._stars = tuple(one.target.removesuffix(".*") for one in imports if one.bound == "*")
 
