@@ -45,8 +45,7 @@ MOST_NODES: Final = 40
 
 _NEAREST: Final = 30
 _FIRST: Final = 3
-"""So many by their words come first, then so many by their facts: so that the right skill is shown with its parameters
-for all of the 43 goals and 60 questions about tables of the benchmarks."""
+"""So many by words, then by facts: shows the right skill for all 43 goals and 60 table questions of the benchmarks."""
 _PIECES: Final = 20
 _ALTERNATIVES: Final = 3
 _SHOWN: Final = 20
@@ -326,15 +325,13 @@ class ModelReader:
         nodes: list[Delegation] = []
         for node in plan.nodes:
             routing = self.rules.router.route(node.instruction, limit=_ALTERNATIVES + 2)
-            same = (one for one in routing.candidates if (one.agent, one.skill) == (node.agent, node.skill))
-            own = next(same, None)
+            own = next((one for one in routing.candidates if (one.agent, one.skill) == (node.agent, node.skill)), None)
             others = [one for one in self._offered(routing.stand_ins) if one is not own][:_ALTERNATIVES]
             nodes.append(node.model_copy(update={"chosen": own, "alternatives": tuple(others)}))
-        left_out = [(one.clause, one.reason) for one in draft.left_out]
+        dropped = [self._dropped(one.clause, one.reason) for one in draft.left_out]
         if draft.move == "cannot_handle":
-            left_out = [(plan.goal, draft.reason)]
-        dropped = tuple(self._dropped(clause, reason) for clause, reason in left_out)
-        return plan.model_copy(update={"nodes": tuple(nodes), "dropped": dropped})
+            dropped = [self._dropped(plan.goal, draft.reason)]
+        return plan.model_copy(update={"nodes": tuple(nodes), "dropped": tuple(dropped)})
 
     def _dropped(self, clause: str, reason: str) -> Dropped:
         near = self._offered(self.rules.router.route(clause, limit=_ALTERNATIVES).candidates)

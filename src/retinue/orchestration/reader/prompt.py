@@ -30,8 +30,6 @@ __all__ = [
 ]
 
 SKILLS_CHARS: Final = 16_000
-"""Characters of skills with their parameters: about a dozen of the ready-made ones."""
-
 _OTHERS_CHARS: Final = 4_000
 FACTS_CHARS: Final = 6_000
 _NAMES: Final = 40
@@ -91,8 +89,7 @@ def goal_prompt(
         parts.insert(0, f"It is part of this, which others work on too:\n{one_line(whole, limit=_GOAL)}")
     parts += [f"You asked: {question}\nThe person answered: {answer}" for question, answer in answers]
     visible, text = _skills_text(skills)
-    limit = SKILLS_CHARS + 2 * _OTHERS_CHARS
-    parts.append(f"The agents:\n{foreign('the definitions of the agents', text, limit=limit)}")
+    parts.append(f"The agents:\n{foreign('the definitions of the agents', text, limit=2 * SKILLS_CHARS)}")
     if around.today is not None and '"date' in text:
         parts.append(f"Today is {around.today.isoformat()}.")
     return "\n\n".join([*parts, *_facts_blocks(goal, visible, around)])
