@@ -404,8 +404,7 @@ class _Reading:
 
     def fits_better_than(self, best: "_Reading") -> bool:
         """Whether it may be called in place of the one that came first; not when that only misses a fact."""
-        share = best.candidate.share
-        return not best.unknown or share < FLOOR or self.candidate.share >= FLOOR * share
+        return not best.unknown or best.candidate.share < FLOOR or best.score - self.score < _NAMED
 
     @property
     def values(self) -> list[Binding]:
