@@ -33,6 +33,11 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
+    branch: Annotated[
+        str,
+        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
+        FromFacts("branch"),
+    ] = ""
     base: Annotated[
         str,
         Field(
@@ -40,11 +45,6 @@ class BranchQuery(Model):
             description="What the branch is measured against (ahead of, behind, merged into, between): a"
             " branch, tag or commit; empty means the remote's main branch, or what the branch tracks.",
         ),
-        FromFacts("branch"),
-    ] = ""
-    branch: Annotated[
-        str,
-        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
         FromFacts("branch"),
     ] = ""
     show: Annotated[
