@@ -279,7 +279,11 @@ class NodeContext:
         self._made += 1
         name = f"{self._place}:{key or self._made}"
         asked = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
-        asked = keyed(asked, name)
+        try:
+            asked = keyed(self._with_parameters(asked), name)
+        except InvalidInput as error:
+            fault = Fault.from_error(error)
+            return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="rejected", fault=fault)
         above, check = self._callers(), self._surface.check
         again = () if check is None else (check.caller(asked, self.node),)
         if (fault := _round(above, *again) or self._over()) is not None:
@@ -299,6 +303,23 @@ class NodeContext:
             raise Canceled(f"Waiting for an answer: {inner.waits_for.text}")
         del notes[name]
         return result
+
+    def _with_parameters(self, task: Task) -> Task:
+        """`task` with the parameters that its words say, where it has words only.
+
+        Raises:
+            InvalidInput: Some of the words cannot be said to the agent.
+        """
+        definition = None if task.parameters or not task.instruction.strip() else self.definition_of(task.agent)
+        skill = None if definition is None else definition.skill(task.skill) if task.skill else definition.default_skill
+        if definition is None or skill is None or skill.instruction_field is None:
+            return task
+        from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - few tasks have words only
+
+        read = read_words(definition, task.instruction, self._surface.around, skill=skill.name)
+        if read.unknown:
+            raise InvalidInput(read.reason, hint="Say it in other words, or give parameters.", path="/instruction")
+        return task.model_copy(update={"parameters": read.bound.parameters}) if read.chosen else task
 
     def accounted(self, result: Result) -> Result:
         """What this agent came to, with what those took whom it asked itself, if it says nothing of them."""
