@@ -33,6 +33,11 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
+    branch: Annotated[
+        str,
+        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
+        FromFacts("branch"),
+    ] = ""
     base: Annotated[
         str,
         Field(
@@ -42,11 +47,6 @@ class BranchQuery(Model):
         ),
         FromFacts("branch"),
     ] = ""
-    branch: Annotated[
-        str,
-        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
-        FromFacts("branch"),
-    ] = ""
     show: Annotated[
         Literal["overview", "work_tree", "commits"],
         Choices(
@@ -54,7 +54,8 @@ class BranchQuery(Model):
             work_tree="what is not committed: is the work tree clean or dirty, uncommitted changes, unstaged, staged,"
             " untracked, modified files, not in git yet, left to commit",
             commits="commits that differ: ahead, behind, unpushed, not pushed, pull, diverged, in sync with the remote,"
-            " merged into main, not merged yet, difference between branches, what is on this branch and not on main",
+            " merged into main, not merged yet, difference between branches, what is on this branch and not on main,"
+            " that the other branch does not have",
         ),
         Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
     ]

@@ -169,7 +169,7 @@ class Planner:
         instruction = strip_courtesy(clause.text)
         routing = self.router.route(instruction, limit=_CONSIDERED, only=only)
         readings = [self._reading(one, instruction, around, before) for one in routing.candidates]
-        readings.sort(key=lambda one: -one.score)
+        readings.sort(key=lambda one: (one.candidate.share < 1, -one.score))  # an example, word for word, comes first
         fits = [one for one in readings if one.fits]
         if fits and not fits[0].fits_better_than(readings[0]):
             fits = []
@@ -177,10 +177,13 @@ class Planner:
         refers = refers_back(instruction) is not None
 
         def order(one: _Reading) -> tuple[bool, ...]:
-            is_again = refers and one.candidate.skill == last and not takes_text(self._skill(one.candidate))
-            return one.asks, not one.is_whole, not is_again
+            is_exact = not takes_text(self._skill(one.candidate))
+            is_again = refers and one.candidate.skill == last and is_exact
+            # Who can be told every word comes before who takes any text, if it knows as much of it.
+            is_surer = is_exact and one.candidate.share >= fits[0].candidate.share
+            return one.asks, not one.is_whole, not is_again, not is_surer
 
-        fits.sort(key=order)
+        fits = sorted(fits, key=order)
         nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()
         if not fits:
             reason = readings[0].objection if readings else routing.reason
@@ -346,17 +349,26 @@ class Planner:
 
             table = facts.tables[0]
             yield from (f"{one} in {table.path}" for one in example_questions(table))
-        names = [name for several in (facts.names.values() if facts else ()) for name in several[:1]]
+        names = [several[0] for several in (facts.names.values() if facts else ()) if several]
+        paths = list(around.find("readme"))[:1] if around.find else []
         place = self.router.place(candidate)
         for example in skill.examples:
-            here = _EXAMPLE_VALUE.sub(f"`{names[0]}`", example) if names else example
-            bound = bind(skill, here, agent=candidate.agent, around=around)
-            if (names or here == without_values(here)) and not (
-                bound.questions or self.router.unknown_words(bound.rest, place)
-            ):
-                yield here
+            for here in _filled(example, names, paths):
+                bound = bind(skill, here, agent=candidate.agent, around=around)
+                if not (bound.questions or self.router.unknown_words(bound.rest, place)):
+                    yield here
         if names:
             yield f"{skill.name.replace('_', ' ')} {names[0]}"
+
+
+def _filled(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterator[str]:
+    """`example` with values that are there in place of its own: a path for a path, else each of `names`."""
+    values = _EXAMPLE_VALUE.findall(example)
+    if not values:
+        yield example
+    elif len(values) == 1:
+        for value in paths if re.search(r"[./]", values[0]) else names:
+            yield example.replace(values[0], f"`{value}`")
 
 
 def read_words(definition: Definition, words: str, around: Surroundings, *, skill: str | None = None) -> ClauseCall:

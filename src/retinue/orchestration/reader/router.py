@@ -119,7 +119,10 @@ class Router:
         words, grams = (list(dict.fromkeys(tokens)) for tokens in (word_tokens(clause), gram_tokens(clause)))
         scores = [sum(z) for z in zip(*map(z_scores, self._scores(whole, words, grams)), strict=True)]
         places = [place for place in range(len(scores)) if only is None or only(*self.skills[place])]
-        ranked = nlargest(max(limit, 1), places, key=lambda place: (scores[place], -place))
+        query = frozenset(words)
+        ranked = nlargest(
+            max(limit, 1), places, key=lambda place: ((query, place) in self._examples, scores[place], -place)
+        )
         if not ranked:
             return Routing((), abstained=True, reason="There is no agent to ask.")
         shares = {place: self._share(words, grams, place) for place in ranked}

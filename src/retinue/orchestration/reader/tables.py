@@ -404,6 +404,10 @@ class _Parser(Conditions):
             if column is not None and self._take(match.start("c"), column, one_row=one_row, negated=bool(match["neg"])):
                 self.use_all(match)
         self.use(*(one.start() for one in self.find(r"(?<=\.)a(?=[.a]|$)|(?<=\.),(?=\.)")))
+        for match in self.find("f"):  # "what is the average": of what?
+            numbers = [one.name for one in self.table.columns if one.kind == "number" and not one.is_unique]
+            if len(numbers) > 1 and set(self.codes) <= {"f", ".", *"iwl"}:
+                raise Unclear(self.items[match.start()].text, tuple(numbers))
         if any(one.part != "none" for _, one in self.conditions):
             self.use(*(one.start() for one in self.find("u")))  # "in March of that year"
 

@@ -228,9 +228,7 @@ def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Itera
             chunk = next((one for one in _CHUNK.finditer(words.text) if one.start() <= value.start < one.end()), None)
             if chunk is not None and "/" in chunk[0]:  # a path to what is meant
                 value = replace(value, start=chunk.start(), end=max(value.end, chunk.end()))
-                last = next(
-                    (n for n in range(last, len(words.places)) if words.places[n][0] >= value.end), len(words.places)
-                )
+                last = sum(start < value.end for start, _ in words.places)
             yield replace(value, is_guess=is_of_code and text.isalpha() and text.islower())
             number = last
         else:
@@ -264,10 +262,9 @@ def _named_from(
         meant = whole.get(tuple(words.stems[first:last]), ())
         if place.is_text:  # where any words may stand, a name is one only as it is written
             meant = tuple(name for name in meant if text in {name, name.rpartition(".")[2]})
-        if meant and (
-            place.own_stems.isdisjoint(words.stems[first:last])
-            or (text in meant and not (text.isalpha() and text.islower()))
-        ):
+        # A word of the skill is no symbol, unless it is written like one: "functions" is not `Function`.
+        is_word = not parts and not (text in meant and not (text.isalpha() and text.islower()))
+        if meant and not (is_word and not place.own_stems.isdisjoint(words.stems[first:last])):
             return meant, last
     stem = words.stems[first]
     if place.is_text or stem in place.own_stems or stem in FUNCTION_STEMS or len(stem) < 3:
