@@ -1,11 +1,12 @@
 """The answer that README.md calls an example of `make demo` is what the command says now."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import run
+from tests.cli.shell import COMMAND, environment
 from tests.house.tree import ROOT
 
 TRANSCRIPT = ROOT / "docs" / "transcripts" / "retinue-contract.md"
@@ -24,6 +25,9 @@ def test_the_example_quotes_what_the_command_quotes(tmp_path: Path) -> None:
     goal = re.search(r'(?<=^\$ retinue run ")[^"]+', page, re.MULTILINE)
     assert goal is not None
     assert f"DEMO_GOAL ?= {goal[0]}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    done = run(tmp_path, ROOT, "run", goal[0])
+    done = subprocess.run(
+        [*COMMAND, "run", goal[0]], cwd=ROOT, env=environment(tmp_path), stdin=subprocess.DEVNULL,
+        capture_output=True, encoding="utf-8", check=False, timeout=120,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert quoted(page) == quoted(f"\n{done.stdout}") != []
