@@ -1,8 +1,7 @@
-"""Ready-made agents: definitions as data, their Python beside them.
+"""Ready-made agents: classes whose types say what they take and give.
 
-Each agent is a folder: its `definition.json`, or the types of its decorated class, say what it takes and gives; the
-modules beside it do the work. All of them do their share with no model and no network, and mark what they could not
-judge.
+Each agent is a folder: its definition follows from the types of its decorated class, and the modules beside it do the
+work. All of them do their share with no model and no network, and mark what they could not judge.
 """
 
 import re
