@@ -23,7 +23,7 @@ def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
     Raises:
         MissingFile: There is none.
     """
-    there = [entry.path for entry in list_files(workspace).files]
+    there = [entry.path for entry in list_files(workspace).files if not entry.path.startswith(".")]
     fitting = [path for path in there if (kind := kind_of(path)) is not None and only in ("", kind)]
     if not fitting:
         raise MissingFile(

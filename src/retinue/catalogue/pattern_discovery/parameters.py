@@ -100,7 +100,8 @@ class FixtureSearch(Model):
         Choices(
             definition="the fixture itself: what it is, what it gives, where it is defined, whether there is one",
             users="who uses it: which tests use the fixture, used by, usages of, requests, how many tests use it",
-            dependents="fixtures that build on it: which fixtures depend on it, dependents of, built on, based on",
+            dependents="fixtures that build on it: which fixtures depend on it, which fixtures build on it,"
+            " dependents of, built on, based on",
             dependencies="what it builds on: what does it depend on, what does it need, dependencies of, fixture chain",
         ),
         Field(description="What is to be said; all but `definition` need its name."),

@@ -168,7 +168,11 @@ class Planner:
         """
         instruction = strip_courtesy(clause.text)
         routing = self.router.route(instruction, limit=_CONSIDERED, only=only)
-        readings = [self._reading(one, instruction, around, before) for one in routing.candidates]
+        candidates = list(routing.candidates)
+        if around.facts is not None:  # what a table is called and holds, its skills do not say
+            of_tables = self.router.route(instruction, limit=_CONSIDERED, only=_takes_query(only)).candidates
+            candidates += [one for one in of_tables if one not in candidates]
+        readings = [self._reading(one, instruction, around, before) for one in candidates]
         readings.sort(key=lambda one: (one.candidate.share < 1, -one.score))  # an example, word for word, comes first
         fits = [one for one in readings if one.fits]
         if fits and not fits[0].fits_better_than(readings[0]):
@@ -422,6 +426,11 @@ class _Reading:
     def values(self) -> list[Binding]:
         """What was read from the words."""
         return [one for one in self.bound.bindings if one.how == "said"]
+
+
+def _takes_query(only: Callable[[Definition, Skill], bool] | None) -> Callable[[Definition, Skill], bool]:
+    """Says whether a skill takes a query to a table, and may be called at all."""
+    return lambda definition, skill: takes_query(skill) and (only is None or only(definition, skill))
 
 
 def _is_refusal(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, Final, cast
 
@@ -75,16 +75,16 @@ class Conditions:
                 adjective = last.text.casefold()
                 both = tuple(name for name in last.columns if name in item.columns)
                 if last.code == item.code == "C" and both and (len(last.columns) > 1 or len(item.columns) > 1):
-                    last.columns, last.text = both, f"{last.text} {item.text}"
+                    last.columns, last.text, last.detail = both, f"{last.text} {item.text}", ""
                     continue
                 self.narrow(item, adjective)
                 own = tuple(name for name in item.columns if adjective in name_words(name))
                 if last.code == "f" and len(item.columns) > 1 and len(own) == 1:  # "max temperature" is `temp_max`
-                    item.columns = own
+                    item.columns, item.detail = own, ""
                     if len(joined) > 1 and joined[-2].code in "fs":
                         joined.pop()
             joined.append(item)
-        self.items = joined
+        self.items = [replace(one, code="x", columns=()) if one.detail == "part" else one for one in joined]
 
     def find(self, pattern: str) -> Iterator[re.Match[str]]:
         """The matches of `pattern` among the items that are not used yet."""

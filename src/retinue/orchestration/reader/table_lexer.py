@@ -49,7 +49,7 @@ class Item:
 
     Attributes:
         code: The letter of its kind, as in `tables`; `x` when it names nothing.
-        detail: What of it: which function, which comparison.
+        detail: What of it: which function, which comparison; `part` of a column whose other words must stand beside it.
         columns: The columns that it may name.
         values: The values that it may name, each with its column.
         number: Its number, in `unit`.
@@ -123,7 +123,7 @@ class Lexer:
         token = tokens[at]
         if token[0] in "\"“”`'" and len(token) > 1:
             return 1, self._quoted(token[1:-1])
-        readings: list[tuple[int, int, Item | None]] = [
+        readings: list[tuple[int, float, Item | None]] = [
             *((width, 9, item) for width, item in self._times_and_numbers(tokens, at)),
             *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._value(tokens, at)),
             *((width, rank, item) for width, rank, item in self._column(tokens, at)),
@@ -234,7 +234,7 @@ class Lexer:
         words = {dimension for dimension, _ in DIMENSIONS[adjective]}
         return tuple(one.name for one in self._table.columns if words.intersection(name_words(one.name)))
 
-    def _column(self, tokens: list[str], at: int) -> Iterator[tuple[int, int, Item]]:
+    def _column(self, tokens: list[str], at: int) -> Iterator[tuple[int, float, Item]]:
         """A column's whole name, or a word that one or several have."""
         parts = ["".join(name_words(token)) for token in tokens[at : at + _LONGEST]]
         for width in range(len(parts), 0, -1):
@@ -244,7 +244,7 @@ class Lexer:
                 # "order total" is a column, and "total price" a figure of another
                 yield (
                     width,
-                    7 if is_sure and len(parts[0]) > _LEAST - 1 else 4,
+                    6.5 if is_sure and len(parts[0]) > _LEAST - 1 else 4,
                     Item(" ".join(tokens[at : at + width]), "C", columns=columns),
                 )
                 return
@@ -264,18 +264,16 @@ class Lexer:
         if not token[0].isalnum():
             return Item(token, ",") if word == "," else None
         stems = {word, *_verb_stems(word)}
-        short = tuple(
-            dict.fromkeys(
-                name
-                for known, names in self._by_word.items()
-                if (len(known) >= _LEAST and word.startswith(known))
-                or known in stems
-                or (len(word) > _LEAST and known.startswith(word))
-                for name in names
-            )
-        )
+        known = {one: names for one, names in self._by_word.items() if one in stems}
+        abbreviated = {
+            one: names
+            for one, names in self._by_word.items()
+            if (len(one) >= _LEAST and word.startswith(one)) or (len(word) > _LEAST and one.startswith(word))
+        }
+        short = tuple(dict.fromkeys(name for names in (known or abbreviated).values() for name in names))
         if short and token.isalpha():
-            return Item(token, "C", columns=short)
+            is_part = not known and all(one not in self._whole for one in abbreviated)
+            return Item(token, "C", "part" if is_part else "", columns=short)
         if token[0].isupper() and (values := self._containing(token)):
             return Item(token, "v", "contains", values=values)
         parts = name_words(token)

@@ -25,6 +25,8 @@ from retinue.orchestration.reader.words import (
 
 __all__ = ["READERS", "ClauseWords", "KnownNames", "Value"]
 
+_OBJECTS: Final = frozenset({"it", "its", "the", "a", "an"})
+"""They stand for what is asked about in a phrase: "who uses it"."""
 _CUES: Final = word_set("in from using use search only via through within inside")
 _GAPS: Final = frozenset([",", "and", "or", "the"])
 _YES: Final = word_set("with include including counting show only also")
@@ -412,7 +414,7 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
 def _choice_phrases(meanings: tuple[tuple[str, str], ...]) -> tuple[list[list[frozenset[str]]], dict[str, float]]:
     """The words of each phrase of each choice, and how much each word tells of which choice is meant."""
     phrases = [
-        [frozenset(word_tokens(phrase)) for phrase in (name.replace("_", " "), *re.split("[,:;.]", meaning))]
+        [frozenset(word_tokens(phrase)) - _OBJECTS for phrase in (name.replace("_", " "), *re.split("[,:;.]", meaning))]
         for name, meaning in meanings
     ]
     holders = Counter(token for choice in phrases for token in frozenset[str]().union(*choice))

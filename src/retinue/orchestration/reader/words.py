@@ -94,6 +94,8 @@ def _stem(word: str) -> str:
             rest = len(word) - len(ending)
             if rest < 3 or (ending == "s" and word[-2] in "su"):
                 continue
+            if ending == "es" and not word.endswith(("xes", "ches", "shes")):
+                continue  # the plural of "wine", and not of "win"
             word = word[:rest] + instead
             if ending in {"ing", "ed"} and len(word) > 4 and word[-1] == word[-2] and word[-1] not in "aeiouflsz":
                 word = word[:-1]  # "committed"
