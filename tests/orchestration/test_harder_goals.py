@@ -81,8 +81,6 @@ def test_several_clauses(goal: str, wanted: list[Node]):
     ("goal", "wanted"),
     [
         ("Find the largest commit, then explain the files in that commit.", [n(COMMITS), n(COMMITS, 0)]),
-        ("which endpoints are the slowest in access.log, and look each of them up in the documentation",
-         [n(LOG, files=LOGFILE), n(EACH, 0)]),
         ("List the top 5 paths in access.log. What do the docs promise for each of them?",
          [n(LOG, files=LOGFILE), n(EACH, 0)]),
         ("which files change most often and which tests cover them", [n(COMMITS), n(TESTS, 0)]),

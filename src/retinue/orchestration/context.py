@@ -312,7 +312,7 @@ class NodeContext:
         """
         definition = None if task.parameters or not task.instruction.strip() else self.definition_of(task.agent)
         skill = None if definition is None else definition.skill(task.skill) if task.skill else definition.default_skill
-        if definition is None or skill is None or skill.instruction_field is None:
+        if definition is None or skill is None or len(skill.input_schema.get("properties", {})) < 2:
             return task
         from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - few tasks have words only
 
