@@ -31,6 +31,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=bedrock",
         "--extra=code",
         "--extra=data",
+        "--extra=embed",
         "--extra=google",
         "--extra=llm",
         "--extra=local",

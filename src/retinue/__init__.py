@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from retinue.llm.recording import Recorder, Replay
     from retinue.llm.scripted import ScriptedModel
     from retinue.orchestration.orchestrator import Orchestrator, workflows
+    from retinue.orchestration.reader.embedding import SentenceEmbedder
     from retinue.orchestration.reader.planner import Planner
     from retinue.orchestration.supervise import supervise
     from retinue.tools.port import Tool, ToolOutput
@@ -134,6 +135,7 @@ __all__ = [
     "Scripted",
     "ScriptedCall",
     "ScriptedModel",
+    "SentenceEmbedder",
     "Skill",
     "SkillOptions",
     "Skipped",
@@ -204,6 +206,7 @@ _NAMES: Final = {
     "llm.recording": "Recorder Replay",
     "llm.scripted": "ScriptedModel",
     "orchestration.orchestrator": "Orchestrator workflows",
+    "orchestration.reader.embedding": "SentenceEmbedder",
     "orchestration.reader.planner": "Planner",
     "orchestration.supervise": "supervise",
     "tools.port": "Tool ToolOutput",

@@ -44,6 +44,24 @@ def test_a_goal_that_nobody_can_do_has_an_empty_plan(retinue: Give, team: Path) 
     assert "left out" in said.out
 
 
+@pytest.mark.parametrize("words", [("plan", BOTH), ("run", BOTH), ("ask", "git_state_analyzer", "who wrote this")])
+def test_an_embedding_model_that_is_not_there_stops_whoever_reads_a_goal(
+    retinue: Give, team: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("RETINUE_MODELS_EMBED", str(team / "nowhere"))
+    said = retinue(*words, "--json")
+    assert said.code == 2
+    assert "models.embed" in said.error["hint"]
+
+
+def test_only_its_user_names_the_embedding_model(retinue: Give, team: Path) -> None:
+    (team / "retinue.toml").write_text(f'[models]\nembed = "{team}/nowhere"\n')
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(team)
+    said = retinue("plan", BOTH)
+    assert said.code == 0
+    assert "may not set `models.embed`" in said.err
+
+
 def test_what_is_missing_is_shown_as_a_question(retinue: Give, team: Path) -> None:
     assert "to ask   What is `colour` for `painter`?" in retinue("plan", "paint a wooden fence").out
 

@@ -25,7 +25,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "Results and errors": "Result Warned Artifact Trace Attempt Usage UsagePart Cost Versions Fault Finding RetinueError",
     "Tasks": "Task Context Limits OutputWish",
     "Definitions": "Definition Skill Sample Runner Deprecation ThinkingBounds Source Registry Skipped",
-    "Orchestration": "Orchestrator Planner Plan Delegation Expected Candidate Binding Dropped supervise workflows Budget "
+    "Orchestration": "Orchestrator Planner SentenceEmbedder Plan Delegation Expected Candidate Binding Dropped supervise workflows Budget "
     "Question Answer",
     "Runs and events": "Engine InProcessEngine Capabilities Journal RunRecord Event Progress Checkpoint Message",
     "Models": "Models ProviderSettings Price LanguageModel Request Response ToolUse AnswerShape ScriptedModel Recorder "

@@ -25,6 +25,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     ),
     "data": ("duckdb",),
     "durable": ("dbos",),
+    "embed": ("fastembed", "loguru", "numpy"),
     "google": ("genai_prices", "pydantic_ai"),
     "llm": ("genai_prices", "pydantic_ai"),
     "local": ("genai_prices", "pydantic_ai", "xllamacpp"),

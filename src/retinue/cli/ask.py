@@ -359,7 +359,7 @@ def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
         from retinue.orchestration.reader.planner import read_words
 
         around = surroundings(project.registry, project.workspace, date.today())  # noqa: DTZ011 - the user's own day
-        read = read_words(definition, instruction, around)
+        read = read_words(definition, instruction, around, likeness=project.likeness)
         if read.chosen is not None:
             return _skill_called(agent, read.chosen.skill)
         message = f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."

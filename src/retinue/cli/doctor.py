@@ -25,6 +25,7 @@ EXTRAS: Final = {
     "code": "tree_sitter",
     "data": "duckdb",
     "durable": "dbos",
+    "embed": "fastembed",
     "google": "google.genai",
     "llm": "pydantic_ai",
     "local": "xllamacpp",

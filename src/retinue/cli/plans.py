@@ -36,7 +36,12 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
     engine = InProcessEngine({})
     models = project.models if project.models.configured else None
     orchestrator = Orchestrator(
-        project.registry, engine, Workspace(project.root), models=models, model=reads_goals(project)
+        project.registry,
+        engine,
+        Workspace(project.root),
+        likeness=project.likeness,
+        models=models,
+        model=reads_goals(project),
     )
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and models is None):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from retinue.contract.finding import Level
     from retinue.engine.base import Workflow
     from retinue.engine.offload import Pool
+    from retinue.orchestration.reader.embedding import SentenceEmbedder
 
 __all__ = ["Project", "budget_of", "find_root", "open_project", "tell_notes"]
 
@@ -56,6 +57,7 @@ class Project:
         loops: What drives their models; None where that is our own loop for all.
         built_in: The agents that come with the installation.
         cache_dir: Where it is kept what was read of the folder; None keeps nothing.
+        likeness: Ranks skills by meaning as well; None where no model is set for it.
     """
 
     root: Path
@@ -68,6 +70,7 @@ class Project:
     built_in: "tuple[Agent, ...]" = ()
     level: "Level | None" = None
     cache_dir: Path | None = None
+    likeness: "SentenceEmbedder | None" = None
 
     @property
     def grants(self) -> "Grants":
@@ -106,6 +109,7 @@ class Project:
             offload=offload,
             models=models,
             grants=self.grants,
+            likeness=self.likeness,
         )
 
     @property
@@ -222,7 +226,16 @@ def open_project(
         loops=loops,
         cache_dir=index,
     )
-    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level, index)
+    likeness = _embedder(settings.get("models.embed"), index)
+    return Project(root, settings, registry, trusted, models, toolbox, loops, ready_made, level, index, likeness)
+
+
+def _embedder(model: str, cache_dir: Path | None) -> "SentenceEmbedder | None":
+    if not model:
+        return None
+    from retinue.orchestration.reader.embedding import SentenceEmbedder
+
+    return SentenceEmbedder(model, cache_dir=cache_dir)
 
 
 def _mcp_servers(project: Project) -> "Servers | None":

@@ -202,7 +202,13 @@ async def _conduct(
         known = opened.workflows(workspace, offload=pool)
         async with InProcessEngine(known, journal=journal, answerer=person) as engine:
             orchestrator = Orchestrator(
-                opened.registry, engine, workspace, models=models, model=thinks_along(project), grants=grants
+                opened.registry,
+                engine,
+                workspace,
+                likeness=opened.likeness,
+                models=models,
+                model=thinks_along(project),
+                grants=grants,
             )
             begun = await begin(orchestrator, engine)
             watchdog.run_id = begun.run if journal is not None else ""

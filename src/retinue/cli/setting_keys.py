@@ -109,6 +109,12 @@ KEYS: Final[Mapping[str, Key]] = {
     "models.record": Key(
         "text", "", "folder to record every model exchange in, for `replay:FOLDER`", for_projects=False
     ),
+    "models.embed": Key(
+        "text",
+        "",
+        "sentence-embedding model that ranks skills by meaning: a folder, or a name that fastembed has on disk",
+        for_projects=False,
+    ),
     "models.runner": Key(
         "text",
         "own",

@@ -139,7 +139,9 @@ async def _tried(
         models, grants = project.models if project.models.configured else None, project.grants
         known = opened.workflows(workspace, offload=pool)
         async with InProcessEngine(known) as engine:
-            orchestrator = Orchestrator(opened.registry, engine, workspace, models=models, grants=grants)
+            orchestrator = Orchestrator(
+                opened.registry, engine, workspace, likeness=opened.likeness, models=models, grants=grants
+            )
             try:
                 async with asyncio.timeout(budget.timeout_s):
                     for task, agent, model, number in wanted.each():

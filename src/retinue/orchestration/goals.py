@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from retinue.orchestration.reader.model import ModelReader
     from retinue.orchestration.reader.parameters import Surroundings
     from retinue.orchestration.reader.planner import Planner
+    from retinue.orchestration.reader.router import Embedder
     from retinue.orchestration.thinker import Thinker
 
 __all__ = ["Answerer", "Goals", "PlannedBy", "by_name", "thinks_along"]
@@ -51,6 +52,7 @@ class Goals:
     registry: Registry
     around: "Surroundings"
     planner: "Planner | None" = None
+    likeness: "Embedder | None" = None
     models: "Models | None" = None
     model: str | None = None
     thinking: Thinking | None = None
@@ -128,7 +130,7 @@ class Goals:
     def _rules(self) -> "Planner":
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
 
-        return self.planner or Planner(self.registry.offered())
+        return self.planner or Planner(self.registry.offered(), likeness=self.likeness)
 
     def _reader(self) -> "ModelReader":
         from retinue.orchestration.reader.model import ModelReader  # noqa: PLC0415 - only with a model

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from retinue.orchestration.allotment import Allocate
     from retinue.orchestration.reader.parameters import Surroundings
     from retinue.orchestration.reader.planner import Planner
+    from retinue.orchestration.reader.router import Embedder
 
 __all__ = ["Orchestrator", "workflows"]
 
@@ -43,6 +44,8 @@ class Orchestrator:
     """Answers goals with the agents of a registry, on an engine that was made with `workflows` of the same registry.
 
     Attributes:
+        planner: Plans by rules; made from `registry` and `likeness` when absent.
+        likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
         today: What "yesterday" is relative to; the machine's own day when absent.
         counter: Which token counter measures hand-offs (C20).
         models: The models at hand; without any the rules decide alone.
@@ -56,6 +59,7 @@ class Orchestrator:
     engine: Engine
     workspace: Workspace | None = None
     planner: "Planner | None" = None
+    likeness: "Embedder | None" = None
     today: date | None = None
     counter: str = DEFAULT
     models: "Models | None" = None
@@ -209,7 +213,7 @@ class Orchestrator:
         if name is None or (found is not None and found.instruction_field and instruction.strip() and not parameters):
             from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a call in full needs none
 
-            read = read_words(definition, instruction, self._around(), skill=name)
+            read = read_words(definition, instruction, self._around(), skill=name, likeness=self.likeness)
             if read.unknown and found is not None:
                 return Plan(goal=instruction, dropped=(read.dropped,))
             found = found or (definition.skill(read.chosen.skill or "") if read.chosen else None)
@@ -250,6 +254,7 @@ class Orchestrator:
             registry=self.registry,
             around=self._around(),
             planner=self.planner,
+            likeness=self.likeness,
             models=self.models,
             model=self.model,
             thinking=self.thinking,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from retinue.llm.models import Models
     from retinue.llm.port import LanguageModel
     from retinue.orchestration.reader.model import ModelReader
+    from retinue.orchestration.reader.router import Embedder
 
 __all__ = ["workflows"]
 
@@ -45,6 +46,7 @@ def workflows(
     outside: Outside = REAL,
     models: "Models | None" = None,
     grants: Grants = ALL,
+    likeness: "Embedder | None" = None,
 ) -> Mapping[str, Workflow]:
     """What an engine must know to run plans for the agents of `registry`: give it to the engine when it is made.
 
@@ -56,13 +58,14 @@ def workflows(
         outside: Time and chance for the bodies of steps.
         models: Where the model that thinks along in a run comes from, for runs that have one.
         grants: What the agents may use at most.
+        likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
     """
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
     check, light = Check(registry.definitions()), partial(light_schema_of, registry)
     around = surroundings(registry, workspace)
     shared: dict[str, tuple[Purse, Deadline]] = {}
-    planners = _Planners(registry, grants)
+    planners = _Planners(registry, grants, likeness)
 
     async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
         order = Order.read(payload)
@@ -108,8 +111,8 @@ def _opened(models: "Models | None", name: str) -> "LanguageModel":
 class _Planners:
     """The planners for one registry, made when first asked and then kept."""
 
-    def __init__(self, registry: Registry, grants: Grants) -> None:
-        self._registry, self._grants = registry, grants
+    def __init__(self, registry: Registry, grants: Grants, likeness: "Embedder | None") -> None:
+        self._registry, self._grants, self._likeness = registry, grants, likeness
         self._made: tuple[int, ModelReader] | None = None
 
     def model(self) -> "ModelReader":
@@ -119,6 +122,6 @@ class _Planners:
 
         if self._made is None or self._made[0] != len(self._registry):
             definitions = self._registry.offered()
-            made = ModelReader(definitions, Planner(definitions), self._grants)
+            made = ModelReader(definitions, Planner(definitions, likeness=self._likeness), self._grants)
             self._made = len(self._registry), made
         return self._made[1]

@@ -17,7 +17,7 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.reader.bind import Bound, bind
 from retinue.orchestration.reader.clauses import Clause, joined, pieces, refers_back, sentences, strip_courtesy
 from retinue.orchestration.reader.parameters import NOWHERE, Parameter, Surroundings, parameters_of, takes_text
-from retinue.orchestration.reader.router import FLOOR, FLOOR_WITHOUT_EXAMPLES, Likeness, Router, without_values
+from retinue.orchestration.reader.router import FLOOR, FLOOR_WITHOUT_EXAMPLES, Embedder, Router, without_values
 from retinue.orchestration.reader.table_call import takes_query
 from retinue.orchestration.reader.words import FUNCTION_STEMS, NEGATIONS, is_light, telling_words, word_set, word_tokens
 
@@ -109,7 +109,7 @@ class Planner:
     Args:
         definitions: The agents; of two majors side by side the first answers to the bare name.
         floor: The share of a clause that whoever takes any text must know; `router` has the usual one.
-        likeness: Ranks skills by meaning as well (see `Router`).
+        likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Planner:
         definitions: Iterable[Definition],
         *,
         floor: float | None = None,
-        likeness: "Callable[[Sequence[Sequence[str]]], Likeness] | None" = None,
+        likeness: Embedder | None = None,
     ) -> None:
         by_name: dict[str, Definition] = {}
         for definition in definitions:
@@ -375,7 +375,14 @@ def _filled(example: str, names: Sequence[str], paths: Sequence[str]) -> Iterato
             yield example.replace(values[0], f"`{value}`")
 
 
-def read_words(definition: Definition, words: str, around: Surroundings, *, skill: str | None = None) -> ClauseCall:
+def read_words(
+    definition: Definition,
+    words: str,
+    around: Surroundings,
+    *,
+    skill: str | None = None,
+    likeness: Embedder | None = None,
+) -> ClauseCall:
     """What `words` ask of one agent: the call, or why it cannot be made.
 
     Args:
@@ -383,13 +390,15 @@ def read_words(definition: Definition, words: str, around: Surroundings, *, skil
         words: What it is asked.
         around: What is known beside the words.
         skill: Which of its skills is meant, when the caller said so.
+        likeness: Ranks its skills by meaning as well.
     """
 
     def is_meant(_definition: Definition, one: Skill) -> bool:
         return skill is None or one.name == skill
 
     # Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for.
-    return Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2).read(Clause(words), around, only=is_meant)
+    planner = Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2, likeness=None if skill else likeness)
+    return planner.read(Clause(words), around, only=is_meant)
 
 
 @dataclass(frozen=True, slots=True)

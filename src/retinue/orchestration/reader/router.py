@@ -27,7 +27,16 @@ from retinue.orchestration.reader.words import (
     word_tokens,
 )
 
-__all__ = ["FLOOR", "FLOOR_WITHOUT_EXAMPLES", "Likeness", "Router", "Routing", "example_like", "without_values"]
+__all__ = [
+    "FLOOR",
+    "FLOOR_WITHOUT_EXAMPLES",
+    "Embedder",
+    "Likeness",
+    "Router",
+    "Routing",
+    "example_like",
+    "without_values",
+]
 
 FLOOR: Final = 0.5
 """So much of a clause must be known, as if each of its words stood in the skill's text once."""
@@ -44,6 +53,9 @@ _VALUE: Final = re.compile(
 
 Likeness: TypeAlias = Callable[[str], Sequence[float]]
 """How like each skill is to a clause by meaning, -1 to 1, in the order in which they were given (see `embedding`)."""
+
+Embedder: TypeAlias = Callable[[Sequence[Sequence[str]]], Likeness]
+"""Embeds the texts of each skill, and gives what tells how like each is to a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ class Router:
         definitions: Iterable[Definition],
         *,
         floor: float | None = None,
-        likeness: "Callable[[Sequence[Sequence[str]]], Likeness] | None" = None,
+        likeness: Embedder | None = None,
     ) -> None:
         self.skills: list[tuple[Definition, Skill]] = [
             (definition, skill) for definition in definitions for skill in definition.skills if not skill.unavailable
