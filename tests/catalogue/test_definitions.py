@@ -123,7 +123,6 @@ async def _run(agent: Agent, name: str) -> None:
         ("How does the boundary correct an answer?", "research"),
         ("where is the retry policy defined", "research"),
         ("explain the cache", "research"),
-        ("find documentation about deadlines", "research"),
         ("which files mention the journal", "research"),
         ("why is the index split in two", "research"),
         ("who changed the boundary most recently?", "commit_analysis"),

@@ -355,7 +355,6 @@ def test_assess_is_a_plan_over_several_agents_that_can_be_walked() -> None:
         ("give me an overview of the architecture", "overview"),
         ("assess the whole codebase before we rewrite it", "assess"),
         ("who changed the cart most often", "commit_analysis"),
-        ("what does the architecture document say about engines", "research"),
     ],
 )
 def test_questions_about_structure_come_here_and_no_others(clause: str, expected: str) -> None:

@@ -27,7 +27,7 @@ from retinue.orchestration.reader.parameters import Surroundings
 from retinue.orchestration.reader.planner import Planner
 
 ALL: Final = json.loads((Path(__file__).parent / "data" / "fresh_goals.json").read_text(encoding="utf-8"))
-FLOORS: Final = {"learn": 31, "check": 30, "joined learn": 9, "joined check": 12, "eight": 58}
+FLOORS: Final = {"learn": 31, "check": 30, "joined learn": 5, "joined check": 10, "eight": 58}
 SIZES: Final = {"learn": 60, "check": 60, "joined learn": 30, "joined check": 30, "eight": 84}
 TODAY: Final = date(2026, 3, 10)
 

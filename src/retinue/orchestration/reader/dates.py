@@ -25,8 +25,10 @@ _MONTH: Final = (
 )
 _WEEKDAY: Final = r"(?:last )?(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _YEAR: Final = r"(?:19|20)\d\d"
+_QUARTERS: Final = {"first": "q1", "second": "q2", "third": "q3", "fourth": "q4", "last": "q4"}
+_ORDINAL: Final = "(?:" + "|".join(_QUARTERS) + ")"
 _EXACT: Final = (
-    rf"\d{{4}}-\d\d(?:-\d\d)?|{_YEAR}[- ]q[1-4]|q[1-4] (?:of )?{_YEAR}"
+    rf"\d{{4}}-\d\d(?:-\d\d)?|{_YEAR}[- ]q[1-4]|(?:q[1-4]|{_ORDINAL} quarter) (?:of )?{_YEAR}"
     rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},?(?: {_YEAR})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b,?(?: {_YEAR})?|{_MONTH}(?: {_YEAR})?|{_YEAR}|today|yesterday|{_WEEKDAY}"
     rf"|{_NUMBER} {_UNIT} ago|(?:this|last) {_UNIT}"
@@ -95,6 +97,7 @@ def _back(words: str, today: date) -> tuple[date | None, date | None]:
 def _days(words: str, today: date | None) -> tuple[date, date] | None:
     """The first and the last day that `words` name: of a day, a month, a quarter, a year."""
     words, months = words.lower().replace(" of ", " ").rstrip(".,"), 1
+    words = re.sub(rf"({_ORDINAL}) quarter(?= {_YEAR})", lambda match: _QUARTERS[match[1]], words)
     if (quarter := re.search(r"q([1-4])", words)) and (year := re.search(_YEAR, words)):
         words, months = f"{year.group()}-{3 * int(quarter[1]) - 2:02}", 3
     if words.isdigit():
