@@ -181,7 +181,7 @@ class Planner:
         refers = refers_back(instruction) is not None
 
         def order(one: _Reading) -> tuple[bool, ...]:
-            is_exact = not takes_text(self._skill(one.candidate))
+            is_exact = not self._takes_text(one.candidate)
             is_again = refers and one.candidate.skill == last and is_exact
             # Who can be told every word comes before who takes any text, if it knows as much of it.
             is_surer = is_exact and one.candidate.share >= fits[0].candidate.share
@@ -210,7 +210,7 @@ class Planner:
         if place not in self._parameters:
             self._parameters[place] = parameters_of(skill.input_schema)
         parameters = self._parameters[place]
-        if strange := self._strangeness(candidate, text, skill):
+        if strange := self._strangeness(candidate, text):
             return _Reading(candidate, Bound(), candidate.score, objection=strange)
         back = refers_back(text) if before is not None else None
         carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
@@ -234,7 +234,7 @@ class Planner:
         is_told = bool(reading.back) and all(_is_told(parameters.get(one)) for one in missing)
         if missing and not is_told and (reading.unknown or reading.back):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
-        if takes_text(skill) or self._names_table(reading, skill):
+        if self._takes_text(reading.candidate) or self._names_table(reading, skill):
             return ""
         if reading.unknown:
             return f"The nearest, {name}, cannot be told of {_listed(reading.unknown)}."
@@ -242,9 +242,9 @@ class Planner:
             return f"What “{reading.back}” is, {name} cannot be told before another has answered."
         return ""
 
-    def _strangeness(self, candidate: Candidate, text: str, skill: Skill) -> str:
+    def _strangeness(self, candidate: Candidate, text: str) -> str:
         """What speaks against putting any `text` to a skill; empty for one that must be able to be told all of it."""
-        if not takes_text(skill):
+        if not self._takes_text(candidate):
             return ""
         name, place = f"`{candidate.agent}.{candidate.skill}`", self.router.place(candidate)
         if self._is_strange_order(text, place):
@@ -334,6 +334,11 @@ class Planner:
             nodes.append(node)
         return tuple(nodes)
 
+    def _takes_text(self, candidate: Candidate) -> bool:
+        """Whether a skill may be told any words: by its schema, or since its agent is told all words as they are."""
+        definition, skill = self.router.skills[self.router.place(candidate)]
+        return takes_text(skill) or _is_told_words(definition, skill)
+
     def _skill(self, candidate: Candidate) -> Skill:
         return self.router.skills[self.router.place(candidate)][1]
 
@@ -398,7 +403,19 @@ def read_words(
 
     # Whoever names the agent has said who is meant; which of its skills, a weak sign is enough for.
     planner = Planner([definition], floor=FLOOR_WITHOUT_EXAMPLES / 2, likeness=None if skill else likeness)
-    return planner.read(Clause(words), around, only=is_meant)
+    call = planner.read(Clause(words), around, only=is_meant)
+    if call.chosen is not None:
+        return call
+    nearest = planner.router.route(words, limit=1, only=is_meant).candidates
+    meant = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
+    if meant is None or not _is_told_words(definition, meant):
+        return call
+    return replace(call, chosen=nearest[0], bound=bind(meant, words, agent=definition.name, around=around), unknown=())
+
+
+def _is_told_words(definition: Definition, skill: Skill) -> bool:
+    """Whether a skill is told words as they are: it is a prompt, speaks a dialect of its own, or asks a model."""
+    return bool(definition.instructions or definition.dialect or skill.thinks in ("must", "by_others"))
 
 
 @dataclass(frozen=True, slots=True)
