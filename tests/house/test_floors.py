@@ -87,9 +87,10 @@ def small_house(folder: Path, **files: str) -> Path:
     for name in ("", *names.split()):
         (folder / "src/retinue" / name).mkdir(parents=True)
         (folder / "src/retinue" / name / "__init__.py").touch()
-    for name in DIALECTS:
-        (folder / "src/retinue/dialects" / name).mkdir()
-        (folder / "src/retinue/dialects" / name / "__init__.py").touch()
+    agents = [one.parent.name for one in (ROOT / "src/retinue/catalogue").glob("*/__init__.py")]
+    for name in (*(f"dialects/{one}" for one in DIALECTS), *(f"catalogue/{one}" for one in agents)):
+        (folder / "src/retinue" / name).mkdir()
+        (folder / "src/retinue" / name / "__init__.py").touch()
     for name in ("errors", "telemetry"):
         (folder / f"src/retinue/{name}.py").touch()
     for name, text in files.items():
