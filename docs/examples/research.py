@@ -5,9 +5,8 @@ from pathlib import Path
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
-from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
-from retinue.catalogue.researcher_analyst import ResearcherAnalyst
+from retinue.catalogue import agents
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.llm.models import Models
@@ -17,20 +16,20 @@ from retinue.tools.workspace import Workspace
 GUIDE = "# Kettle\n\nThe valve opens at 110 degrees, because steam must never burst the lid.\n"
 
 
-async def research(agent: Agent, question: str) -> Result:
-    """What `agent` finds in the folder where this runs."""
+async def research(question: str, models: Models | None = None) -> Result:
+    """What `researcher_analyst` finds in the folder where this runs."""
     task = Task(
         id="t",
         agent="researcher_analyst",
         skill="research",
         parameters={"task": question, "depth": "quick_scan", "sources": ["docs"]},
     )
-    return await Boundary(Registry([agent])).call(task, LocalContext(workspace=Workspace(Path.cwd())))
+    return await Boundary(Registry(agents(models=models))).call(task, LocalContext(workspace=Workspace(Path.cwd())))
 
 
 async def main() -> None:
     """Ask twice."""
-    quoted = await research(ResearcherAnalyst.bind(), "Why does the valve open?")
+    quoted = await research("Why does the valve open?")
     print("quoted: ", quoted.content)
 
     claims = [
@@ -38,7 +37,7 @@ async def main() -> None:
         {"text": "It opens at 90 degrees in winter.", "cites": ["f1"]},
     ]
     model = ScriptedModel([{"claims": claims}])
-    written = await research(ResearcherAnalyst.bind(models=Models.only(model)), "Why does the valve open?")
+    written = await research("Why does the valve open?", Models.only(model))
     print("written:", written.data["answer"])
     for each in written.data["summary"]["dropped"]:
         print("dropped:", each["text"], "-", each["reason"])

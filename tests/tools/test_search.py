@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from retinue.tools.hiding import Hiding
 
 from retinue.errors import InvalidInput
 from retinue.tools.search import Index, PassageHit
-from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Hiding, Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository
 
