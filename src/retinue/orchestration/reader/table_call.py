@@ -50,6 +50,8 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
     if len(complete) != 1:
         return None
     table, query = complete[0]
+    if "percentiles" in properties and all(one.function != "percentile" for one in query.measures):
+        return None  # a skill that computes nothing else
     parts = query.model_dump(mode="json", exclude_defaults=True)
     return {"files": [table.path], **parts} if parts.keys() <= properties.keys() else None
 
