@@ -14,6 +14,7 @@ import pytest
 from retinue.agents.trust import TrustStore
 from retinue.cli import main
 from tests.cli.team import TEAM
+from tests.ready_made import put_definitions
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in ("NO_COLOR", "FORCE_COLOR", "ACTIVE_AGENT_PATH"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
+    put_definitions(tmp_path)
     return tmp_path
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.house.tree import child_environment
+from tests.ready_made import put_definitions
 
 COMMAND = (sys.executable, "-m", "retinue")
 _PATIENCE_S = 30.0
@@ -21,6 +22,7 @@ _PATIENCE_S = 30.0
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment in which nothing of whoever runs the tests counts."""
+    put_definitions(home)
     places = {f"RETINUE_{name}_DIR": str(home / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
     kept = {name: os.environ[name] for name in os.environ if name.startswith("COVERAGE_")}
     clean = child_environment(PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="error", **places, **kept)
