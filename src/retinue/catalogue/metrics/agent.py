@@ -74,7 +74,7 @@ class Metrics:
     """Computes business metrics over the purchases of a project: sales, purchases, customers, churn.
 
     Use it for a figure of a year, quarter or month, with its definition, unit, SQL, the rows it rests on, and how it
-    changed. Returns figures of listed metrics only; it forecasts nothing and gives no advice.
+    changed. Returns figures of listed metrics only; not for forecasts or advice.
     """
 
     @retinue.skill(

@@ -185,7 +185,8 @@ class Planner:
             is_again = refers and one.candidate.skill == last and is_exact
             # Who can be told every word comes before who takes any text, if it knows as much of it.
             is_surer = is_exact and one.candidate.share >= fits[0].candidate.share
-            return one.asks, not one.is_whole, not is_again, not is_surer
+            is_weak = not one.is_whole and one.candidate.share < FLOOR * fits[0].candidate.share
+            return is_weak, one.asks, not one.is_whole, not is_again, not is_surer
 
         fits = sorted(fits, key=order)
         nearest = tuple(self._with_example(one.candidate, around) for one in readings[:3]) if not fits else ()

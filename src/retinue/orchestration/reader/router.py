@@ -46,6 +46,8 @@ _ENOUGH_EXAMPLES: Final = 3
 
 _NOT_ALONE: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
 _MOST_CHARS: Final = 2_000
+_NOT_FOR: Final = re.compile(r"\bnot for [^.;]*")
+"""What a description says that a skill does not do."""
 _VALUE: Final = re.compile(
     r"`[^`\n]+`|\{\w+\}|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
 )
@@ -250,7 +252,8 @@ def _texts(skills: Iterable[tuple[Definition, Skill]]) -> list[list[str]]:
 
 def _own_texts(definition: Definition, skill: Skill) -> list[str]:
     names = [skill.name, definition.name, *definition.aliases, *definition.tags]
-    return [*names, definition.description, skill.description, *_parameter_texts(skill.input_schema)]
+    descriptions = (_NOT_FOR.sub("", one.description) for one in (definition, skill))
+    return [*names, *descriptions, *_parameter_texts(skill.input_schema)]
 
 
 def _brief(skill: Skill) -> list[str]:
