@@ -409,7 +409,9 @@ def read_words(
         return call
     nearest = planner.router.route(words, limit=1, only=is_meant).candidates
     meant = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
-    if meant is None or not _is_told_words(definition, meant):
+    # Who is asked for a table by name reads the question against it, and says which of its words name nothing.
+    facts = None if meant is None or around.facts is None else around.facts(definition.name, meant.name)
+    if meant is None or not (_is_told_words(definition, meant) or (facts is not None and facts.tables)):
         return call
     return replace(call, chosen=nearest[0], bound=bind(meant, words, agent=definition.name, around=around), unknown=())
 
