@@ -1,4 +1,4 @@
-"""What the data files of a workspace hold, for whoever turns words into a query: a few files, within five seconds.
+"""What the data files of a workspace hold, for whoever turns words into a query: a few files, within two seconds.
 
 It is kept between runs: a file is read anew only when it has changed.
 """
@@ -20,7 +20,7 @@ _FILES: Final = 8
 _MOST: Final = 40
 """Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
 _BYTES: Final = 64 * 1024 * 1024
-_SECONDS: Final = 5.0
+_SECONDS: Final = 2.0
 _FORM: Final = 2
 """Of what is kept; raised when `columns` reads something else in the same file."""
 
