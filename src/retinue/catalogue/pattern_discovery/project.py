@@ -82,11 +82,15 @@ def read_names(workspace: Workspace, cache_dir: Path | None) -> Facts:
     )
     facts = known.get(key)
     if facts is None:
-        reading = read_project(LocalContext(workspace=workspace), workspace, cache_dir, seconds=_NAMES_SECONDS)
         with ThreadPoolExecutor(1) as thread:  # whoever asks may be in an event loop
-            facts = _names(thread.submit(asyncio.run, reading).result())
+            facts = _names(thread.submit(asyncio.run, _read_alone(workspace, cache_dir)).result())
         known.save({key: facts} if facts.is_complete else {}, [])
     return facts
+
+
+async def _read_alone(workspace: Workspace, cache_dir: Path | None) -> TreeReading[FileFacts]:
+    async with LocalContext(workspace=workspace) as context:  # it ends the processes it starts
+        return await read_project(context, workspace, cache_dir, seconds=_NAMES_SECONDS)
 
 
 def _names(reading: TreeReading[FileFacts]) -> Facts:
