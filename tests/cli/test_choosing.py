@@ -237,7 +237,6 @@ def test_a_question_to_the_documents_is_routine_and_its_notice_says_so(
             ("ask", "personal_assistant", "what is on my list"),
             "It is one small delegation that could do without a model.",
         ),
-        (("ask", "system_architect", "assess", "is it fit"), "`system_architect` has other agents do the work."),
     ],
 )
 def test_each_way_asks_the_model_that_it_names(
@@ -256,6 +255,12 @@ def test_each_way_asks_the_model_that_it_names(
     smallest, largest = asked["A"], asked.get("C", asked["B"])
     assert (smallest[0] > 0, smallest[2]) == (True, 0)
     assert (largest[0], largest[2] > 0) == (0, True)
+
+
+@pytest.mark.row("A18")
+def test_who_has_others_do_the_work_is_not_routine(retinue: Give, shop: dict[str, ScriptedModel]) -> None:
+    said = retinue("ask", "system_architect", "assess", "is it fit", "--max-tokens", "200000")
+    assert "`system_architect` has other agents do the work." in said.err
 
 
 @pytest.mark.row("A18")

@@ -73,7 +73,7 @@ def read_table_question(question: str, table: TableFacts, *, meanings: Mapping[s
         meanings: Which column, or which figure, an ambiguous word means; by the word.
     """
     if len(question) > _LONGEST:
-        return TableReading(None, (question[:_LONGEST].split(maxsplit=1)[0],))
+        return TableReading(None, tuple(question[:_LONGEST].split(maxsplit=1)[:1]))
     named = {word.casefold(): name for word, name in (meanings or {}).items()}
     lexer = Lexer(table, named)
     parser = _Parser(table, named, lexer.items(question), lexer.notes, lexer.whole)
