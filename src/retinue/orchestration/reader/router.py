@@ -173,12 +173,18 @@ class Router:
         return self._places[candidate.agent, candidate.skill]
 
     def speaks_of(self, text: str, place: int) -> bool:
-        """Whether `text` has a word of the name or description of the skill at `place`; or its examples have none."""
-        skill = self.skills[place][1]
+        """Whether `text` has a word of the name or description of the skill at `place`, or all words of an example.
+
+        Nothing need be said of a skill whose own examples say none of it.
+        """
+        skill, said = self.skills[place][1], frozenset(word_tokens(text))
         words = telling_words(f"{skill.name} {skill.description}")
         own = {word_tokens(word)[0] for word in words if not is_light(word)}
         within = [not own.isdisjoint(word_tokens(example)) for example in skill.examples]
-        return 2 * sum(within) <= len(within) or not own.isdisjoint(word_tokens(text))
+        if 2 * sum(within) <= len(within) or not own.isdisjoint(said):
+            return True
+        wordings = (word_tokens(without_values(example)) for example in skill.examples)
+        return any(words and said.issuperset(words) for words in wordings)
 
     def unknown_words(self, text: str, place: int) -> list[str]:
         """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.
