@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from retinue.catalogue.git_state_analyzer import GitStateAnalyzer
 from retinue.catalogue.git_state_analyzer.repository import PATTERN, has_form, tasks_in
 from retinue.contract.result import Result
+from retinue.orchestration.reader.parameters import NOWHERE
+from retinue.orchestration.reader.planner import read_words
 from retinue.tools.git import Commit, Git, commit_index
 from tests.catalogue.conftest import Ask, Repository
 
@@ -541,3 +544,17 @@ def test_what_is_no_date_is_refused_with_an_example(ask: Ask, text: str) -> None
     assert refused.fault is not None
     assert (refused.fault.code, refused.fault.path) == ("invalid_input", "/parameters/until")
     assert "2024-03-01" in refused.fault.hint
+
+
+@pytest.mark.parametrize(
+    ("question", "show"),
+    [
+        ("who changed README.md most", "people"),
+        ("who changed README.md last", "latest_change"),
+        ("what changed in README.md", "log"),
+        ("how often was README.md changed", "count"),
+    ],
+)
+def test_what_leads_the_answer_is_read_from_the_question(question: str, show: str) -> None:
+    parameters = read_words(GitStateAnalyzer.definition, question, NOWHERE).bound.parameters
+    assert (parameters["show"], parameters["paths"]) == (show, ["README.md"])

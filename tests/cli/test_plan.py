@@ -31,7 +31,7 @@ def test_the_plan_is_shown_and_nobody_is_asked(retinue: Give, team: Path) -> Non
     assert [line for line in lines if line.startswith(("n1 ", "n2 "))] == ["n1 singer.singer", "n2 printer.printer"]
     assert "because  fits to " in said.out
     assert '"sing a loud song"  all of it' in said.out
-    assert "times    1  the default of the schema" in said.out
+    assert "defaults  times 1" in said.out
     assert "left out Bake an enormous cake with cherries." in said.out
     assert "ink" not in said.err
     assert retinue("runs", "list", "--json").data == []

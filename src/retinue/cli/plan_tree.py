@@ -1,4 +1,7 @@
-"""A plan as text for a person: who would be asked what, why, with which parameters, and what waits for what."""
+"""A plan as text for a person: who would be asked what, why, with which parameters, and what waits for what.
+
+Defaults stand in one line, without the empty ones.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -85,10 +88,16 @@ def _rows(node: "Delegation") -> Iterator[tuple[str, str]]:
         because = f": it {_cut(node.chosen.reason)}" if node.chosen.reason else ""
         yield "because", f"fits to {node.chosen.share:.2f}{because}"
     bound = {one.parameter: one for one in node.bindings}
+    defaults: list[str] = []
     for name, value in node.parameters.items():
         binding = bound.get(name)
+        if binding is not None and binding.how == "default":
+            defaults += [f"{name} {dumps(value)}"] if value not in ("", [], {}) else []
+            continue
         origin = "given" if binding is None else how_bound(binding.how, binding.words, clause=node.instruction)
         yield _cut(name), f"{_cut(dumps(value))}  {click.style(safe(origin), dim=True)}"
+    if defaults:
+        yield "defaults", _cut(", ".join(defaults))
     for question in node.questions:
         yield "to ask", _cut(question.text)
     for expected in node.expects:

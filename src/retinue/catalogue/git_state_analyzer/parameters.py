@@ -76,8 +76,8 @@ class CommitQuery(Model):
             log="list of commits: what changed, changes, git log, changelog, what happened, new, done, worked on,"
             " landed, merged, deployed, history, activity, show the last commits, commits that mention",
             count="how many commits: number, count, how often, frequently, how many times it was changed",
-            people="who wrote most: authors, contributors, contributed, developers, maintainers, maintains, owners,"
-            " most active, knows, responsible, commits by person",
+            people="who wrote most, who changed it most: authors, contributors, contributed, developers, maintainers,"
+            " maintains, owners, most active, knows, responsible, commits by person",
             hot_files="which files change most often: hot spots, churn, most edited files, folders, modules",
             largest="largest commits: biggest, most lines",
             message_form="form of commit messages: conventional, format, style, quality, name tasks, tickets",

@@ -56,7 +56,6 @@ def bind(
     before: Iterable[Binding] = (),
     around: Surroundings = NOWHERE,
     parameters: Sequence[Parameter] | None = None,
-    open_text: bool = True,
 ) -> Bound:
     """Fill the parameters of `skill` from `clause` (C45).
 
@@ -70,7 +69,6 @@ def bind(
         before: What an earlier clause said, for parameters about which this one says nothing.
         around: What may be known beside the clause.
         parameters: Those of the skill, for whoever binds it often.
-        open_text: Whether the one text that a skill must have takes the words that are left: "greet Ada".
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
@@ -106,7 +104,7 @@ def bind(
     bound = {**read, **bound}
     for binding in before:
         bound.setdefault(binding.parameter, binding)
-    if open_text and not unclear and (left := _only_open_text(parameters, words, skill, place)) is not None:
+    if not unclear and (left := _only_open_text(parameters, words, skill, place)) is not None:
         bound.setdefault(left.parameter, left)
     open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
     bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}

@@ -83,10 +83,6 @@ class SkillIndex:
         """How much the document at `place` has of `token`, 0 to 1."""
         return _weight(self._postings[token], place) if token in self._postings else 0.0
 
-    def rarity(self, token: str) -> float:
-        """How much it tells that a document has `token`."""
-        return self._rarity(len(self._postings[token][0]) if token in self._postings else 0)
-
     def _rarity(self, holders: int) -> float:
         return log(1 + (len(self) - holders + 0.5) / (holders + 0.5))
 

@@ -115,11 +115,10 @@ class Router:
         )
         self._likeness = None if likeness is None else likeness([_brief(skill) for _, skill in self.skills])
         self._vocabularies: dict[int, frozenset[str]] = {}
-        self._examples = {
-            (frozenset(word_tokens(without_values(one))), place)
-            for place, (_, skill) in enumerate(self.skills)
-            for one in skill.examples
-        }
+        self._topics: dict[int, frozenset[str]] = {}
+        self._examples = [
+            {frozenset(word_tokens(without_values(one))) for one in skill.examples} for _, skill in self.skills
+        ]
 
     def route(self, clause: str, *, limit: int = 5, only: Callable[[Definition, Skill], bool] | None = None) -> Routing:
         """The best `limit` skills for `clause`, of which only the first 2,000 characters are read.
@@ -135,7 +134,7 @@ class Router:
         places = [place for place in range(len(scores)) if only is None or only(*self.skills[place])]
         query = frozenset(words)
         ranked = nlargest(
-            max(limit, 1), places, key=lambda place: ((query, place) in self._examples, scores[place], -place)
+            max(limit, 1), places, key=lambda place: (query in self._examples[place], scores[place], -place)
         )
         if not ranked:
             return Routing((), abstained=True, reason="There is no agent to ask.")
@@ -156,7 +155,7 @@ class Router:
         return scores if self._likeness is None else [*scores, self._likeness(whole)]
 
     def _share(self, words: Sequence[str], grams: Sequence[str], place: int) -> float:
-        if (frozenset(words), place) in self._examples:
+        if frozenset(words) in self._examples[place]:
             return 1.0
         return (self._words.share(words, place) + self._grams.share(grams, place)) / 2
 
@@ -173,18 +172,18 @@ class Router:
         return self._places[candidate.agent, candidate.skill]
 
     def speaks_of(self, text: str, place: int) -> bool:
-        """Whether `text` has a word of the name or description of the skill at `place`, or all words of an example.
+        """Whether `text` has a word of the topic of the skill at `place`, or every word of one of its examples.
 
-        Nothing need be said of a skill whose own examples say none of it.
+        The topic is the words of its name and description; it is anything where most of its examples have none of them.
         """
-        skill, said = self.skills[place][1], frozenset(word_tokens(text))
-        words = telling_words(f"{skill.name} {skill.description}")
-        own = {word_tokens(word)[0] for word in words if not is_light(word)}
-        within = [not own.isdisjoint(word_tokens(example)) for example in skill.examples]
-        if 2 * sum(within) <= len(within) or not own.isdisjoint(said):
-            return True
-        wordings = (word_tokens(without_values(example)) for example in skill.examples)
-        return any(words and said.issuperset(words) for words in wordings)
+        if place not in self._topics:
+            skill = self.skills[place][1]
+            words = telling_words(f"{skill.name} {skill.description}")
+            topic = frozenset(word_tokens(word)[0] for word in words if not is_light(word))
+            held = [not topic.isdisjoint(example) for example in self._examples[place]]
+            self._topics[place] = topic if 2 * sum(held) > len(held) else frozenset()
+        topic, said = self._topics[place], frozenset(word_tokens(text))
+        return not topic or not topic.isdisjoint(said) or any(one and one <= said for one in self._examples[place])
 
     def unknown_words(self, text: str, place: int) -> list[str]:
         """The words of `text` that tell something, and that the skill at `place` does not use, nor a word like them.

@@ -17,7 +17,7 @@ from retinue.orchestration.reader.table_words import (
     UNIT_SIZES,
     WEEKDAYS,
 )
-from retinue.orchestration.reader.words import slip_of
+from retinue.orchestration.reader.words import slip_of, split_words
 
 __all__ = ["Item", "Lexer", "name_words"]
 
@@ -27,7 +27,6 @@ _TOKEN: Final = re.compile(
 )
 _SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
 _EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _NUMBER: Final = re.compile(r"[$€£]?(-?\d[\d,]{0,28}(?:\.\d{1,20})?)([km]?)")
 _POINT: Final = re.compile(r"p(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)")
 _DAY: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
@@ -292,7 +291,7 @@ class Lexer:
 
 def name_words(text: str) -> tuple[str, ...]:
     """The words of a name, parted at humps and marks, in the singular."""
-    return tuple(map(_singular, _WORD.findall(text)))
+    return tuple(map(_singular, split_words(text)))
 
 
 def _value_key(tokens: list[str]) -> tuple[str, ...]:

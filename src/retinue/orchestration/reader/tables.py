@@ -204,7 +204,7 @@ class _Parser(Conditions):
 
     def _groups(self) -> None:
         for match in self.find(r"(?P<x>x?)b(?=\.)"):
-            if self.items[match.end()].code == "v" if match.end() < len(self.items) else False:
+            if [one.code for one in self.items[match.end() : match.end() + 1]] == ["v"]:
                 self.use_all(match)  # "flown by UA"
         for match in self.find(r"b(?P<c>c?d?f?)(?P<g>[CuR])"):
             if self._rank(match) or match["c"].endswith("f") or not self.group(match.start("g")):

@@ -127,7 +127,9 @@ class KnownNames:
 
     Attributes:
         names: Names among the facts of the skill, by kind.
-        own_stems: ClauseWords by which the skill speaks of itself; they are no parts of names.
+        own_stems: Words by which the skill speaks of itself; they are no parts of names.
+        name_stems: Those of its name.
+        is_text: Whether the skill may be told any words, so that a name is one only as it is written.
     """
 
     around: Surroundings

@@ -12,6 +12,7 @@ __all__ = [
     "gram_tokens",
     "is_light",
     "slip_of",
+    "split_words",
     "telling_words",
     "word_set",
     "word_tokens",
@@ -46,9 +47,14 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def split_words(text: str) -> list[str]:
+    """The words of `text` as they are written, camelCase taken apart."""
+    return _HUMP.findall(text)
+
+
 def word_tokens(text: str) -> list[str]:
     """The words of `text`, camelCase taken apart, lower case, without the commonest English endings."""
-    return [_stem(word.lower()) for word in _HUMP.findall(text)]
+    return [_stem(word.lower()) for word in split_words(text)]
 
 
 def gram_tokens(text: str) -> list[str]:
@@ -59,7 +65,7 @@ def gram_tokens(text: str) -> list[str]:
 
 def telling_words(text: str) -> list[str]:
     """The words of `text` that mean something on their own, as they are written."""
-    words = _HUMP.findall(text)
+    words = split_words(text)
     courtesies = frozenset(_COURTESIES.split()) if len(words) < _FEW else frozenset[str]()
     return [word for word in words if word.lower() not in courtesies and _stem(word.lower()) not in FUNCTION_STEMS]
 
