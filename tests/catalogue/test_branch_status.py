@@ -34,6 +34,7 @@ def test_a_branch_is_told_whole(repository: Repository, ask: Ask) -> None:
     commands = found.pop("metadata")["git_commands_run"]
     assert all(command.startswith("git ") for command in commands)
     assert any(command.startswith("git status --porcelain=v2") for command in commands)
+    assert sum(command.startswith("git rev-list --count") for command in commands) == 2  # ahead and behind
     assert found.pop("answer") == "\n".join(f"{one['content']} ({one['source']})" for one in found["findings"])
     assert found == {
         "branch": "feature/stop",

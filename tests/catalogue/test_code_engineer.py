@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,18 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, refactor
 from retinue.catalogue.code_engineer_executor.review import severity_of
 from retinue.contract import schema
 from retinue.contract.lint import lint
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.task import Task
+from retinue.errors import Unavailable
 from retinue.llm.models import Models
 from retinue.llm.scripted import Line, ScriptedModel, use
+from retinue.orchestration.reader.model import unknown_values
+from retinue.orchestration.reader.parameters import Surroundings, parameters_of
 from retinue.tools import project_tests
 from retinue.tools.workspace import Workspace
 
@@ -176,6 +179,7 @@ def test_analysis_gives_figures_without_a_language_server(call: Call) -> None:
     found = data(call("analyze", path="a.py"))
     assert (found["metrics"]["functions"], found["metrics"]["lines"]) == (4, A.count("\n"))
     assert found["tables"][0]["rows"][0] == ["wide", 4, 10, "a.py:16"]
+    assert "0 have more than 10." in str(found["findings"])
     assert found["metadata"] == {"lsp_operations": 0, "files_analyzed": 1, "files_modified": 0}
 
 
@@ -184,6 +188,8 @@ def test_analysis_of_a_symbol_names_its_callers(call: Call) -> None:
     found = data(call("analyze", entry_point={"file_path": "a.py", "symbol_name": "helper"}))
     assert found["metrics"] == {"lines": 2, "complexity": 1}
     assert any(each["topic"] == "callers" for each in found["findings"])
+    found = data(call("analyze", entry_point={"file_path": "a.py", "symbol_name": "Base"}))
+    assert found["metrics"] == {"lines": 4}
 
 
 @pytest.mark.row("G19")
@@ -279,6 +285,14 @@ def test_extract_and_move_take_their_parameters(call: Call) -> None:
         assert "+def shown(x):" in data(call("refactor", **lines, **more))["diff"]
     moved = data(call("refactor", symbol="wide", target_file="c.py"))
     assert {each["file"]: each["action"] for each in moved["changes"]} == {"a.py": "edit", "c.py": "create"}
+
+
+def test_the_file_that_something_moves_to_need_not_be_there() -> None:
+    skill = next(each for each in CodeEngineerExecutor.definition.skills if each.name == "refactor")
+    nowhere = Surroundings(exists=lambda _: False)
+    assert list(unknown_values(skill, {"path": "b.py"}, None, nowhere))
+    assert not list(unknown_values(skill, {"target_file": "c.py"}, None, nowhere))
+    assert {each.name: each.facts for each in parameters_of(skill.input_schema)}["target_file"] == "path"
 
 
 @pytest.mark.parametrize(
@@ -386,6 +400,29 @@ def test_a_proposal_whose_tests_fail_to_the_end_is_partial_and_not_written(call:
     assert result.outcome == "partial"
     assert "tests fail" in result.warnings[0].message
     assert (tmp_path / "a.py").read_text() == A
+
+
+def test_tests_that_cannot_be_run_leave_no_figures_of_an_earlier_proposal(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endings: Iterator[project_tests.Ending] = iter(("failed", "passed"))
+
+    async def ran(*_: object, **_more: object) -> project_tests.Tested:
+        for ending in endings:
+            return project_tests.Tested(ending, "pytest", "assert 10 == 8", 1.0)
+        raise Unavailable("It is full.")
+
+    monkeypatch.setattr(refactor, "run_suite", ran)
+    result = call(
+        "fix_bug",
+        "let `helper` in a.py parse its number",
+        model=ScriptedModel([GOOD, RIGHT]),
+        constraints={"run_tests": True},
+        grants=MAY,
+    )
+    assert [each.message for each in result.warnings] == ["The tests could not be run: It is full."]
+    assert "int('3')" in data(result)["diff"]
+    assert not data(result).get("tests")
 
 
 def test_a_model_that_always_changes_too_many_files_is_told_so_and_so_is_its_user(call: Call, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InternalError, NotInstalled
+from retinue.tools.outline import Outline, outline_of
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")
@@ -188,6 +189,26 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
     result = ask(Context(shop))
     assert result.fault is not None
     assert "grammar of `tsx`" in result.fault.message
+
+
+def test_a_grammar_that_is_not_here_takes_no_names_of_other_languages(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_python(workspace: Workspace, path: str) -> Outline:
+        if path.endswith(".py"):
+            raise NotInstalled("The grammar of `python` is not installed.", hint="install `retinue[code]`")
+        return outline_of(workspace, path)
+
+    monkeypatch.setattr(outlines, "outline_of", without_python)
+    facts = outlines.read_symbols(Workspace(shop), None)
+    assert (facts.names, facts.is_complete) == ({"symbol": ("View",)}, False)
+
+
+@pytest.mark.parametrize(("text", "lines"), [("", 0), ("x", 1), ("x\n", 1), ("\n", 1), ("x\n\ny", 3)])
+def test_an_empty_file_has_no_lines_and_figures_all_the_same(tmp_path: Path, text: str, lines: int) -> None:
+    (tmp_path / "a.py").write_text(text)
+    found = ask(Context(tmp_path)).data["metrics"]
+    assert found == {"files": 1, "lines": lines, "classes": 0, "functions": 0}
 
 
 def test_what_cannot_be_read_is_named(shop: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 from retinue.catalogue.git_state_analyzer import GitStateAnalyzer
 from retinue.catalogue.git_state_analyzer.repository import PATTERN, has_form, tasks_in
 from retinue.contract.result import Result
+from retinue.errors import DeadlineExceeded
 from retinue.orchestration.reader.parameters import NOWHERE
 from retinue.orchestration.reader.planner import read_words
 from retinue.tools.git import Commit, Git, commit_index
+from retinue.tools.git.commit_index import CommitIndex
 from tests.catalogue.conftest import Ask, Repository
 
 MakeRepository = Callable[..., Repository]
@@ -285,6 +287,25 @@ def test_several_paths_are_told_apart(ask: Ask) -> None:
     assert [one.partition(" was")[0] for one in first] == ["`src/engine.py`", "`docs/engine.md`"]
 
 
+def test_commits_of_other_zones_stand_in_the_order_of_time(make_repository: MakeRepository, ask_in: AskIn) -> None:
+    made = make_repository()
+    dates = {"east.py": "2024-03-02T01:00:00+10:00", "west.py": "2024-03-01T20:00:00-01:00"}
+    for path, date in dates.items():
+        made.write(path, "x = 1\n")
+        made.commit(f"add {path}", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
+    for show, first in (("latest_change", "west.py"), ("first_change", "east.py")):
+        found = data(ask_in(made.root).history(show=show, paths=list(dates)))
+        assert found["findings"][0]["content"].startswith(f"`{first}` was")
+        assert found["period"] == {"first": dates["east.py"], "last": dates["west.py"]}
+
+
+@pytest.mark.usefixtures("busy")
+def test_what_is_named_first_changes_no_count(ask: Ask) -> None:
+    newest, oldest = (data(ask.history(show="count", order=order)) for order in ("newest", "oldest"))
+    assert newest["latest"] == oldest["latest"][::-1]
+    assert (newest["answer"], newest["period"]) == (oldest["answer"], oldest["period"])
+
+
 def test_a_renamed_file_keeps_its_history(ask: Ask) -> None:
     result = ask.history(show="people", paths=["GUIDE.md"])
     assert data(result)["commit_count"] == 2
@@ -445,6 +466,27 @@ def test_when_time_is_up_what_was_counted_is_kept(
     assert (result.outcome, data(result)["commit_count"]) == ("partial", 2)
     assert "time was up" in result.warnings[0].message
     assert repository.git("rev-list", "--count", "HEAD") == "3"
+
+
+def test_without_time_for_lines_the_counts_are_exact(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CommitIndex, "sizes", _time_is_up)
+    result = ask.history(show="count")
+    assert (result.outcome, lead(result)) == ("partial", "There are 3 commits, dated 2024-03-01 to 2024-03-01.")
+    assert [one.message for one in result.warnings] == ["Time was up before lines could be counted."]
+    assert data(result)["commit_size_analysis"] == {"measured": 0}
+
+
+def test_a_command_that_takes_too_long_is_not_said_to_look_for_a_text(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Git, "shas", _time_is_up)
+    fault = ask.history(show="count", range="HEAD~1..HEAD").fault
+    assert fault is not None
+    assert (fault.code, fault.message) == ("timeout", "git took too long")
+
+
+def _time_is_up(*_: object, **__: object) -> None:
+    raise DeadlineExceeded("git took too long", hint="Ask for less.")
 
 
 def _late(ask: Ask, clock: Callable[[], int], start: int) -> Result:

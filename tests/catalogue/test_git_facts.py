@@ -75,11 +75,25 @@ def test_thousands_of_authors_are_bounded(make_repository: MakeRepository, monke
     assert (len(found.names["author"]), found.names["author"][0], found.is_complete) == (2000, "P0", False)
 
 
+@pytest.mark.parametrize("kind", ["branch", "tag"])
+def test_names_beyond_the_limit_are_left_out_and_said(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    assert facts.read_facts(Workspace(repository.root)).is_complete
+    monkeypatch.setattr(facts, "_NAMES", 2)
+    for name in ("one", "two", "three"):
+        repository.git(kind, name)
+    found = facts.read_facts(Workspace(repository.root))
+    assert (len(found.names[kind]), found.is_complete) == (2, False)
+
+
 def test_what_cannot_be_read_in_time_is_left_out_and_said(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facts, "_SECONDS", 1e-9)
-    assert facts.read_facts(Workspace(repository.root), tmp_path).names.get("author", ()) == ()
+    found = facts.read_facts(Workspace(repository.root), tmp_path)
+    assert found.names.get("author", ()) == ()
+    assert not found.is_complete
 
 
 def test_before_the_first_commit_and_without_a_repository_there_are_none(

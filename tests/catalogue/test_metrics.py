@@ -187,7 +187,9 @@ def test_labels_name_years_quarters_and_months() -> None:
     assert period_of_label("1997") == DateRange(date(1997, 1, 1), date(1998, 1, 1))
     assert period_of_label("1997-Q4") == DateRange(date(1997, 10, 1), date(1998, 1, 1))
     assert period_of_label("1996-02") == DateRange(date(1996, 2, 1), date(1996, 3, 1))
-    assert [period_of_label(label) for label in ("97", "1997-Q5", "1997-13", "1997-1", "0000", "٢٠٢٠")] == [None] * 6
+    assert [period_of_label(label) for label in ("97", "1997-Q5", "1997-13", "1997-1", "1997-", "0000", "٢٠٢٠")] == [
+        None
+    ] * 7
 
 
 def test_february_stays_whole_from_leap_year_to_common_year() -> None:

@@ -224,6 +224,19 @@ def test_hotspots_are_churn_times_complexity_across_renames(shop: Repository) ->
     assert wrong.fault.path == "/parameters/since"
 
 
+def test_hotspots_tell_that_older_commits_are_not_counted(
+    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.write("src/shop/core/price.py", FILES["src/shop/core/price.py"].replace("return 2", "return 3"))
+    shop.commit("again")
+    for most, told in ((2, False), (1, True)):
+        monkeypatch.setattr("retinue.catalogue.system_architect.churn.MOST_COMMITS", most)
+        for since in ({}, {"since": "2000-01-01"}):
+            for _ in range(2):  # counted, and remembered
+                result = ask(shop.root, "hotspots", cache=tmp_path / f"cache{most}", **since)
+                assert ("Only the newest" in result.content) is told
+
+
 def test_hotspots_need_a_history(tmp_path: Path, make_repository: Callable[..., Repository]) -> None:
     (tmp_path / "a.py").write_text("def f():\n    return 1\n")
     result = ask(tmp_path, "hotspots")

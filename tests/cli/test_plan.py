@@ -91,6 +91,17 @@ def test_what_there_is_to_ask_for_is_shown_below_the_plan(retinue: Give, folder:
     assert retinue("run", "--json", "--plan", "-", stdin=data.out).data["outcome"] == "success"
 
 
+@pytest.mark.row("B26")
+def test_a_file_that_may_not_be_read_is_not_read_for_a_plan(retinue: Give, folder: Path) -> None:
+    pytest.importorskip("duckdb")
+    (folder / "salaries.csv").write_text("who,salary\nAda,12345\nBob,23456\n", encoding="utf-8")
+    (folder / "retinue.toml").write_text('[permissions]\ndeny = ["read(salaries.csv)"]\n', encoding="utf-8")
+    for options in ((), ("--json",)):
+        said = retinue("plan", *options, "average salary by who in salaries.csv")
+        assert "12345" not in said.out + said.err
+        assert "Ada" not in said.out + said.err
+
+
 def test_an_edited_plan_is_run_as_it_was_edited(retinue: Give, team: Path, home: Path) -> None:
     file = home / "plan.json"
     written = retinue("plan", BOTH, "--output", str(file))

@@ -358,7 +358,8 @@ def _skill_for(project: "Project", agent: "Agent", instruction: str) -> "Skill":
         from retinue.orchestration.reader.facts import surroundings
         from retinue.orchestration.reader.planner import read_words
 
-        around = surroundings(project.registry, project.workspace, date.today())  # noqa: DTZ011 - the user's own day
+        today = date.today()  # noqa: DTZ011 - the user's own day
+        around = surroundings(project.registry, project.workspace, today, grants=project.grants)
         read = read_words(definition, instruction, around, likeness=project.likeness)
         if read.chosen is not None:
             return _skill_called(agent, read.chosen.skill)

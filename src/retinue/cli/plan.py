@@ -98,13 +98,12 @@ def command(
 
 def _facts_of(plan: "Plan", project: "Project") -> "dict[str, Facts]":
     """What there is for each skill that would be asked; for those that came nearest when none would be."""
-    from retinue.orchestration.reader.facts import FactsReader
-    from retinue.tools.workspace import Workspace
+    from retinue.orchestration.reader.facts import surroundings
 
-    read = FactsReader(project.registry, Workspace(project.root))
+    read = surroundings(project.registry, project.workspace, grants=project.grants).facts
     nearest = [] if plan.nodes else [near for dropped in plan.dropped for near in dropped.nearest]
     skills = [(one.agent, one.skill) for one in (*plan.nodes, *nearest)]
-    everything = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if skill}
+    everything = {f"{agent}.{skill}": read(agent, skill) for agent, skill in dict.fromkeys(skills) if read and skill}
     return {name: facts for name, facts in everything.items() if facts is not None and (facts.tables or facts.names)}
 
 

@@ -22,15 +22,12 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
         InvalidInput: The goal is empty, too long, or holds control characters.
         RetinueError: A model is insisted on, and cannot be asked.
     """
-    from dataclasses import replace
-
     from retinue.cli import watchdog
     from retinue.cli.options import Bounds
     from retinue.cli.planned import reads_goals
     from retinue.cli.project import budget_of
     from retinue.engine.inprocess import InProcessEngine
     from retinue.orchestration.orchestrator import Orchestrator
-    from retinue.tools.workspace import Workspace
 
     # An engine that is never entered starts nothing.
     engine = InProcessEngine({})
@@ -38,18 +35,18 @@ def plan_of(goal: str, project: "Project", *, level: "ContextLevel | None" = Non
     orchestrator = Orchestrator(
         project.registry,
         engine,
-        Workspace(project.root),
+        project.workspace,
         likeness=project.likeness,
         models=models,
         model=reads_goals(project),
+        grants=project.grants,
     )
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and models is None):
         return handing_on(orchestrator.plan(goal), level)
 
-    grants, budget = project.grants, budget_of(project.settings, Bounds())
-    planned = replace(orchestrator, grants=grants).plan_goal(goal, budget=budget, by=by)
-    return handing_on(watchdog.run(planned), level)
+    budget = budget_of(project.settings, Bounds())
+    return handing_on(watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by)), level)
 
 
 def handing_on(plan: "Plan", level: "ContextLevel | None") -> "Plan":

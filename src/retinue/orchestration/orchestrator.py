@@ -265,7 +265,7 @@ class Orchestrator:
     def _around(self) -> "Surroundings":
         from retinue.orchestration.reader.facts import surroundings  # noqa: PLC0415 - only when words are read
 
-        return surroundings(self.registry, self.workspace, self._day())
+        return surroundings(self.registry, self.workspace, self._day(), grants=self.grants)
 
     def _day(self) -> date:
         return self.today or datetime.fromtimestamp(REAL.clock() / 1_000_000_000, UTC).astimezone().date()

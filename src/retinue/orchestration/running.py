@@ -63,7 +63,7 @@ def workflows(
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
     check, light = Check(registry.definitions()), partial(light_schema_of, registry)
-    around = surroundings(registry, workspace)
+    around = surroundings(registry, workspace, grants=grants)
     shared: dict[str, tuple[Purse, Deadline]] = {}
     planners = _Planners(registry, grants, likeness)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import Final
@@ -78,7 +79,11 @@ def test_each_provider_opens_with_its_key(provider: str) -> None:
 
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize("provider", sorted(GUESTS))
-def test_a_provider_whose_client_is_missing_names_what_brings_it(provider: str) -> None:
+def test_a_provider_whose_client_is_missing_names_what_brings_it(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = {"huggingface": "huggingface_hub", "mistral": "mistralai", "xai": "xai_sdk"}.get(provider, provider)
+    monkeypatch.setitem(sys.modules, client, None)  # another extra may have brought it
     with pytest.raises(NotInstalled) as raised:
         opened(provider)
     assert raised.value.hint == f"install `pydantic-ai-slim[{provider}]`"

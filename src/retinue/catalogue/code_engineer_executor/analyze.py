@@ -40,9 +40,8 @@ async def analyze(work: Work, target: CodeTarget) -> None:
         source=where,
     )
     figures["outline"] = [_outline_row(path, item) for path, item in items[:_OUTLINED]]
-    if functions:
-        metrics = _rank(work, functions, where)
-        figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
+    metrics = _rank(work, functions, where) if functions else {"functions": 0}
+    figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
 
 
 def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str, float]:
@@ -51,9 +50,10 @@ def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str
     ranked = sorted(functions, key=lambda each: (-_paths(each[1]), each[0], each[1].line))
     mean = sum(_paths(item) for _, item in ranked) / len(ranked)
     above = sum(_paths(item) > _COMPLEX for _, item in ranked)
+    verb = "has" if above == 1 else "have"
     report.say(
         "complexity",
-        f"A function has {mean:.1f} paths on average; more than {_COMPLEX} have {above}.",
+        f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEX}.",
         source=where,
     )
     for path, item in ranked[:3]:
@@ -79,7 +79,7 @@ async def _symbol(work: Work) -> None:
             branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
             template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
             work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
-            work.report.figures["metrics"] = {"lines": _length(item), "complexity": _paths(item)}
+            work.report.figures["metrics"] = {"lines": _length(item), **_complexity(item)}
             work.report.figures["outline"] = [_outline_row(spot.path, item)]
     await tell_of_symbol(work, ("callers", "callees"))
 
@@ -129,6 +129,11 @@ def _paths(item: Item) -> int:
     return item.complexity or 0
 
 
+def _complexity(item: Item) -> dict[str, int]:
+    """Its paths as a figure; nothing for what has none, such as a class."""
+    return {} if item.complexity is None else {"complexity": item.complexity}
+
+
 def _length(item: Item) -> int:
     return item.last_line - item.first_line + 1
 
@@ -138,12 +143,12 @@ def _named(path: str, item: Item) -> dict[str, object]:
 
 
 def _outline_row(path: str, item: Item) -> dict[str, object]:
-    row: dict[str, object] = {
+    return {
         "file": path,
         "name": whole_name(item),
         "kind": item.kind,
         "signature": item.signature,
         "first_line": item.first_line,
         "last_line": item.last_line,
+        **_complexity(item),
     }
-    return row if item.complexity is None else {**row, "complexity": item.complexity}

@@ -24,7 +24,7 @@ __all__ = ["OUTLINED", "TYPED", "Outlined", "outlined", "read_outlines", "read_s
 
 TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
 OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
-_VERSION: Final = 3
+_VERSION: Final = 4
 """The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
 _SYMBOLS: Final = 5_000
 _SECONDS: Final = 2.0
@@ -51,7 +51,8 @@ def outlined(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
             continue
         text = decode(data).text
         read = outline(text, language_for(path))
-        outlines.append(Outlined(len(text.removesuffix("\n").split("\n")), tuple(read.items), tuple(read.notes)))
+        lines = text.count("\n") + bool(text and not text.endswith("\n"))
+        outlines.append(Outlined(lines, tuple(read.items), tuple(read.notes)))
     return outlines
 
 
@@ -121,7 +122,8 @@ def read_symbols(workspace: Workspace, cache_dir: Path | None) -> Facts:
         try:
             names = names or _names(workspace, path)
         except NotInstalled:
-            return Facts(is_complete=False)
+            is_complete = False
+            continue
         new[key] = names
         for depth, found in enumerate(names):
             groups[depth + 2 * is_aside(path)] += found

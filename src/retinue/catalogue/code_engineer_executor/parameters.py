@@ -163,9 +163,7 @@ class RefactoringRequest(CodeTarget):
     new_name: Annotated[
         str, FromFacts("identifier"), Field(max_length=200, description="What it is to be called: the new name.")
     ] = ""
-    target_file: Annotated[
-        str, FromFacts("path"), Field(max_length=4096, description="The file that something moves to.")
-    ] = ""
+    target_file: Annotated[str, Field(max_length=4096, description="The file that something moves to.")] = ""
     first_line: Annotated[int, Field(ge=0, description="The first line to extract, from 1.")] = 0
     last_line: Annotated[int, Field(ge=0, description="The last line to extract; 0 means the first one only.")] = 0
     apply: _Apply = False

@@ -67,6 +67,7 @@ async def write(work: Work, *, passed: bool | None, apply: bool) -> None:
 
 async def test(work: Work, changes: Changes) -> bool | None:
     """Run the project's tests over `changes`; None when there are none that can be run."""
+    known = work.report.figures.pop("tests", {}).get("passed_before")
     suite = await work.in_thread(find_suite, work.workspace)
     if suite is None:
         return _untested(work, "The project has no tests that are known here.")
@@ -74,7 +75,6 @@ async def test(work: Work, changes: Changes) -> bool | None:
     tested = await _ran(work, suite, changes)
     if tested is None:
         return None
-    known = work.report.figures.get("tests", {}).get("passed_before")
     figures: JsonMapping = {
         "command": tested.command,
         "passed": tested.passed,

@@ -179,7 +179,7 @@ async def do_work(
 
 def some(places: Sequence[str]) -> str:
     """The first places of a list, and how many more there are."""
-    more = f" and {len(places) - 10} more" if len(places) > 10 else ""
+    more = f" and {len(places) - 10:,} more" if len(places) > 10 else ""
     return f"{', '.join(places[:10])}{more}"
 
 

@@ -16,7 +16,7 @@ from retinue.catalogue.git_state_analyzer.repository import by, commit_source, d
 from retinue.contract.table import Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
-from retinue.tools.git.counts import periods
+from retinue.tools.git.counts import periods, seconds
 
 __all__ = ["Answer"]
 
@@ -69,8 +69,6 @@ class Answer:
     def _span(self) -> str:
         """The commits that were counted, as a source."""
         oldest, newest = self.history.oldest[0], self.history.newest[0]
-        if self.scope.query.order == "oldest":
-            newest = self.index.commits(1)[0]
         return f"commits {short(oldest.sha)}..{short(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
 
     def _about(self) -> tuple[str, tuple[Piece, ...]]:
@@ -163,9 +161,9 @@ class Answer:
             names = (path, *self.scope.earlier.get(path, ()))
             is_first = which == "first"
             commits = [commit for each in names for commit in self.index.commits(1, oldest=is_first, path=each)]
-            ordered = sorted(commits, key=lambda one: one.committer_date, reverse=not is_first)
+            ordered = sorted(commits, key=lambda one: seconds(one.committer_date), reverse=not is_first)
             found += [(path, ordered[0])] if ordered else []
-        found.sort(key=lambda pair: pair[1].committer_date, reverse=which == "last")
+        found.sort(key=lambda pair: seconds(pair[1].committer_date), reverse=which == "last")
         topic, verb = ("first commit", "first committed") if which == "first" else ("last change", "last changed")
         for path, commit in found:
             self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", commit, (code(path),))
@@ -187,7 +185,7 @@ class Answer:
         active = sorted((one for one in self.history.people if one.recent), key=lambda one: -one.recent)[:5]
         if self.history.count > sum(one.recent for one in self.history.people):
             listed = ", ".join(f"{{}} ({one.recent:,})" for one in active)
-            text = f"In the year up to {day_of(self.index.commits(1)[0].committer_date)}: {listed}."
+            text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {listed}."
             self.report.say("activity", text, *(name(one.name) for one in active), source=self._span)
         latest = self.history.authored[0]
         self._say_commit("last change", "The last of these commits is by {} on {}: {}.", latest)
@@ -196,7 +194,7 @@ class Answer:
         history = self.history
         words, pieces = self._about()
         merges = f", {history.merges:,} of them merges" if history.merges else ""
-        days = [day_of(one.date) for one in (history.oldest[0], self.index.commits(1)[0])]
+        days = [day_of(one.date) for one in (history.oldest[0], history.newest[0])]
         self.report.say(
             "count", f"{self._there_are()}{words}{merges}, dated {days[0]} to {days[1]}.", *pieces, source=self._span
         )
@@ -212,7 +210,7 @@ class Answer:
             lines += f" in {plural(history.file_count, 'file')}"
         text = f"{self._there_are()}{words} by {plural(len(history.people), 'author')}{lines}."
         if self.scope.query.limit != DEFAULT_LIMIT or self.scope.query.order == "oldest":  # they are what is wanted
-            self._list_commits(history.newest[: self.scope.query.limit])
+            self._list_commits(history.named[: self.scope.query.limit])
             self.report.say("changes", text, *pieces, source=self._span)
         else:
             self.report.say("changes", text, *pieces, source=self._span)
@@ -221,7 +219,7 @@ class Answer:
 
     def _say_overview(self) -> None:
         self._say_count()
-        self._list_commits(self.history.newest[:_NAMED])
+        self._list_commits(self.history.named[:_NAMED])
         self._say_files(most=5)
 
     def _say_files(self, most: int = 8) -> None:

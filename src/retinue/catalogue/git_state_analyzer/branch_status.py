@@ -52,13 +52,13 @@ def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
     report = Report()
     head = head_of(git, report)
     side = _side(git, head, _spelled(git, query.branch, report))
-    base = _base(git, side, _spelled(git, query.base, report))
+    tracked = _tracked_by(git, side)
+    base = _base(git, side, _spelled(git, query.base, report), tracked)
     watch.check()
     status = None if git.is_bare() else git.status()
     commits = _commits(git, side, base, report)
     watch.check()
     changed = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
-    upstream = _upstream(git, side, status)
     report.figures = {
         **({"branch": side.name} if side.name else {}),
         **({"head_sha": side.sha} if side.sha else {}),
@@ -66,7 +66,7 @@ def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
         "files": {"committed": _files(changed), "uncommitted": _uncommitted(git, head, side, status)},
         **({"base": base.name, "base_sha": base.sha} if base else {}),
         **({"merge_base": base.start} if base and base.start else {}),
-        **upstream,
+        **_upstream(git, side, status, tracked),
         "repository": {
             "bare": git.is_bare(),
             "shallow": git.is_shallow(),
@@ -87,9 +87,9 @@ def branch_status(git: Git, watch: Watch, query: BranchQuery) -> Report:
         )
     if query.show == "work_tree":
         _say_tree(report, side, status)
-        _say_branch(git, report, side, base, upstream)
+        _say_branch(git, report, side, base)
     else:
-        _say_branch(git, report, side, base, upstream)
+        _say_branch(git, report, side, base)
         _say_commits(git, report, side, base, changed)
         _say_tree(report, side, status)
     return with_commands(report, git)
@@ -114,11 +114,11 @@ def _side(git: Git, head: Head, branch: str) -> _Side:
     return _Side(branch, git.resolve(branch), is_current=False)
 
 
-def _base(git: Git, side: _Side, name: str) -> _Base | None:
+def _base(git: Git, side: _Side, name: str, tracked: str) -> _Base | None:
     """What is named, else the usual base; for the base branch itself what it tracks."""
     if not name:
         default = git.default_base()
-        name = default if default is not None and default != side.name else _tracked_by(git, side)
+        name = default if default is not None and default != side.name else tracked
     if not name or side.sha is None:
         return None
     sha = git.resolve(name)
@@ -131,8 +131,7 @@ def _tracked_by(git: Git, side: _Side) -> str:
     return tracked if tracked and any(one.name == tracked for one in branches) else ""
 
 
-def _upstream(git: Git, side: _Side, status: Status | None) -> JsonMapping:
-    upstream = _tracked_by(git, side)
+def _upstream(git: Git, side: _Side, status: Status | None, upstream: str) -> JsonMapping:
     if not upstream or not side.sha:
         return {}
     if status and side.is_current and status.ahead is not None and status.behind is not None:
@@ -207,20 +206,20 @@ def _uncommitted(git: Git, head: Head, side: _Side, status: Status | None) -> Js
 # The answer.
 
 
-def _say_branch(git: Git, report: Report, side: _Side, base: _Base | None, upstream: JsonMapping) -> None:
+def _say_branch(git: Git, report: Report, side: _Side, base: _Base | None) -> None:
     if side.sha is None:
         text = "The repository has no commits yet; its branch will be {}."
         report.say("branch", text, code(side.name or "?"), source="git status")
         return
     parts, pieces = list[str](), list[Piece | str]()
-    if upstream:
-        parts.append(f"{_distance(upstream['ahead'], upstream['behind'])} {{}}")
-        pieces.append(code(upstream["upstream"]))
-    if base and base.name != upstream.get("upstream"):
-        ahead, behind = git.count(f"{base.sha}..{side.sha}"), git.count(f"{side.sha}..{base.sha}")
-        parts.append(f"{_distance(ahead, behind)} {{}}")
+    figures, total = report.figures, report.figures["commits"]["total"]
+    if upstream := figures.get("upstream"):
+        parts.append(f"{_distance(figures['ahead'], figures['behind'])} {{}}")
+        pieces.append(code(upstream))
+    if base and base.name != upstream:
+        parts.append(f"{_distance(total, git.count(f'{side.sha}..{base.sha}'))} {{}}")
         pieces.append(code(base.name))
-    count = plural(git.count(side.sha), "commit")
+    count = plural(total, "commit")
     text = f"is {' and '.join(parts)}" if parts else f"has {count}, and there is no other branch to compare it with"
     where = code(side.name) if side.name else "A detached HEAD"
     report.say("branch", f"{{}} {text}.", where, *pieces, source=f"git rev-list {short(side.sha)}")

@@ -49,6 +49,8 @@ def _counted(index: CommitIndex, scope: Scope, report: Report, watch: Watch, cut
         history = read_history(index, scope, watch, cut=cut)
     except DeadlineExceeded:
         watch.check()
+        if not query.text:
+            raise
         report.reject(
             f"To look for {query.text!r} in every commit took too long.",
             hint="Narrow it by `since`, `paths` or `range`.",
@@ -96,14 +98,10 @@ def _figures(scope: Scope, history: History) -> JsonMapping:
             "unreferenced_commits": history.without_task,
         },
         "recommendations": _recommendations(history),
-        "latest": [described(commit) for commit in history.newest[: scope.query.limit]],
-        "period": {"first": history.oldest[0].date, "last": _last_date(history)} if history.count else {},
+        "latest": [described(commit) for commit in history.named[: scope.query.limit]],
+        "period": {"first": history.oldest[0].date, "last": history.newest[0].date} if history.count else {},
         "scope": scope.facts(),
     }
-
-
-def _last_date(history: History) -> str:
-    return max((history.newest[0], history.newest[-1], history.authored[0]), key=lambda one: one.committer_date).date
 
 
 def _measured(history: History) -> JsonMapping:
@@ -166,6 +164,13 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
             f" {'time was up' if history.cut == 'time' else 'there are too many'}.",
             impact="Other commits, and authors who have only those, may be missing; so may lines.",
             recovery="Ask again: what was read is kept. Or narrow the question by `since`, `paths` or `range`.",
+        )
+    elif history.count and not history.sizes.is_whole and not history.sizes.measured:
+        report.warn(
+            "degraded_analysis",
+            "Time was up before lines could be counted.",
+            impact="Sizes of commits are missing.",
+            recovery="Ask again: what was read is kept.",
         )
     elif history.count and not history.sizes.is_whole and scope.query.show in {"largest", "log", "overview"}:
         report.note(f"Lines are those of the newest {MEASURED} of {plural(history.count, 'commit')}.")

@@ -1,8 +1,7 @@
 """Who has committed here, and which branches and tags there are: what parameters can name."""
 
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -33,27 +32,28 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
 
     try:
         git = Git(workspace.root, timeout_s=_SECONDS)
-        branches, tags = (one.name for one in git.branches()), (one.name for one in git.tags())
+        branches, tags = [one.name for one in git.branches()], [one.name for one in git.tags()]
         with CommitIndex(git, cache_dir, check=check) as index:
             cut = index.refresh()
             authors = index.authors(_NAMES + 1)
-    except RetinueError:
-        return Facts()
+    except RetinueError as error:
+        return Facts(is_complete=not isinstance(error, DeadlineExceeded))
     names = {"author": _harmless(authors), "branch": _harmless(branches), "tag": _with_versions(_harmless(tags))}
-    is_whole = not cut and len(authors) <= _NAMES
-    return Facts(names={kind: tuple(islice(each, _NAMES)) for kind, each in names.items()}, is_complete=is_whole)
+    is_whole = not cut and max(map(len, (authors, *names.values()))) <= _NAMES
+    return Facts(names={kind: tuple(each[:_NAMES]) for kind, each in names.items()}, is_complete=is_whole)
 
 
-def _harmless(names: Iterable[str]) -> Iterator[str]:
+def _harmless(names: Iterable[str]) -> list[str]:
     """Names that can be said: one with a line break, or with what steers a terminal, is not offered at all."""
-    for name in names:
-        if name.strip() and name.isprintable() and len(name) <= _LONGEST and "\N{REPLACEMENT CHARACTER}" not in name:
-            yield name
+    return [
+        name
+        for name in names
+        if name.strip() and name.isprintable() and len(name) <= _LONGEST and "\N{REPLACEMENT CHARACTER}" not in name
+    ]
 
 
-def _with_versions(tags: Iterable[str]) -> list[str]:
+def _with_versions(names: list[str]) -> list[str]:
     """Tags, and behind them the versions that people call them by: `v1.2.0` is 1.2.0, and 1.2 too."""
-    names = list(tags)
     bare = [name.removeprefix("v") for name in names if name.removeprefix("v")[:1].isdecimal()]
     short = [name.removesuffix(".0") for name in bare if name.count(".") > 1]
     return list(dict.fromkeys([*names, *bare, *short]))

@@ -1,6 +1,7 @@
 """Which commits a query is about, and all that is counted of them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
@@ -122,8 +123,9 @@ class History:
 
     Attributes:
         merges: Commits with several parents. Git writes their messages, so their form is not judged.
-        newest: The newest commits, newest first; the oldest ones when those are wanted, oldest first.
+        newest: The newest commits, newest first.
         authored: The newest without merges, which only join what others wrote; merges if there is nothing else.
+        named: Those that are listed: the newest, or the oldest when those are wanted.
         cut: Why more commits may exist: `time`, `cap`, or empty.
     """
 
@@ -139,6 +141,7 @@ class History:
     newest: list[Commit] = field(default_factory=list[Commit])
     authored: list[Commit] = field(default_factory=list[Commit])
     oldest: list[Commit] = field(default_factory=list[Commit])
+    named: list[Commit] = field(default_factory=list[Commit])
     days: dict[str, int] = field(default_factory=dict[str, int])
     sizes: Sizes = field(default_factory=Sizes)
     files: list[FileCount] = field(default_factory=list[FileCount])
@@ -164,16 +167,15 @@ def read_history(index: CommitIndex, scope: Scope, watch: Watch, *, cut: Cut) ->
     is_kept = scope.revision == "HEAD" and not cut
     judged = index.remembered(("messages", scope.facts()), lambda: _judged(index)) if is_kept else _judged(index)
     history = History(count, cut, index.merges(), **judged)
-    history.newest = index.commits(most, oldest=scope.query.order == "oldest")
-    history.authored = index.commits(most, merges=False) or index.commits(most)
-    history.oldest = index.commits(_LISTED, oldest=True)
-    try:
+    history.newest = index.commits(most)
+    history.authored = index.commits(most, merges=False) or history.newest
+    history.oldest = index.commits(most, oldest=True)
+    history.named = history.oldest if scope.query.order == "oldest" else history.newest
+    with suppress(DeadlineExceeded):  # without sizes the rest is as exact
         watch.check()
         history.sizes = index.sizes(MEASURED)
-    except DeadlineExceeded:
-        history.cut = cut or "time"
-    last = index.commits(1)[0].committer_date
-    history.people = index.people(recent_since=seconds(last) - _YEAR_S, with_lines=history.is_measured)
+    last = seconds(history.newest[0].committer_date)
+    history.people = index.people(recent_since=last - _YEAR_S, with_lines=history.is_measured)
     history.files, history.file_count = index.files(_SHOWN_FILES)
     history.days = index.days()
     return history

@@ -42,8 +42,8 @@ class BranchQuery(Model):
         str,
         Field(
             max_length=250,
-            description="What the branch is measured against (ahead of, behind, merged into, between): a"
-            " branch, tag or commit; empty means the remote's main branch, or what the branch tracks.",
+            description="What the branch is measured against (ahead of, behind, merged into, between):"
+            " another branch; empty means the remote's main branch, or what the branch tracks.",
         ),
         FromFacts("branch"),
     ] = ""

@@ -29,7 +29,7 @@ def revision_of(git: Git, query: CommitQuery, report: Report) -> str | None:
         _reject(report, query.tags[bounds.index(None)], tags)
         return None
     if len(named) > 1:
-        older, newer = (named if comes_before(named[0], named[1], tags) else named[::-1])[:2]
+        older, newer = named if comes_before(named[0], named[1], tags) else named[::-1]
         return f"refs/tags/{older.name}..refs/tags/{newer.name}"
     tag = named[0]
     if query.tag_scope == "since":

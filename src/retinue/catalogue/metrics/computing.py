@@ -164,19 +164,18 @@ class Metering:
 
     def _column(self, role: str, name: str | None) -> str:
         """The column that plays a role, seen to be there."""
-        field = None if name is None else self._fields.get(name)
-        if name is not None and field is not None and (role != "date" or field.type in {"date", "timestamp"}):
-            return name
+        where = f"{self._file}#/source/{role}"
         hint = f"Set `{role}` to one of: {', '.join(self._fields)[:1000]}."
         if name is None:
-            why = f"It is not said which column is the {role}."
-        elif field is None:
+            raise InvalidDefinition(f"It is not said which column is the {role}.", hint=hint, path=where)
+        field = self._fields.get(name)
+        if field is None:
             why = f"`{self.source.path}` has no column {name[:80]!r}."
-        else:
+            raise InvalidDefinition(why, hint=hint, path=where, suggestions=nearest(name, self._fields))
+        if role == "date" and field.type not in {"date", "timestamp"}:
             why = f"The column {name[:80]!r} of `{self.source.path}` holds {field.type}, not dates."
-            hint = "Name a column of dates, written as 1997-03-01."
-        near = nearest(name, self._fields) if name is not None and field is None else ()
-        raise InvalidDefinition(why, hint=hint, path=f"{self._file}#/source/{role}", suggestions=near)
+            raise InvalidDefinition(why, hint="Name a column of dates, written as 1997-03-01.", path=where)
+        return name
 
     def _coverage(self) -> DateRange:
         """From the first day to the last of which there are data."""

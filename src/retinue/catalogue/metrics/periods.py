@@ -1,5 +1,6 @@
 """Periods of whole days, half open inside: the day after the last one is `end`. Nothing here knows today."""
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Self
@@ -9,6 +10,7 @@ from retinue.errors import InvalidInput
 __all__ = ["DateRange", "period_of_label"]
 
 _DAY: Final = timedelta(days=1)
+_LABEL: Final = re.compile(r"(\d{4})(?:-(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 """Far enough from the ends of the calendar that no shift by a year or by the period itself leaves it."""
 
@@ -67,17 +69,12 @@ class DateRange:
 
 def period_of_label(label: str) -> DateRange | None:
     """The period that `1997`, `1997-Q2` or `1997-03` names; None when it names none."""
-    year, _, part = label.partition("-")
-    begins = {
-        "": (1, 12),
-        **{f"Q{n}": (3 * n - 2, 3) for n in range(1, 5)},
-        **{f"{n:02}": (n, 1) for n in range(1, 13)},
-    }
-    is_year = len(year) == 4 and year.isascii() and year.isdecimal() and _FIRST_YEAR <= int(year) <= _LAST_YEAR
-    if not is_year or part not in begins or label.endswith("-"):
+    match = _LABEL.fullmatch(label)
+    if match is None or not _FIRST_YEAR <= int(match[1]) <= _LAST_YEAR:
         return None
-    month, months = begins[part]
-    start = date(int(year), month, 1)
+    year, quarter, month = match.groups()
+    first, months = (int(month), 1) if month else (3 * int(quarter) - 2, 3) if quarter else (1, 12)
+    start = date(int(year), first, 1)
     return DateRange(start, _shifted(start, months=months))
 
 

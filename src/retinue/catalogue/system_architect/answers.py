@@ -6,7 +6,7 @@ from typing import Final
 
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.system_architect.churn import Churn
+from retinue.catalogue.system_architect.churn import MOST_COMMITS, Churn
 from retinue.catalogue.system_architect.layers import Broken, Rule
 from retinue.contract.model import JsonMapping
 from retinue.tools.structure import Dependency, Function, Graph, Structure, circles, tangles
@@ -84,7 +84,7 @@ def _say_one(target: str, edges: Sequence[Dependency], report: Report) -> None:
             report.say("dependencies", f"{{}} {verb} no other component.", code(target))
             continue
         names = [code(name) for name, _ in others[:20]]
-        more = f" and {len(others) - 20} more" if len(others) > 20 else ""
+        more = f" and {len(others) - 20:,} more" if len(others) > 20 else ""
         template = f"{{}} {verb} {plural(len(others), 'component')}: {', '.join(['{}'] * len(names))}{more}."
         report.say("dependencies", template, code(target), *names, source=others[0][1])
 
@@ -172,7 +172,7 @@ def say_hotspots(facts: Facts, churn: Churn | None, report: Report, *, limit: in
     if not rows:
         report.say("hotspot", "No source file was changed in the time asked about.")
     if churn.is_cut:
-        report.note("Only the newest 3,000 commits are counted.")
+        report.note(f"Only the newest {MOST_COMMITS:,} commits are counted.")
     report.about([one["file"] for one in rows])
     report.table(
         "Hotspots",

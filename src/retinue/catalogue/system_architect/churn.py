@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from retinue.catalogue._remembered import Rows, content_key
 from retinue.catalogue._watch import Watch
@@ -11,11 +13,9 @@ from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.tools.git import Git
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Churn", "count_churn"]
+__all__ = ["MOST_COMMITS", "Churn", "count_churn"]
 
-_COMMITS: Final = 3000
-
-_Counts = dict[str, tuple[int, int]]
+MOST_COMMITS: Final = 3000
 
 
 @dataclass(slots=True)
@@ -27,44 +27,46 @@ class Churn:
         is_cut: Only the newest commits were counted.
     """
 
-    files: _Counts = field(default_factory=dict[str, tuple[int, int]])
+    files: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     why_not: str = ""
     is_cut: bool = False
 
 
 def count_churn(workspace: Workspace, watch: Watch, cache_dir: Path | None, since: datetime | None) -> Churn:
     """Count the changes since a moment, or all; what keeps them from being counted is said and not raised."""
-    known = Rows(cache_dir, str(workspace.root), name="churn", version=1, read=_counts_of)
+    rows = TypeAdapter(Churn)
+    known = Rows(
+        cache_dir, str(workspace.root), name="churn", version=2, read=rows.validate_python, write=rows.dump_python
+    )
     try:
         git = Git(workspace.root, timeout_s=watch.left_s() or 30.0)
         head = git.head().sha
         if head is None:
             return Churn(why_not="the repository has no commits yet")
         key = content_key("churn", f"{head} {since.isoformat() if since else ''} {git.prefix}".encode())
-        files = known.get(key)
-        if files is None:
-            files = _count(git, watch, since)
-            known.save({key: files}, [key])
-        return Churn(files, is_cut=since is None and git.count() > _COMMITS)
+        churn = known.get(key)
+        if churn is None:
+            churn = _count(git, watch, since)
+            known.save({key: churn}, [key])
     except DeadlineExceeded:
         return Churn(why_not="time was up before the history was read")
     except RetinueError as error:
         return Churn(why_not=error.message)
+    return churn
 
 
-def _counts_of(row: Any) -> _Counts:
-    return {str(path): (int(commits), int(lines)) for path, (commits, lines) in dict(row).items()}
-
-
-def _count(git: Git, watch: Watch, since: datetime | None) -> _Counts:
-    counts: _Counts = {}
+def _count(git: Git, watch: Watch, since: datetime | None) -> Churn:
+    churn = Churn()
     new_names: dict[str, str] = {}
-    for commit in git.log(limit=_COMMITS, since=since, stat=True):
+    for number, commit in enumerate(git.log(limit=MOST_COMMITS + 1, since=since, stat=True)):
         watch.check()
+        if number == MOST_COMMITS:
+            churn.is_cut = True
+            break
         for change in commit.changes or ():
             path = new_names.get(change.path, change.path)
             if change.kind == "renamed" and change.old_path is not None:
                 new_names[change.old_path] = path
-            commits, lines = counts.get(path, (0, 0))
-            counts[path] = commits + 1, lines + (change.insertions or 0) + (change.deletions or 0)
-    return counts
+            commits, lines = churn.files.get(path, (0, 0))
+            churn.files[path] = commits + 1, lines + (change.insertions or 0) + (change.deletions or 0)
+    return churn

@@ -139,10 +139,10 @@ def broken(rules: Sequence[Rule], every: Iterable[RuleImport]) -> list[Broken]:
     ]
 
 
-def layers_rule(layers: Sequence[str], *, origin: str, name: str = "layers") -> Rule:
+def layers_rule(layers: Sequence[str], *, origin: str) -> Rule:
     """A rule out of names from the top to the bottom, `a | b` for neighbours."""
     split = (tuple(_split_siblings(line)) for line in layers)
-    return Rule(name, "layers", origin, layers=tuple(layer for layer in split if layer))
+    return Rule("layers", "layers", origin, layers=tuple(layer for layer in split if layer))
 
 
 def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:

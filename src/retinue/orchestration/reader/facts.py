@@ -1,11 +1,12 @@
 """Asks skills what their parameters can be in a workspace, each source once; and what else is known there."""
 
+import logging
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
 from retinue.contract.facts import Facts
-from retinue.errors import RetinueError
 from retinue.orchestration.reader.parameters import Surroundings
 from retinue.orchestration.reader.places import exists_in, find_in
 from retinue.tools.workspace import Workspace
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["FactsReader", "surroundings"]
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 
 class FactsReader:
@@ -41,11 +44,15 @@ class FactsReader:
                 self._read[source] = None
                 self._read[source] = source(self._workspace)
             return self._read[source]
-        except RetinueError:
+        except Exception as error:  # noqa: BLE001 - what facts there are is said by anybody's code
+            _LOGGER.warning("the facts of %s.%s cannot be read: %s: %s", agent, skill, type(error).__name__, error)
             return None
 
 
-def surroundings(registry: Registry, workspace: Workspace | None, today: date | None = None) -> Surroundings:
-    """What may be known beside the words of a request to agents of `registry`."""
+def surroundings(
+    registry: Registry, workspace: Workspace | None, today: date | None = None, *, grants: Grants
+) -> Surroundings:
+    """What may be known beside the words of a request to agents of `registry`: nothing of files that `grants` hide."""
+    workspace = None if workspace is None else grants.fenced(workspace)
     facts = None if workspace is None else FactsReader(registry, workspace)
     return Surroundings(today=today, exists=exists_in(workspace), find=find_in(workspace), facts=facts)
