@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +15,19 @@ from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Git, commit_index
 from retinue.tools.git.commit_index import CommitIndex, Selection
 from tests.tools.conftest import Repository
+
+_ASKS_A_RANGE = """
+import sys
+from pathlib import Path
+from retinue.tools.git import Git
+from retinue.tools.git.commit_index import CommitIndex, Selection
+
+with CommitIndex(Git(sys.argv[1]), Path(sys.argv[2]), check=lambda: None) as index:
+    index.refresh()
+    count = index.select(Selection(revision="main..side"))
+    files = {path: index.commits(1, path=path)[0].subject for path in ("h.txt", "g.txt", "f.txt")}
+    print([f"{subject} {path}" for path, subject in files.items()], count, index.sizes(100).files)
+"""
 
 
 def no_check() -> None:
@@ -102,6 +117,38 @@ def test_commits_that_head_does_not_reach_are_read_once_and_count_for_their_rang
         assert [one.path for one in index.files(5)[0]] == ["side.txt"]
     repository.git("merge", "--quiet", "side")
     assert subjects(repository, tmp_path)[0] == "aside"
+
+
+def test_many_processes_at_a_new_index_say_the_same(repository: Repository, tmp_path: Path) -> None:
+    repository.git("switch", "--quiet", "--create", "side")
+    for name in "abcdefgh":
+        repository.write(f"{name}.txt", "x\n")
+        repository.commit(f"add {name}")
+    repository.git("switch", "--quiet", "main")
+    words = [sys.executable, "-c", _ASKS_A_RANGE, repository.root, str(tmp_path)]
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    said = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0] * 6
+    assert said == {"['add h h.txt', 'add g g.txt', 'add f f.txt'] 8 8\n"}
+
+
+def test_an_index_that_stays_locked_says_so(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_index, "_WAIT_S", 0.01)
+    repository.git("switch", "--quiet", "--create", "side")
+    repository.commit("aside")
+    repository.git("switch", "--quiet", "main")
+    with (
+        index_of(repository, tmp_path) as (index, _),
+        closing(sqlite3.connect(next(tmp_path.rglob("*.sqlite")))) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DeadlineExceeded, match="Another process") as locked:
+            index.select(Selection(revision="main..side"))
+        assert locked.value.hint == "Wait for it to end, then ask again."
+        other.rollback()
+        assert index.select(Selection(revision="main..side")) == 1
 
 
 def test_a_mailmap_is_seen(repository: Repository, tmp_path: Path) -> None:

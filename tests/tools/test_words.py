@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import example, given, strategies as st
 
-from retinue.tools.search.words import WORD, char_grams, expand, fold, plain, query_terms, terms
+from retinue.tools.search.words import WORD, char_grams, expand, fold, plain, terms
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,6 @@ def test_different_words_stay_apart(words: list[str]) -> None:
 )
 def test_identifiers_are_taken_apart(word: str, found: tuple[str, ...]) -> None:
     assert expand(word) == found
-
-
-def test_a_question_drops_what_says_nothing() -> None:
-    assert query_terms("Where is the retry policy, and what does the retry do?") == ["retr", "polic"]
-    assert query_terms("who are you") == ["who", "are", "you"]
-    assert query_terms("") == []
-    assert len(query_terms(" ".join(f"word{number}x" for number in range(500)))) == 64
 
 
 def test_character_runs_are_framed() -> None:

@@ -6,6 +6,9 @@ between check and use is refused and not followed. What a rule keeps from being 
 reads by it. It does not list or search: `tree`, `files` and `grep` do.
 """
 
+# Paths are compared as text and by identity here; `Path` would hide what is asked of the system.
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
+
 import copy
 import os
 import stat
@@ -39,10 +42,6 @@ class Hiding:
         """The same, with the files at these paths shown: somebody approved of it."""
         also, why = frozenset(shown), self.why
         return Hiding(lambda path: "" if path in also else why(path), f"{self.by}, but for {sorted(also)}")
-
-
-# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH208
-# paths are compared as text and by identity here; `Path` would hide what is asked of the system
 
 
 PathLike: TypeAlias = str | os.PathLike[str]

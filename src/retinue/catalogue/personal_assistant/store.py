@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from retinue.errors import Unavailable
-from retinue.tools.memory.file import use_wal
+from retinue.tools.sqlite import use_wal
 
 __all__ = ["open_store", "stored_in"]
 

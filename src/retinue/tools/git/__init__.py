@@ -6,7 +6,6 @@ index, so that a history is walked only once, in `commit_index`.
 """
 
 from retinue.tools.git.records import (
-    Author,
     BlameLine,
     Branch,
     Change,
@@ -21,7 +20,6 @@ from retinue.tools.git.records import (
 from retinue.tools.git.repository import Git
 
 __all__ = [
-    "Author",
     "BlameLine",
     "Branch",
     "Change",

@@ -11,8 +11,8 @@ import json
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git.counts import FileCount, Person, Sizes, joined
+from retinue.tools.git.counts import FileCount, Person, Sizes, joined, seconds
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
+from retinue.tools.sqlite import use_wal
 
 __all__ = ["CommitIndex", "Cut", "Selection"]
 
@@ -36,6 +37,8 @@ T = TypeVar("T")
 _MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
 _FORM: Final = 2
+_ENDS: Final[dict[Cut, str]] = {"": "whole", "time": "", "cap": "cap"}
+"""How what is kept is said to end."""
 _FILES: Final = 32
 _BATCH: Final = 500
 _MEASURED_AT_ONCE: Final = 100
@@ -128,7 +131,7 @@ class CommitIndex:
 
         Raises:
             UnknownName: The revision names nothing.
-            DeadlineExceeded: The text could not be looked for in time.
+            DeadlineExceeded: The text could not be looked for in time, or another process writes for too long.
         """
         source, values = "(SELECT place AS at, id FROM commits WHERE place IS NOT NULL)", list[object]()
         if selection.revision != "HEAD":
@@ -220,7 +223,7 @@ class CommitIndex:
         """Measure the newest of them; what was measured before is not measured again.
 
         Raises:
-            DeadlineExceeded: Time is up; what was measured until then stays.
+            DeadlineExceeded: Time is up, or another process writes for too long; what was measured stays.
         """
         words = "FROM picked JOIN commits USING(id) WHERE is_comparable"
         rows = self._database.execute(f"SELECT id, sha, is_measured {words} ORDER BY at LIMIT ?", [limit]).fetchall()
@@ -300,19 +303,33 @@ class CommitIndex:
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _refreshed(self, head: str, circumstances: str) -> Cut:
+        known = self._meta(circumstances)
+        if known.get("head") != head or not known.get("end"):
+            with self._writing():
+                known = self._meta(circumstances)  # another process may have read it all meanwhile
+                if known.get("head") != head or not known.get("end"):
+                    cut = self._read(head, known)
+                    known = {"circumstances": circumstances, "head": head, "end": _ENDS[cut]}
+                    self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
+        return next(cut for cut, end in _ENDS.items() if end == known["end"])
+
+    def _meta(self, circumstances: str) -> dict[str, str]:
+        """What is kept of the index itself; nothing when git would now say something else of the commits."""
         known = dict(self._database.execute("SELECT key, value FROM meta").fetchall())
-        if known.get("circumstances") == circumstances and known.get("head") == head and known.get("end"):
-            return "cap" if known["end"] == "cap" else ""
+        return known if known.get("circumstances") == circumstances else {}
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        """Within this no other process writes; when something is raised, nothing that was written is kept."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
-            cut = self._read(head, known if known.get("circumstances") == circumstances else {})
-            values = {"circumstances": circumstances, "head": head, "end": {"": "whole", "time": ""}.get(cut, cut)}
-            self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+            yield
+            self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            self._numbers.clear()
             raise
-        self._database.execute("COMMIT")
-        return cut
 
     def _read(self, head: str, known: dict[str, str]) -> Cut:
         """Walk what is missing of HEAD's history."""
@@ -340,16 +357,16 @@ class CommitIndex:
     def _known_shas(self, revision: str) -> list[str]:
         """The ids of a range; commits that HEAD does not reach are read first."""
         shas = self._git.shas(revision)
-        held = {
-            row[0]
-            for row in self._database.execute(
-                "SELECT sha FROM json_each(?) JOIN commits ON sha = value", [json.dumps(shas)]
-            )
-        }
-        if len(held) < len(shas):
-            missing = (one for one in self._git.log(revision, names=True, beside="HEAD") if one.sha not in held)
-            self._add(islice(missing, _MOST_COMMITS), first=None)
+        if self._unknown(shas):
+            commits = list(islice(self._git.log(revision, names=True, beside="HEAD"), _MOST_COMMITS))
+            with _in_turn(), self._writing():
+                unknown = self._unknown(shas)
+                self._add([one for one in commits if one.sha in unknown], first=None)
         return shas
+
+    def _unknown(self, shas: list[str]) -> set[str]:
+        known = "SELECT sha FROM json_each(?) JOIN commits ON sha = value"
+        return {*shas}.difference(row[0] for row in self._database.execute(known, [json.dumps(shas)]))
 
     def _add(self, commits: Iterable[Commit], *, first: int | None) -> None:
         number = self._number("SELECT ifnull(max(id), 0) FROM commits")
@@ -359,8 +376,8 @@ class CommitIndex:
             rows.append(
                 (
                     number, commit.sha, None if first is None else first + count, " ".join(commit.parents),
-                    self._numbered("people", commit.author, commit.email), commit.date, _moment(commit.date),
-                    commit.committer, commit.committer_date, _moment(commit.committer_date), commit.subject,
+                    self._numbered("people", commit.author, commit.email), commit.date, seconds(commit.date) or None,
+                    commit.committer, commit.committer_date, seconds(commit.committer_date) or None, commit.subject,
                     commit.is_merge, commit.changes is not None,
                 )
             )  # fmt: skip
@@ -391,14 +408,13 @@ class CommitIndex:
             for commit in self._git.sizes(list(shas))
             for change in commit.changes or ()
         ]
-        self._database.execute("BEGIN IMMEDIATE")
-        self._database.executemany(
+        lines = (
             "UPDATE touches SET insertions = ?, deletions = ?"
-            " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)",
-            rows,
+            " WHERE id = ? AND file = (SELECT id FROM files WHERE path = ?)"
         )
-        self._database.executemany("UPDATE commits SET is_measured = 1 WHERE id = ?", [(one,) for one in shas.values()])
-        self._database.execute("COMMIT")
+        with _in_turn(), self._writing():
+            self._database.executemany(lines, rows)
+            self._database.executemany("UPDATE commits SET is_measured = 1 WHERE id = ?", zip(shas.values()))
 
     # --- selecting ----------------------------------------------------------------------------------------------
 
@@ -456,17 +472,20 @@ class CommitIndex:
         return self._database.execute(words, tuple(values)).fetchone()[0]
 
 
+@contextmanager
+def _in_turn() -> Generator[None]:
+    """Says who is in the way when the index stays locked."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise DeadlineExceeded(
+            f"Another process writes the index of this history: {error}.", hint="Wait for it to end, then ask again."
+        ) from error
+
+
 def _commit(row: tuple[Any, ...]) -> Commit:
     sha, parents, *rest = row
     return Commit(sha, tuple(parents.split()), *rest)
-
-
-def _moment(date: str) -> int | None:
-    """Seconds since 1970; None for a date that no calendar has."""
-    try:
-        return int(datetime.fromisoformat(date).timestamp())
-    except (ValueError, OverflowError):
-        return None
 
 
 def _path_of(root: str, folder: Path) -> Path | None:
@@ -491,13 +510,11 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     """A connection to the index in `path`, made anew when it has another form or is damaged."""
     database = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
     try:
-        database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
-        (form,) = database.execute("PRAGMA user_version").fetchone()
-        if form != _FORM:
-            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            for (name,) in tables:
-                database.execute(f"DROP TABLE IF EXISTS {name}")
-            database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORM}; COMMIT")
+        use_wal(database)
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("PRAGMA temp_store = MEMORY")
+        if _form_of(database) != _FORM:
+            _make_tables(database)
     except sqlite3.Error as error:
         database.close()
         if path is None:
@@ -506,6 +523,21 @@ def _opened(path: Path | None) -> sqlite3.Connection:
         return _opened(None)
     database.create_function("casefold", 1, str.casefold, deterministic=True)
     return database
+
+
+def _make_tables(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    if _form_of(database) != _FORM:  # no other process has made them meanwhile
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            database.execute(f"DROP TABLE {name}")
+        for words in _TABLES.split(";"):
+            database.execute(words)
+        database.execute(f"PRAGMA user_version = {_FORM}")
+    database.execute("COMMIT")
+
+
+def _form_of(database: sqlite3.Connection) -> int:
+    return database.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _discard(path: Path | None, error: sqlite3.Error) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 __all__ = [
-    "Author",
     "BlameLine",
     "Branch",
     "Change",
@@ -154,17 +153,6 @@ class Tag:
     sha: str
     date: str
     subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """How much somebody wrote, told apart by e-mail address; `first` and `last` are author dates."""
-
-    name: str
-    email: str
-    commits: int
-    first: str
-    last: str
 
 
 @dataclass(frozen=True, slots=True)

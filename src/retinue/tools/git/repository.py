@@ -10,13 +10,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
 from retinue.tools.git.facts import Facts, look
-from retinue.tools.git.records import Author, BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
+from retinue.tools.git.records import BlameLine, Branch, Commit, FileChange, Head, Status, Tag, TreeEntry
 from retinue.tools.git.runner import Runner, failure
 
 __all__ = ["Git"]
@@ -124,12 +123,8 @@ class Git:
         *,
         limit: int | None = None,
         since: datetime | None = None,
-        until: datetime | None = None,
-        author: str = "",
-        containing: str = "",
         changing: str = "",
         paths: Iterable[str] = (),
-        order: Literal["date", "topological", "oldest_first"] = "date",
         stat: bool = False,
         names: bool = False,
         skip: int = 0,
@@ -142,12 +137,8 @@ class Git:
             revision: A branch, tag, commit or range such as `main..HEAD`.
             limit: At most this many.
             since: Not older than this (by committer date); a time without zone is UTC.
-            until: Not newer than this.
-            author: Only by authors whose name or address holds this text, in any case.
-            containing: Only with this text in their message, in any case.
             changing: Only those after which this text stands in a file more or less often than before; merges are none.
             paths: Only those that touch one of these files or folders.
-            order: `date` is git's own order; `oldest_first` reverses it, after `limit` was applied.
             stat: Also what each did to files.
             names: Also which files each touched, which costs far less.
             skip: Without the first so many of them.
@@ -158,9 +149,8 @@ class Git:
             InvalidInput: `revision`, `limit` or a path cannot be one.
             UnknownName: `revision` names nothing.
         """
-        for name, text in (("author", author), ("containing", containing), ("changing", changing)):
-            if len(text) > 1000 or _ODD_TEXT.search(text):
-                raise InvalidInput(f"`{name}` cannot be {path_rules.clipped(text)!r}", hint="give a short plain text")
+        if len(changing) > 1000 or _ODD_TEXT.search(changing):
+            raise InvalidInput(f"`changing` cannot be {path_rules.clipped(changing)!r}", hint="give a short plain text")
         words = ["log", "-z", f"--format={parse.LOG_FORMAT}", "--encoding=UTF-8", "--no-show-signature", "--no-color"]
         words += _STAT if stat else _NAMES if names else ["--no-patch"]
         words += [f"--skip={skip}"] if skip else []
@@ -170,13 +160,7 @@ class Git:
             words.append(f"--max-count={limit}")
         if since is not None:
             words.append(f"--since=@{_seconds(since)}")
-        if until is not None:
-            words.append(f"--until=@{_seconds(until)}")
-        words += [f"--author={author}"] if author else []
-        words += [f"--grep={containing}"] if containing else []
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
-        words += ["--fixed-strings", "--regexp-ignore-case"] if author or containing else []
-        words += {"date": [], "topological": ["--topo-order"], "oldest_first": ["--reverse"]}[order]
         revisions = [revision, *([f"^{self.resolve(beside)}"] if beside else [])]
         if self._is_unborn(revision):
             return iter(())
@@ -293,21 +277,6 @@ class Git:
         words = ("for-each-ref", "--sort=-creatordate", f"--format={parse.TAG_FORMAT}", "refs/tags")
         return parse.tags(self._runner.run(*words).stdout)
 
-    def authors(self, revision: str = "HEAD", *, paths: Iterable[str] = ()) -> list[Author]:
-        """Who wrote how many commits, the most first; told apart by e-mail address after the repository's mailmap."""
-        found: dict[str, Author] = {}
-        for commit in self.log(revision, paths=paths):
-            key = commit.email.casefold() or commit.author
-            seen = found.get(key)
-            found[key] = Author(
-                seen.name if seen else commit.author,
-                seen.email if seen else commit.email,
-                seen.commits + 1 if seen else 1,
-                min(commit.date, seen.first, key=_moment) if seen else commit.date,
-                max(commit.date, seen.last, key=_moment) if seen else commit.date,
-            )
-        return sorted(found.values(), key=lambda author: (-author.commits, author.name, author.email))
-
     def listed_files(self) -> list[bytes]:
         """Tracked and untracked files under the root that are not ignored, as raw names, links and submodules too."""
         self._need_work_tree("list")
@@ -415,10 +384,3 @@ def _changed(path: Path) -> tuple[int, int] | None:
 
 def _seconds(moment: datetime) -> int:
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-
-
-def _moment(date: str) -> float:
-    try:
-        return datetime.fromisoformat(date).timestamp()
-    except ValueError:
-        return 0.0

@@ -9,17 +9,16 @@ import sqlite3
 from errno import EDQUOT, ENOSPC
 from hashlib import blake2b
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Final
 
 from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
 from retinue.tools.memory.entry import Scope
+from retinue.tools.sqlite import use_wal
 
-__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside", "use_wal"]
+__all__ = ["damaged", "memory_error", "memory_file", "open_file", "set_aside"]
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
-_RETRY_S: Final = 0.01
 # An id is never given twice: whoever forgets `m7` later must not hit another memory.
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
@@ -88,21 +87,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if found < _FORMAT:
         use_wal(connection)
         connection.executescript(_SCHEMA)
-
-
-def use_wal(connection: sqlite3.Connection) -> None:
-    """Change to WAL, waiting for others who open a new file at the same moment."""
-    # SQLite does not wait by itself here: a change of the journal's mode fails at once when somebody else is at it.
-    deadline = monotonic() + _BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= deadline:
-                raise
-            sleep(_RETRY_S)
-        else:
-            return
 
 
 def set_aside(path: Path) -> Path | None:

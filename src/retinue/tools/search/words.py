@@ -1,7 +1,7 @@
 """Words of a text as search terms: identifiers taken apart, endings folded, accents dropped.
 
-Every folded word is a beginning of the word it came from, so that a plain substring test can never miss one; `ranking`
-relies on it. It is no linguistics: `running` and `run` meet, `ran` and `run` do not.
+Every folded word is a beginning of the word it came from, so that a plain substring test can never miss one. It is no
+linguistics: `running` and `run` meet, `ran` and `run` do not.
 """
 
 import re
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import combining, normalize
 
-__all__ = ["STOP_WORDS", "WORD", "char_grams", "expand", "fold", "plain", "query_terms", "terms"]
+__all__ = ["STOP_WORDS", "WORD", "char_grams", "expand", "fold", "plain", "terms"]
 
 WORD: Final = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -31,13 +31,6 @@ STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 def terms(text: str) -> list[str]:
     """All search terms of `text` in order, with repeats: `readAllLines` gives `readalllin`, `read`, `all`, `lin`."""
     return [term for word in WORD.findall(text) for term in expand(word)]
-
-
-def query_terms(text: str, *, limit: int = 64) -> list[str]:
-    """The distinct terms a question asks for, without stop words unless it has no others; at most `limit`."""
-    found = dict.fromkeys(terms(text))
-    telling = [term for term in found if term not in _FOLDED_STOP_WORDS]
-    return (telling or list(found))[:limit]
 
 
 def char_grams(text: str, *, size: int = 4) -> list[str]:
@@ -105,6 +98,3 @@ def _foreign(word: str) -> tuple[str, ...]:
     if _WITHOUT_SPACES.search(word) and len(word) > 2:
         return tuple(dict.fromkeys(word[start : start + 2] for start in range(len(word) - 1)))
     return (fold(word),) if word else ()
-
-
-_FOLDED_STOP_WORDS = frozenset(term for word in STOP_WORDS for term in (word, fold(word)))

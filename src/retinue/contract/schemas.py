@@ -1,7 +1,9 @@
-"""Making the JSON Schemas from the nouns. Pure: it gives texts, and `__main__` writes them."""
+"""The JSON Schemas of the public nouns, made from them; `docs/reference/schemas` holds them for those without Python.
+
+They say what we write: an absent key is left out, never null (C16).
+"""
 
 import inspect
-import json
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
@@ -17,13 +19,15 @@ from retinue.contract.event import KINDS, Body, Event
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding, Loss
 from retinue.contract.model import JsonMapping, Model
+from retinue.contract.names import nearest
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
 from retinue.contract.table import Chart, Table
 from retinue.contract.task import Task
+from retinue.errors import UnknownName
 
-__all__ = ["generate"]
+__all__ = ["NOUNS", "load"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -50,11 +54,22 @@ _MODELS: Final[dict[str, type[Model]]] = {
 }
 
 
-def generate() -> dict[str, str]:
-    """The text of each schema by the name of its noun."""
-    schemas = {noun: _schema_of(model) for noun, model in _MODELS.items()}
-    schemas["event"] = _schema_of_events()
-    return {noun: json.dumps(schemas[noun], indent=2, ensure_ascii=False) + "\n" for noun in sorted(schemas)}
+NOUNS: Final = tuple(sorted([*_MODELS, "event"]))
+"""What there is a schema of."""
+
+
+def load(noun: str) -> JsonMapping:
+    """The schema of one noun.
+
+    Raises:
+        UnknownName: There is none of that name.
+    """
+    if noun not in NOUNS:
+        near = nearest(noun, NOUNS)
+        raise UnknownName(
+            f"There is no schema of {noun!r}.", hint=f"There are {', '.join(NOUNS)}.", suggestions=near or NOUNS
+        )
+    return _schema_of_events() if noun == "event" else _schema_of(_MODELS[noun])
 
 
 class _WithoutNull(GenerateJsonSchema):
