@@ -252,6 +252,36 @@ def test_an_empty_project_is_rejected(tmp_path: Path, ask_in: AskIn) -> None:
     assert (result.outcome, result.fault and result.fault.code) == ("rejected", "missing_file")
 
 
+@pytest.mark.row("G5")
+@pytest.mark.parametrize("parameters", [{}, {"show": "steps", "undefined": True}, {"undefined": True}])
+def test_a_project_that_has_only_feature_files_lists_their_lines(
+    tmp_path: Path, ask_in: AskIn, parameters: dict[str, Any]
+) -> None:
+    root = plant(tmp_path, {"a.py": "x = 1\n", "b.feature": "Feature: b\n  Given a cart\n"})
+    data = good(survey(ask_in(root), **parameters))
+    assert "There is 1 line without a step in 1 file." in data["answer"]
+    assert data["subjects"] == ["a cart"]
+    assert {one["source"] for one in data["findings"]} == {"b.feature:2"}
+
+
+@pytest.mark.row("G5")
+def test_steps_that_are_not_there_are_none_even_where_some_are_undefined(tmp_path: Path, ask_in: AskIn) -> None:
+    result = survey(ask_in(plant(tmp_path, {"b.feature": "Given a cart\n"})), show="steps")
+    assert (result.outcome, result.fault and result.fault.message) == (
+        "rejected",
+        "No step of behaviour-driven tests was found.",
+    )
+
+
+@pytest.mark.row("G5")
+@pytest.mark.parametrize(
+    ("target", "source"),
+    [("src", "src/shop/cart.py:3"), ("docs", "docs/rules.md:3"), ("tests/e2e/steps.py", "tests/e2e/steps.py:2")],
+)
+def test_an_overview_cites_something_of_the_folder_asked_about(ask: Ask, target: str, source: str) -> None:
+    assert good(survey(ask, target=target))["findings"][0]["source"] == source
+
+
 # --- one domain -----------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +311,14 @@ def test_a_context_ranks_and_scores(ask: Ask) -> None:
     assert 0 < relevance[0] <= 1
     assert data["reuse_score"] == 10
     assert data["findings"][0]["confidence"] == relevance[0]
+
+
+@pytest.mark.row("G6")
+@pytest.mark.parametrize("domain", ["unit-testing", "documentation"])
+def test_a_context_that_nothing_fits_is_not_said_to_be_missing(tmp_path: Path, ask_in: AskIn, domain: str) -> None:
+    ask = ask_in(plant(tmp_path, {"test_a.py": "def test_a(): ...\n"}))
+    result = focused(ask, domain, "zebra crossing")
+    assert (result.outcome, result.data["reuse_basis"]) == ("rejected", "nothing has the words asked for")
 
 
 @pytest.mark.row("G6")

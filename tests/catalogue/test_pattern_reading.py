@@ -226,13 +226,26 @@ def test_steps_of_both_libraries_are_found_and_a_drawn_test_is_none() -> None:
         ("given", "an engine", "exact"),
         ("when", "it runs {n:d} times", "parse"),
         ("when", "it runs (?P<n>\\d+) rounds", "re"),
-        ("then", "it stops", "exact"),
+        ("then", "it stops", "parse"),
     ]
 
 
-def test_steps_of_behave_are_patterns() -> None:
-    found = read("from behave import *\n@given('{n} engines')\ndef engines(context, n): ...")
-    assert [(one.kind, one.form) for one in found.steps] == [("given", "parse")]
+@pytest.mark.parametrize(
+    ("head", "kind", "form"),
+    [
+        ("from behave import *\n@given", "given", "parse"),
+        ("from behave import given\n@given", "given", "parse"),
+        ("from behave import step\n@step", "step", "parse"),
+        ("from behave import Given as so\n@so", "given", "parse"),
+        ("import behave as b\n@b.given", "given", "parse"),
+        ("from behave import *\nfrom pytest_bdd import given\n@given", "given", "exact"),
+        ("from pytest_bdd import *\n@given", "given", "exact"),
+    ],
+)
+def test_the_library_that_a_step_comes_from_says_how_its_text_is_read(head: str, kind: str, form: str) -> None:
+    (step,) = read(f"{head}('a {{thing}}')\ndef a_thing(context, thing): ...").steps
+    assert (step.kind, step.form) == (kind, form)
+    assert fits(pieces_of(step.text, step.form), "a cup") is (form == "parse")
 
 
 def test_lines_of_a_feature_file_have_the_kind_of_the_line_before_them() -> None:

@@ -70,10 +70,24 @@ def test_a_definition_is_its_head_and_what_it_says(name: str, code: str, signatu
     assert (unit.signature, unit.text) == (signature, text)
 
 
-def test_a_definition_in_another_language_is_its_line_and_the_comment_above() -> None:
-    rows = ["// Opens the door.", "fn open() {", "}"]
-    (unit,) = units_of(PassageHit("a.rs", "code", 1, 3, "open", "", 0.0), rows)
-    assert (unit.signature, unit.text) == ("fn open() {", "Opens the door.")
+@pytest.mark.parametrize(
+    ("path", "code", "signature", "text"),
+    [
+        ("a.rs", "// Opens the door.\nfn open() {\n}", "fn open() {", "Opens the door."),
+        ("a.rs", "    // To open the door.\n    fn open() {\n    }", "fn open() {", "To open the door."),
+        ("a.js", "/**\n * To open it.\n */\nfunction open() {}", "function open() {}", "To open it."),
+        ("a.sql", "-- To open it.\nCREATE TABLE open (a);", "CREATE TABLE open (a);", "To open it."),
+        ("a.sh", "#!/bin/sh\n# To open it.\nopen() {", "open() {", "To open it."),
+        ("a.h", "// How wide.\n#define open 3", "#define open 3", "How wide."),
+        ("a.rs", "#[must_use]\nfn open() {", "fn open() {", ""),
+    ],
+)
+def test_a_definition_in_another_language_is_its_line_and_the_comment_above(
+    path: str, code: str, signature: str, text: str
+) -> None:
+    rows = code.split("\n")
+    (unit,) = units_of(PassageHit(path, "code", 1, len(rows), "open", "", 0.0), rows)
+    assert (unit.signature, unit.text) == (signature, text)
 
 
 @given(st.text(alphabet="ab .:\n`'\"#*|-=_<>@()!", max_size=160))

@@ -3,13 +3,14 @@
 import asyncio
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from retinue.agents.port import RunContext
-from retinue.agents.python import agent
+from retinue.agents.python import FromFacts, agent
 from retinue.agents.registry import Registry
+from retinue.contract.facts import Facts
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.question import Answer, Question
 from retinue.contract.result import Result
@@ -43,6 +44,21 @@ def test_a_goal_nobody_can_do_is_rejected_with_what_is_near():
     assert result.outcome == "rejected"
     assert result.data["not_answered"][0]["clause"] == "bake me a cheesecake"
     assert result.completeness == 0
+
+
+def test_facts_that_cannot_be_read_are_none_and_the_log_says_why(caplog: pytest.LogCaptureFixture, tmp_path: Path):
+    def broken(_: Workspace) -> Facts:
+        raise KeyError("no cellar")
+
+    @agent(facts=broken, examples=["count the bottles"])
+    async def cellar(wine: Annotated[str, FromFacts("wine")] = "") -> str:
+        """Counts bottles. Use to count bottles. Returns how many."""
+        return "twelve"
+
+    orchestrator = Orchestrator(Registry([cellar]), InProcessEngine({}), Workspace(tmp_path))
+    assert [one.agent for one in orchestrator.plan("count the bottles").nodes] == ["cellar"]
+    (record,) = caplog.records
+    assert record.getMessage() == "the facts of cellar.cellar cannot be read: KeyError: 'no cellar'"
 
 
 def test_a_goal_that_cannot_be_one_never_starts():

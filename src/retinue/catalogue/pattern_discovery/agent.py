@@ -11,7 +11,7 @@ from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery.answers import say_survey
 from retinue.catalogue.pattern_discovery.facts import FileFacts
-from retinue.catalogue.pattern_discovery.inventory import Inventory, narrow, reuse_of, take_stock
+from retinue.catalogue.pattern_discovery.inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
 from retinue.catalogue.pattern_discovery.parameters import DomainSearch, FixtureSearch, Survey, TestSearch
 from retinue.catalogue.pattern_discovery.project import read_names, read_project
 from retinue.catalogue.pattern_discovery.results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
@@ -31,9 +31,6 @@ __all__ = ["PatternDiscovery"]
 
 _Work: TypeAlias = Callable[[Inventory, JsonMapping, Report], None]
 """Says what a skill finds in an inventory, given how many files were read, and how."""
-
-_MOST: Final = 500
-"""Rows of one list; `counts` says how many there are."""
 
 _APP: Final[JsonMapping] = {
     "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
@@ -167,15 +164,15 @@ class PatternDiscovery:
 
         def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
             found = narrow(whole, search.domain, folder)
-            report.figures = _lists(found, counts, report)
-            report.figures |= {"domain": search.domain, "reuse_basis": "no context was stated"}
             words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
+            basis = "nothing has the words asked for" if words else "no context was stated"
+            report.figures = {**_lists(found, counts, report), "domain": search.domain, "reuse_basis": basis}
             if found.is_empty():
                 hint = "Ask for another domain, another folder, or a full survey."
                 report.reject(f"Nothing of {search.domain} was found.", hint=hint)
             elif not words:
                 say_survey(found, Survey(show="overview"), report)
-            elif not rank_by_context(found, words, report, most=_MOST):
+            elif not rank_by_context(found, words, report):
                 hint = "Use the project's own words."
                 report.reject(f"Nothing of {search.domain} has the words asked for.", hint=hint)
 
@@ -267,10 +264,12 @@ def _lists(found: Inventory, counts: JsonMapping, report: Report) -> JsonMapping
     """The lists of a result, each up to a bound that is said, and how many there are."""
     lists = found.lists()
     for name, entries in lists.items():
-        if len(entries) > _MOST:
-            report.note(f"`{name}` lists the first {_MOST} of {len(entries):,}.")
-    rows: JsonMapping = {name: [one.row for one in entries[:_MOST]] for name, entries in lists.items()}
-    return {**rows, "counts": {**found.counts(), **counts}}
+        if len(entries) > LIST_LIMIT:
+            report.note(f"`{name}` lists the first {LIST_LIMIT} of {len(entries):,}.")
+    rows: JsonMapping = {name: [one.row for one in entries[:LIST_LIMIT]] for name, entries in lists.items()}
+    sizes = {name: len(entries) for name, entries in lists.items()}
+    more = {"files": len(found.files), "tests": len(found.tests), "undefined_steps": len(found.undefined)}
+    return {**rows, "counts": {**sizes, **more, **counts}}
 
 
 def _folder(target: str, run: RunContext) -> str:

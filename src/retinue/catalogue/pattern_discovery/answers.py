@@ -1,6 +1,7 @@
 """Says what a survey found, led by what is to be shown."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from retinue.catalogue._prose import code
@@ -39,7 +40,7 @@ def say_survey(found: Inventory, survey: Survey, report: Report) -> None:
     every = {
         "tests": [*map(test_entry, found.tests)],
         "fixtures": [*map(fixture_entry, found.fixtures)],
-        "steps": found.steps,
+        "steps": [*found.steps, *found.undefined] if survey.undefined else found.steps,
         "helpers": found.helpers,
         "rules": found.rules,
     }[show]
@@ -120,17 +121,15 @@ def _say_ways(found: Inventory, report: Report) -> None:
 
 
 def _say_overview(found: Inventory, report: Report) -> None:
-    tests = plural(len(found.tests), "test")
-    files = plural(len({one.path for one in found.tests}), "file")
-    rules = plural(len(found.rules), "documented prohibition")
-    others = (
-        plural(len(found.fixtures), "fixture"),
-        plural(len(found.steps), "step"),
-        plural(len(found.helpers), "helper"),
-    )
-    source = test_entry(found.tests[0]).place if found.tests else next(iter(found.files))
-    report.say("overview", f"{tests} in {files}, {', '.join(others)} and {rules}.", source=source)
-    _list([*map(fixture_entry, found.fixtures)], "fixtures", report)
+    fixtures = [*map(fixture_entry, found.fixtures)]
+    kinds = {"fixtures": fixtures, "steps": found.steps, "helpers": found.helpers, "rules": found.rules}
+    tests = f"{plural(len(found.tests), 'test')} in {plural(len({one.path for one in found.tests}), 'file')}"
+    *others, rules = (plural(len(entries), *_NOUNS[kind]) for kind, entries in kinds.items())
+    first = next(chain(map(test_entry, found.tests), *kinds.values(), found.undefined))
+    report.say("overview", f"{tests}, {', '.join(others)} and {rules}.", source=first.place)
+    _list(fixtures, "fixtures", report)
     _say_ways(found, report)
     for one in (*found.helpers[:2], *found.rules[:2]):
         one.say(report)
+    if found.undefined:
+        _say_entries(found.undefined, "undefined", "", report)

@@ -50,11 +50,6 @@ class TestPlace:
     path: str
     case: CaseFacts
 
-    @property
-    def name(self) -> str:
-        """Its name, with its class's before it."""
-        return f"{self.case.owner}::{self.case.name}" if self.case.owner else self.case.name
-
 
 @dataclass(frozen=True, slots=True)
 class PatternEntry:
@@ -146,15 +141,15 @@ def fixture_entry(one: FixtureUse) -> PatternEntry:
 
 def test_entry(one: TestPlace) -> PatternEntry:
     """A test."""
-    case = one.case
+    case, name = one.case, one.case.qualified_name
     doc, end = _doc(case.doc)
-    row: JsonMapping = {"name": one.name, "mocks": list(case.mocks), "asserts": case.asserts}
+    row: JsonMapping = {"name": name, "mocks": list(case.mocks), "asserts": case.asserts}
     texts = [
         (f"{case.name.removeprefix('test')} {case.owner.removeprefix('Test')}", 3),
         (f"{case.doc} {' '.join([*case.words, *case.requests])} {one.path.rpartition('/')[2].removesuffix('.py')}", 1),
     ]
     template = f"{{}} has {plural(case.asserts, 'assertion')}{end}"
-    return PatternEntry("test", one.name, one.path, case.line, row, template, [code(one.name), *doc], texts)
+    return PatternEntry("test", name, one.path, case.line, row, template, [code(name), *doc], texts)
 
 
 def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry:

@@ -12,7 +12,7 @@ __all__ = [
     "StepDefinition",
 ]  # fmt: skip
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the extraction: raised whenever the same file would give other facts, so that no old ones are believed."""
 
 
@@ -60,6 +60,11 @@ class CaseFacts(NamedTuple):
     mocks: Sequence[str]
     asserts: int
     words: Sequence[str]
+
+    @property
+    def qualified_name(self) -> str:
+        """Its name, with its class's before it."""
+        return f"{self.owner}::{self.name}" if self.owner else self.name
 
 
 class StepDefinition(NamedTuple):

@@ -25,8 +25,10 @@ from retinue.catalogue.pattern_discovery.steps import fits, pieces_of
 from retinue.contract.model import JsonMapping
 from retinue.tools.search.kinds import is_test
 
-__all__ = ["Inventory", "narrow", "reuse_of", "reuse_of_words", "take_stock"]
+__all__ = ["LIST_LIMIT", "Inventory", "narrow", "reuse_of", "reuse_of_words", "take_stock"]
 
+LIST_LIMIT: Final = 500
+"""Rows of one list of a result; its `counts` say how many there are."""
 _USERS: Final = 2
 """What so many others use is shared."""
 _END_TO_END: Final = frozenset(
@@ -73,15 +75,9 @@ class Inventory:
             "anti_patterns": self.rules,
         }
 
-    def counts(self) -> dict[str, int]:
-        """How many there are of everything."""
-        lists = {name: len(entries) for name, entries in self.lists().items()}
-        more = {"files": len(self.files), "tests": len(self.tests), "undefined_steps": len(self.undefined)}
-        return {**lists, **more}
-
     def is_empty(self) -> bool:
         """Whether there is nothing to build on."""
-        return not (self.fixtures or self.tests or self.steps or self.helpers or self.rules)
+        return not (self.fixtures or self.tests or self.steps or self.undefined or self.helpers or self.rules)
 
 
 def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
@@ -215,8 +211,7 @@ def reuse_of(found: Inventory) -> JsonMapping:
             requests += bool(fixtures) or is_shared
             served += is_shared
             if fixtures and not is_shared:
-                place = f"{fixtures[0].path}:{fixtures[0].fixture.line}"
-                alone.append(_need("fixture", name, "only one test uses it", place))
+                alone.append(_need("fixture", name, "only one test uses it", fixtures[0].place))
     for one in found.steps:
         requests += one.uses
         served += one.uses if one.uses >= _USERS else 0

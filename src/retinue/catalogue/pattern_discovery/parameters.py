@@ -7,14 +7,16 @@ from pydantic import Field
 from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
-__all__ = ["Domain", "DomainSearch", "FixtureSearch", "Survey", "TestSearch"]
+__all__ = ["Domain", "DomainSearch", "FixtureSearch", "PatternKind", "Survey", "TestSearch"]
 
 Domain: TypeAlias = Literal["e2e-testing", "unit-testing", "source-code", "documentation"]
+PatternKind: TypeAlias = Literal["parametrize", "mock", "aaa", "class", "unittest", "raises", "property"]
 
 _Words = Annotated[str, Field(max_length=10_000)]
 _Place = Annotated[str, Field(max_length=1000), FromFacts("path")]
+_Folder = Annotated[_Place, Field(description="A folder or file to stay in; empty means the whole project.")]
 _Pattern = Annotated[
-    Literal["any", "parametrize", "mock", "aaa", "class", "unittest", "raises", "property"],
+    Literal["any", PatternKind],
     Choices(
         parametrize="parametrized tests, pytest.mark.parametrize, table-driven tests",
         mock="tests that replace something: mocks, mocked, stubs, patch, monkeypatch, MagicMock",
@@ -48,7 +50,7 @@ class Survey(Model):
             json_schema_extra={"default": "overview"},
         ),
     ]
-    target: Annotated[_Place, Field(description="A folder or file to stay in; empty means the whole project.")] = ""
+    target: _Folder = ""
     unused: Annotated[
         bool, Field(description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete.")
     ] = False
@@ -87,7 +89,7 @@ class DomainSearch(Model):
         ),
         Field(description="Which part of the project to look at."),
     ] = "unit-testing"
-    target: Annotated[_Place, Field(description="A folder or file to stay in; empty means the whole project.")] = ""
+    target: _Folder = ""
 
 
 class FixtureSearch(Model):

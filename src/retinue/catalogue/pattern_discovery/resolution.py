@@ -128,6 +128,11 @@ class FixtureUse:
     asked_by: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
 
     @property
+    def place(self) -> str:
+        """Its path and line."""
+        return f"{self.path}:{self.fixture.line}"
+
+    @property
     def files(self) -> list[str]:
         """The files from which it is asked for, sorted."""
         return sorted({path for path, _ in self.asked_by})
@@ -186,7 +191,7 @@ def connect(files: Mapping[str, FileFacts], scopes: Scopes) -> None:
     for path, file in files.items():
         for case in file.tests:
             for one in [seen[0] for name in case.requests if (seen := scopes.resolve(name, path, case.owner))]:
-                one.asked_by[path, f"{case.owner}::{case.name}" if case.owner else case.name] = case.line
+                one.asked_by[path, case.qualified_name] = case.line
     hiding: dict[int, list[FixtureUse]] = {}
     for one in scopes.fixtures:
         for outer in scopes.resolve(one.fixture.name, one.path, one.fixture.owner)[1:2]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.pattern_discovery.parameters import Domain
+from retinue.catalogue.pattern_discovery.parameters import Domain, PatternKind
 from retinue.contract.model import Confidence, Count, Model
 
 __all__ = [
@@ -17,7 +17,6 @@ _Relevance: TypeAlias = Annotated[
     Confidence | None, Field(description="How well it fits the context; absent where none was stated.")
 ]
 _Files: TypeAlias = Annotated[tuple[str, ...], Field(description="Who uses it: files, or lines; at most 20.")]
-_Kind: TypeAlias = Literal["parametrize", "mock", "aaa", "class", "unittest", "raises", "property"]
 
 
 class FixtureFacts(Model):
@@ -50,7 +49,7 @@ class FixtureMatch(FixtureFacts):
 class PatternFacts(Model):
     """The tests of one file that are written in one way."""
 
-    kind: _Kind
+    kind: PatternKind
     path: str
     lines: Annotated[tuple[str, ...], Field(description="As start-end.")]
     count: Count

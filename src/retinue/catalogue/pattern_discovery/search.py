@@ -17,7 +17,7 @@ from retinue.catalogue.pattern_discovery.entries import (
     test_entry,
     users_of,
 )
-from retinue.catalogue.pattern_discovery.inventory import Inventory, reuse_of_words
+from retinue.catalogue.pattern_discovery.inventory import LIST_LIMIT, Inventory, reuse_of_words
 from retinue.catalogue.pattern_discovery.parameters import FixtureSearch, TestSearch
 from retinue.catalogue.pattern_discovery.resolution import BUILT_IN, FixtureUse
 from retinue.contract.model import JsonMapping
@@ -117,12 +117,12 @@ def query_words(query: str, *, purpose: str) -> dict[str, str]:
 # --- one domain -----------------------------------------------------------------------------------------------------
 
 
-def rank_by_context(found: Inventory, words: Mapping[str, str], report: Report, *, most: int) -> bool:
+def rank_by_context(found: Inventory, words: Mapping[str, str], report: Report) -> bool:
     """Order the lists of the result by the words, and say what fits best; False when nothing does."""
     lists = found.lists()
     entries = [(name, one) for name, each in lists.items() for one in each]
     ranking = Ranking(entry for _, entry in entries)
-    matches = ranking.best(words) if words else []
+    matches = ranking.best(words)
     if not matches:
         return False
     scores = {one.number: one.score for one in matches}
@@ -131,7 +131,7 @@ def rank_by_context(found: Inventory, words: Mapping[str, str], report: Report, 
         name, entry = entries[number]
         rows[name].append({**entry.row, "relevance": round(scores.get(number, 0.0), 3)})
     share, missing = ranking.coverage(words, [one.number for one in matches[:_TESTS]])
-    report.figures |= {name: each[:most] for name, each in rows.items()}
+    report.figures |= {name: each[:LIST_LIMIT] for name, each in rows.items()}
     report.figures |= reuse_of_words(share, missing, "pattern")
     best = [one for one in matches[:_SHOWN] if one.score >= matches[0].score * _FLOOR]
     for one in best:
@@ -199,7 +199,7 @@ def _say_matches(
         )
     if len(chain) > 1:
         report.say(
-            "composition", f"It is made of, in this order: {_slots(chain)}.", *_names(chain), source=_place(chain[-1])
+            "composition", f"It is made of, in this order: {_slots(chain)}.", *_names(chain), source=chain[-1].place
         )
     say_table([entries[number] for number in numbers], "Fixtures that fit", report)
 
@@ -209,23 +209,22 @@ def _say_relation(found: Inventory, same: Sequence[FixtureUse], search: FixtureS
     name = code(search.name)
     chosen: list[FixtureUse] = []
     for one in same:
-        place = _place(one)
         if search.relation == "users":
             fixtures = sum((each.path, each.fixture.name) in one.asked_by for each in found.fixtures)
             split = f", {fixtures:,} of them fixtures" if 0 < fixtures < len(one.asked_by) else ""
-            report.say("users", f"{{}} {users_of(one)}{split}.", name, source=place)
+            report.say("users", f"{{}} {users_of(one)}{split}.", name, source=one.place)
             report.about(one.files)
         elif search.relation == "dependencies":
             names = one.fixture.depends_on
             template = f"{{}} depends on {_slots(names) or 'no other fixture'}."
-            report.say("dependencies", template, name, *map(code, names), source=place)
+            report.say("dependencies", template, name, *map(code, names), source=one.place)
             chosen += found.scopes.below(one)
         else:
             above = [each for each in found.fixtures if one in found.scopes.below(each)]
             verb = "depends" if len(above) == 1 else "depend"
             template = f"{plural(len(above), 'fixture')} {verb} on {{}}: {_slots(above)}."
             report.say(
-                "dependents", template if above else "No fixture depends on {}.", name, *_names(above), source=place
+                "dependents", template if above else "No fixture depends on {}.", name, *_names(above), source=one.place
             )
             chosen += above
     entries = [fixture_entry(one) for one in dict.fromkeys(chosen)]
@@ -247,10 +246,6 @@ def _slots(things: Sequence[object]) -> str:
 
 def _names(fixtures: Sequence[FixtureUse]) -> list[Piece]:
     return [code(one.fixture.name) for one in fixtures]
-
-
-def _place(one: FixtureUse) -> str:
-    return f"{one.path}:{one.fixture.line}"
 
 
 def _combined(ranking: Ranking, words: Mapping[str, str], numbers: Sequence[int]) -> list[int]:
@@ -335,7 +330,7 @@ def _say_file(tests: Sequence[TestPlace], score: float, fixtures: Container[str]
     row: JsonMapping = {
         "path": tests[0].path,
         "lines": [f"{case.line}-{case.end}" for case in cases],
-        "tests": [one.name for one in tests],
+        "tests": [one.qualified_name for one in cases],
         "fixtures": list(dict.fromkeys(name for case in cases for name in case.requests if name in fixtures)),
         "mocks": list(dict.fromkeys(name for case in cases for name in case.mocks)),
         "asserts": sum(case.asserts for case in cases),

@@ -15,7 +15,8 @@ from retinue.catalogue.pattern_discovery.syntax import Function, Names, start_of
 __all__ = ["fits", "phrases_of", "pieces_of", "steps_of"]
 
 _KINDS: Final = frozenset({"given", "when", "then", "step"})
-_LIBRARIES: Final = ("behave", "pytest_bdd")
+_LIBRARIES: Final = {"behave": "parse", "pytest_bdd": "exact"}
+"""How each library reads a text that names no parser."""
 _FORMS: Final = {"parse": "parse", "cfparse": "parse", "re": "re", "compile": "re"}
 _FIELD: Final = re.compile(r"\{[^{}]*\}")
 _GAP: Final = re.compile(
@@ -29,24 +30,20 @@ _LONGEST: Final = 300
 def steps_of(node: Function, names: Names) -> Iterator[StepDefinition]:
     """The steps that a function implements, one for each decorator."""
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and (kind := _kind(decorator, names)):
+        library, _, name = names.resolve(decorator).rpartition(".")
+        default = _LIBRARIES.get(library or next(filter(names.starred, _LIBRARIES), ""))
+        if isinstance(decorator, ast.Call) and default and name.lower() in _KINDS:
             arguments = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]
-            text, form = _text(arguments[0], names) if arguments else ("", "exact")
+            text, form = _text(arguments[0], names, default) if arguments else ("", default)
             if text:
-                yield StepDefinition(kind, text[:_LONGEST], form, start_of(node))
+                yield StepDefinition(name.lower(), text[:_LONGEST], form, start_of(node))
 
 
-def _kind(node: ast.Call, names: Names) -> str:
-    library, _, name = names.resolve(node).rpartition(".")
-    is_step = library in _LIBRARIES or (not library and any(map(names.starred, _LIBRARIES)))
-    return name.lower() if is_step and name.lower() in _KINDS else ""
-
-
-def _text(node: ast.expr, names: Names) -> tuple[str, str]:
+def _text(node: ast.expr, names: Names, default: str) -> tuple[str, str]:
     """The text of a step, and how it is read."""
     match node:
         case ast.Constant(value=str(text)):
-            return text, "parse" if names.starred("behave") else "exact"
+            return text, default
         case ast.Call(args=[ast.Constant(value=str(text)), *_]):
             return text, _FORMS.get(names.resolve(node).rpartition(".")[2], "exact")
         case _:

@@ -1,4 +1,4 @@
-"""Says what was outcome: findings with their lines, an answer made of quotations, what was searched and what was not.
+"""Says what was found: findings with their lines, an answer made of quotations, what was searched and what was not.
 
 Foreign text is printable in the data and cannot become markup in the Markdown. Sentences of ours only say where
 something stands, or that nothing does.
@@ -48,7 +48,7 @@ class OtherSources:
     """What was looked at outside of the files, and why not.
 
     Attributes:
-        browsed: What the web had; None when it was not asked for, but at most left in by default.
+        browsed: What the web had; None when nobody asked for it by name.
         remembers: Whether there is a place where earlier runs remembered things.
         not_recalled: Why that was not searched.
     """
@@ -163,9 +163,8 @@ def _say_nothing(report: Report, outcome: SearchOutcome) -> None:
     where = ", ".join(f"{count:,} of {source}" for source, count in outcome.files.items()) or "none"
     words: list[Piece | str] = [code(word) for word in outcome.words[:12]]
     slots = ", ".join(["{}"] * len(words)) or "no words"
-    pages = sum(text.source == "web" for text in outcome.texts.values())
-    parts = [f"{plural(total, 'file')} ({where})"] if total or (outcome.files and not pages) else []
-    parts += [f"{plural(pages, 'page')} of the web"] if pages else []
+    parts = [f"{plural(total, 'file')} ({where})"] if total or (outcome.files and not outcome.pages) else []
+    parts += [f"{plural(outcome.pages, 'page')} of the web"] if outcome.pages else []
     text = f"Nothing was found that answers this. Searched {' and '.join(parts) or 'nothing'} for {slots}."
     if outcome.nearest is None:
         report.say("nothing", text, *words)
@@ -285,7 +284,7 @@ def _searched(outcome: SearchOutcome, sources: Sequence[Source], elsewhere: Othe
         counts["web"] = {
             "service": browsed.service,
             "results": browsed.results,
-            "pages": sum(text.source == "web" for text in outcome.texts.values()),
+            "pages": outcome.pages,
             "passages": outcome.compared["web"],
         }
     return counts
@@ -336,8 +335,7 @@ def _details(lines: Sequence[str], outcome: SearchOutcome) -> str:
         said = Statement("", one.prose(), block=printable(one.block)).markdown()
         blocks += [f"### {code(one.topic).markdown()}", said, f"{code(where).markdown()}, {one.kind}{sure}"]
     counts = [f"{plural(count, 'file')} of {source}" for source, count in outcome.files.items()]
-    pages = sum(text.source == "web" for text in outcome.texts.values())
-    counts += [f"{plural(pages, 'page')} of the web"] if pages else []
+    counts += [f"{plural(outcome.pages, 'page')} of the web"] if outcome.pages else []
     blocks += ["## Searched", f"{', '.join(counts) or 'Nothing'}."]
     if outcome.late:
         blocks.append("Time was up before everything was searched.")

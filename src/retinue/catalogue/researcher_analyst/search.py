@@ -79,6 +79,11 @@ class SearchOutcome:
     read: tuple[int, int] = (0, 0)
     late: bool = False
 
+    @property
+    def pages(self) -> int:
+        """How many pages of the web were searched."""
+        return sum(text.source == "web" for text in self.texts.values())
+
 
 def search(
     query: Query,
@@ -133,7 +138,6 @@ class _Search:
     files: dict[str, Source] = field(default_factory=dict[str, Source])
     all_files: int = 0
     lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    in_time: bool = True
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -259,15 +263,14 @@ class _Search:
         hits = self.index.search(self.query.words.values(), kinds=(kind,), files=only, limit=limit)
         if self.query.focus == "explain" and kind == "code":
             hits = [hit for hit in hits if hit.name]
-        hits = [hit for hit in hits if self.paths or not is_aside(hit.path)]
-        self.outcome.passages.update(self.files[hit.path] for hit in hits if hit.path in self.files)
-        return [hit for hit in hits if hit.path in self.files]
+        hits = [hit for hit in hits if hit.path in self.files and (self.paths or not is_aside(hit.path))]
+        self.outcome.passages.update(self.files[hit.path] for hit in hits)
+        return hits
 
     def _keep(self, hit: PassageHit, share: float = 1.0) -> None:
         """Judge the units of a passage, and keep those that answer."""
         topic = _topic(hit)
-        folder, _, name = hit.path.casefold().rpartition("/")
-        if hit.kind == "docs" and any(f"{folder}/{name}".rpartition("/")[2].startswith(one) for one in _DULL):
+        if hit.kind == "docs" and hit.path.casefold().rpartition("/")[2].startswith(_DULL):
             share *= 1.0 if self.query.literals else _DULL_SHARE
         if hit.kind == "code":
             share *= 1.0 if self.query.focus in {"define", "value"} else _CODE_SHARE

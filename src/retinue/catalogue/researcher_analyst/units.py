@@ -24,6 +24,8 @@ _LONGEST_LIST: Final = 12
 """Lines of a list or table that are shown whole; of a longer one, each item or row is a unit of its own."""
 
 _BLOCK_LINES: Final = 30
+_COMMENTS: Final = ("//", "/*", "*", "--", "# ")
+"""What begins a comment in code other than Python's; without its space, `#` may begin a C directive."""
 _INCLUDE: Final = "include::"
 _SIGNATURE: Final = 160
 _ROLE: Final = re.compile(r"(?::[\w:+-]+:|\{[\w:+-]+\})`[~.]*([^`<]*?)(?:\s*<[^`>]*>)?`")
@@ -97,9 +99,10 @@ def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], st
         return paragraphs(rows, hit.start, included)
     if hit.path.endswith((".py", ".pyi")):
         return [_definition(rows, hit)]
-    comment = [row.strip().strip("/*#-! ") for row in rows if row.strip().startswith(("//", "/*", "*", "#", "--"))]
-    code = next((row for row in rows if hit.name and hit.name in row and row.strip() not in comment), "")
-    return [Unit(hit.start, hit.end, _clean(" ".join(filter(None, comment))), "\n".join(rows), True, _cut(code))]
+    bare = [row.strip() for row in rows]
+    comments = " ".join(row.strip("/*#-! ") for row in bare if row.startswith(_COMMENTS))
+    code = next((row for row in bare if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
+    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, _cut(code))]
 
 
 def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
