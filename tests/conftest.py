@@ -1,6 +1,7 @@
 """What every test shares: Hypothesis profiles, and `--row ID` to run the tests of one requirement row."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +11,9 @@ settings.register_profile("retinue", deadline=None, print_blob=True, suppress_he
 settings.register_profile("retinue-ci", settings.get_profile("retinue"), derandomize=True, database=None)
 settings.register_profile("retinue-deep", settings.get_profile("retinue"), max_examples=5_000)
 settings.load_profile(os.environ.get("RETINUE_HYPOTHESIS") or ("retinue-ci" if os.environ.get("CI") else "retinue"))
+
+# Under `nohup` it is ignored, and programs that tests start would inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
