@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents import discover as discovery
+from retinue.agents import definition_files
 from retinue.agents.discover import discover
 from retinue.agents.registry import Registry
 from retinue.agents.wrapped import CommandAgent
@@ -37,13 +37,13 @@ def root(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are parsed, in their order."""
     files: list[str] = []
-    load = discovery.load
+    load = definition_files.load
 
     def noted(data: bytes, **more: object) -> object:
         files.append(str(more["file"]))
         return load(data, **more)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(discovery, "load", noted)
+    monkeypatch.setattr(definition_files, "load", noted)
     return files
 
 

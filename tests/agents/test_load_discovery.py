@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from retinue.agents.discover import discover, load_file
+from retinue.agents.definition_files import load_file
+from retinue.agents.discover import discover
 from retinue.agents.load import NEEDS_MODEL
 from retinue.agents.load.gather import gather
 from retinue.agents.load.kinds import Kind, kind_of

@@ -339,6 +339,17 @@ def test_types_that_cannot_be_found_are_refused() -> None:
         defined(lost)
 
 
+def test_a_call_needs_no_definition_also_where_the_types_put_off_their_schemas() -> None:
+    @agent
+    def warned(of: Warned) -> Warned:
+        """Gives back what it is given. Use it in tests. Returns it."""
+        return of
+
+    said = {"type": "missing_data", "message": "Gone."}
+    task = Task(id="t1", agent="warned", parameters=said)
+    assert asyncio.run(warned.run(task, NO_RUN)).data == {**said, "impact": "", "recovery": "", "synthetic": False}
+
+
 def test_generators_are_refused() -> None:
     async def stream() -> AsyncIterator[int]:
         yield 1

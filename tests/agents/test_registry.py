@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.discover import discover, load_file
+from retinue.agents.definition_files import load_file
+from retinue.agents.discover import discover
 from retinue.agents.load import Prompted
 from retinue.agents.load.document import read_bytes
 from retinue.agents.port import Agent

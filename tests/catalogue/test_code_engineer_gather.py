@@ -13,8 +13,8 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext, Outside
 from retinue.agents.registry import Registry
 from retinue.catalogue import _tree
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, outlines
-from retinue.catalogue.code_engineer_executor.outlines import Outlined, outlined
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, analyze
+from retinue.catalogue.code_engineer_executor.analyze import Outlined, outlined
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -106,7 +106,7 @@ def test_a_second_run_parses_only_what_changed(
         read.extend(path for path, _, _ in files)
         return outlined(files)
 
-    monkeypatch.setattr(outlines, "outlined", counted)
+    monkeypatch.setattr(analyze, "outlined", counted)
     cache = tmp_path / "cache"
     first = ask(Context(shop), skill, cache=cache)
     assert len(read) == 10
@@ -185,7 +185,7 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
     def missing(_: object) -> list[Outlined]:
         raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
-    monkeypatch.setattr(outlines, "outlined", missing)
+    monkeypatch.setattr(analyze, "outlined", missing)
     result = ask(Context(shop))
     assert result.fault is not None
     assert "grammar of `tsx`" in result.fault.message
@@ -199,8 +199,8 @@ def test_a_grammar_that_is_not_here_takes_no_names_of_other_languages(
             raise NotInstalled("The grammar of `python` is not installed.", hint="install `retinue[code]`")
         return outline_of(workspace, path)
 
-    monkeypatch.setattr(outlines, "outline_of", without_python)
-    facts = outlines.read_symbols(Workspace(shop), None)
+    monkeypatch.setattr(analyze, "outline_of", without_python)
+    facts = analyze.read_symbols(Workspace(shop), None)
     assert (facts.names, facts.is_complete) == ({"symbol": ("View",)}, False)
 
 

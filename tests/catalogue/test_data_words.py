@@ -1,5 +1,6 @@
 """Questions in words over flights and a longer log, each against SQL that was written by hand (G20)."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,7 +8,17 @@ from typing import Any
 
 import pytest
 
+from retinue.agents.boundary import Boundary
+from retinue.agents.local import LocalContext
+from retinue.agents.registry import Registry
+from retinue.catalogue import agents
+from retinue.catalogue.data_analyst.facts import read_facts
+from retinue.catalogue.data_analyst.words import describe
+from retinue.contract.event import Progress
 from retinue.contract.result import Result
+from retinue.contract.table_query import Measure
+from retinue.contract.task import Task
+from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
 
 duckdb = pytest.importorskip("duckdb")
@@ -257,3 +268,45 @@ def test_time_that_is_up_stops_the_work(ask: Ask) -> None:
 def test_typed_conditions_are_those_of_sql(folder: Path, ask: Ask, where: list[dict[str, Any]], statement: str) -> None:
     found = rows(ask("data_analyst", "aggregate", question="", files=["flights.csv"], where=where))
     assert found == by_hand(folder, f"SELECT count(*) FROM flights WHERE {statement}")
+
+
+def _parquet(folder: Path, columns: str, values: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT * FROM (VALUES {values}) t({columns})) TO '{folder / 'rents.parquet'}'")
+
+
+@pytest.mark.row("G20")
+def test_times_that_no_calendar_has_are_left_out_of_what_is_known_of_a_column(tmp_path: Path, ask_in: AskIn) -> None:
+    times = ("2024-01-01", "2024-03-05", "infinity", "-infinity", "10000-02-03", "0044-03-15 (BC)")
+    _parquet(tmp_path, "until, price", ", ".join(f"('{one}'::TIMESTAMP, {place})" for place, one in enumerate(times)))
+    (table,) = read_facts(Workspace(tmp_path)).tables
+    assert (table.columns[0].least, table.columns[0].most) == ("2024-01-01T00:00:00", "2024-03-05T00:00:00")
+    assert rows(ask_in(tmp_path)("data_analyst", "aggregate", question="mean price in rents.parquet")) == [[2.5, 6]]
+
+
+def test_a_figure_that_is_no_number_is_said_to_be_left_out(tmp_path: Path, ask_in: AskIn) -> None:
+    _parquet(tmp_path, "price", "(1.5::DOUBLE), ('inf'::DOUBLE)")
+    result = ask_in(tmp_path)("data_analyst", "aggregate", question="highest price in rents.parquet")
+    assert rows(result) == [[None, 2]]
+    assert "Column 'max price' has values that are not a finite number; they are left out." in result.data["notes"]
+
+
+@pytest.mark.parametrize("question", ["average distance", "average distance in flights.csv"])
+def test_reading_the_file_is_told_whether_or_not_it_is_named(folder: Path, question: str) -> None:
+    context = LocalContext(workspace=Workspace(folder))
+    task = Task(id="t", agent="data_analyst", skill="aggregate", parameters={"question": question})
+    assert asyncio.run(Boundary(Registry(agents())).call(task, context)).outcome == "success"
+    told = [event.body for event in context.events if isinstance(event.body, Progress)]
+    assert [one.status for one in told if one.phase == "reading the file"] == ["flights.csv"]
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        (0, "0th"), (1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
+        (21, "21st"), (22, "22nd"), (23, "23rd"), (99.1, "99.1th"), (100, "100th"),
+    ],
+)  # fmt: skip
+def test_a_percentile_has_the_ending_of_its_number(point: float, words: str) -> None:
+    said = describe(Measure(function="percentile", column="price", percentile=point)).plain()
+    assert said == f"{words} percentile of `price`"

@@ -159,8 +159,8 @@ def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
         ("quiet", "tests/conftest.py", 26, 0, []),
     ]
     first = data["fixtures"][0]
-    assert (first["yields"], first["doc"], first["tears_down"], first["used_in"]) == (
-        "Cart", "An empty cart.", True, ["tests/conftest.py", "tests/unit/test_cart.py"],
+    assert (first["yields"], first["doc"], first["used_in"]) == (
+        "Cart", "An empty cart.", ["tests/conftest.py", "tests/unit/test_cart.py"],
     )  # fmt: skip
     assert [(one["kind"], one["path"], one["lines"], one["count"]) for one in data["test_patterns"]] == [
         ("parametrize", "tests/unit/test_cart.py", ["9-15"], 1),
@@ -410,11 +410,11 @@ def test_a_fixture_asked_for_by_name_stands_first(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("name", "relation", "begins", "subjects"),
     [
-        ("prices", "dependents", "1 fixture depends on `prices`: `cart`.", ["cart"]),
-        ("forgotten", "dependents", "No fixture depends on `forgotten`.", []),
+        ("prices", "dependents", "`prices` is used by `cart`.", ["cart"]),
+        ("forgotten", "dependents", "`forgotten` is used by no other fixture.", []),
         ("full_cart", "dependencies", "`full_cart` depends on `cart`.", ["cart"]),
         ("prices", "dependencies", "`prices` depends on no other fixture.", []),
-        ("cart", "users", "`cart` is used by 3 tests and fixtures in 2 files, 1 of them fixtures.", ["tests/conftest.py"]),
+        ("cart", "users", "`cart` is used by 3 tests and fixtures in 2 files.", ["tests/conftest.py"]),
         ("full_cart", "users", "`full_cart` is used by 2 tests and fixtures in 2 files.", ["tests/e2e/test_buying.py"]),
         ("forgotten", "users", "`forgotten` is used by nobody.", []),
     ],
@@ -669,7 +669,7 @@ def test_a_second_run_parses_only_what_changed(shop: Path, tmp_path: Path) -> No
     (shop / "src/shop/page.py").rename(shop / "src/shop/pages.py")
     third = run()
     assert (third.parsed, third.remembered) == (1, 9)
-    assert [one.name for one in third.files["src/shop/mail.py"].symbols] == ["receive"]
+    assert [one.symbol for one in third.files["src/shop/mail.py"].symbols] == ["receive"]
 
 
 def test_the_same_content_is_read_once_for_each_kind_of_file(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def of(files: dict[str, str]) -> Inventory:
 
 def users(found: Inventory) -> dict[str, list[str]]:
     return {
-        f"{one.path}:{one.fixture.line}": sorted(f"{path}:{name}" for path, name in one.asked_by)
-        for one in sorted(found.fixtures, key=lambda one: (one.path, one.fixture.line))
+        one.place: sorted(f"{path}:{name}" for path, name in one.fact.asked_by)
+        for one in sorted(found.fixtures, key=lambda one: (one.path, one.line))
     }
 
 
@@ -104,6 +104,18 @@ def test_an_imported_fixture_can_be_seen(imported: str, *, in_conftest: bool) ->
     if not in_conftest:
         files |= {"conftest.py": "", "test_it.py": f"{imported}\n{test}"}
     assert users(of(files)) == {"shared.py:2": ["test_it.py:test_it"]}
+
+
+def test_a_fixture_of_another_folders_conftest_can_be_imported() -> None:
+    found = of(
+        {
+            "a/__init__.py": "",
+            "a/conftest.py": FIXTURE.format("app", ""),
+            "b/conftest.py": "from a.conftest import app as ours",
+            "b/test_it.py": "def test_it(ours): ...\ndef test_other(app): ...",
+        }
+    )
+    assert users(found) == {"a/conftest.py:2": ["b/test_it.py:test_it"]}
 
 
 def test_a_plugin_that_nobody_names_is_found_last() -> None:
@@ -256,14 +268,19 @@ def test_the_score_has_the_four_bands(share: float, score: int, band: str) -> No
 
 
 def test_words_find_what_has_them_and_what_begins_them() -> None:
-    ranking = Ranking([rule_entry(RuleSentence(text, 1), "") for text in ("auth auth", "database pool", "clock")])
+    rules = [rule_entry(RuleSentence(text, 1), "") for text in ("auth auth", "database pool", "clock")]
     words = query_words(
         "Which fixture gives me an authenticated database user?", purpose="Finds a fixture that gives it."
     )
     assert list(words.values()) == ["authenticated", "database", "user"]
-    assert {one.number: one.words for one in ranking.best(words)} == {0: ("authenticated",), 1: ("database",)}
-    share, missing = ranking.coverage(words, [0, 1])
+    ranking = Ranking(rules, words)
+    assert {one: ranking.reason(one) for one in ranking.scores} == {
+        rules[0]: "it has `authenticated`",
+        rules[1]: "it has `database`",
+    }
+    share, missing = ranking.coverage(rules[:2])
     assert missing == ("user",)
     assert 0.3 < share < 0.8
-    assert ranking.best({}) == []
-    assert ranking.coverage({}, [0]) == (0.0, ())
+    nothing = Ranking(rules, {})
+    assert nothing.scores == {}
+    assert nothing.coverage(rules) == (0.0, ())

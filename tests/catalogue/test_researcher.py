@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent, Reply
 from retinue.catalogue.researcher_analyst import ResearcherAnalyst, parameters
-from retinue.catalogue.researcher_analyst.parameters import source_of
+from retinue.catalogue.researcher_analyst.parameters import ResearchRequest, source_of
 from retinue.catalogue.researcher_analyst.quotations import Query
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
@@ -120,8 +120,9 @@ def test_a_definition_is_found_with_its_line_and_its_first_sentence(kitchen: Rep
             "code": {"files": 2, "passages": 2},
         },
         "not_searched": [{"source": "web", "reason": "The web is searched only when it is asked for by name."}],
-        "confidence_basis": "The confidence is the share of the question's content words, weighted by how rare each is "
-        "in these files, that the passage has together with its headings and names.",
+        "confidence_basis": "A finding's confidence is the share of the question's content words, weighted by how rare "
+        "each is in these files, that its passage has together with its headings and names; the result's is the mean "
+        "of the first 3.",
         "notes": [],
         "terms": ["open_valve"],
     }
@@ -246,7 +247,7 @@ def test_the_same_findings_in_three_forms(ask: Ask) -> None:
     assert forms["detailed_report"].startswith(f"## Answer\n\n{first}")
     assert "\n\n## Findings\n\n### `Kettle > Safety`\n\n" in forms["detailed_report"]
     assert "passage, high confidence (1.00)" in forms["detailed_report"]
-    assert "files of docs" in forms["detailed_report"]
+    assert "## Searched\n\n5 files (1 of memory, 2 of docs, 2 of code)." in forms["detailed_report"]
 
 
 @pytest.mark.row("A5")
@@ -306,7 +307,7 @@ def test_one_file_is_one_file(tmp_path: Path, ask_in: AskIn) -> None:
         "Searched 1 file (1 of docs) for" in data(ask_in(tmp_path).research("where is the flux capacitor?"))["answer"]
     )
     report = ask_in(tmp_path).research("why does the valve open?", output_format="detailed_report")
-    assert "1 file of docs." in report.content
+    assert "1 file (1 of docs)." in report.content
 
 
 def test_without_a_repository_there_is_no_revision(tmp_path: Path, ask_in: AskIn) -> None:
@@ -423,7 +424,7 @@ def test_files_belong_to_sources_by_name(path: str, source: str | None) -> None:
 def test_words_that_only_ask_are_not_searched_for(
     text: str, words: list[str], names: tuple[str, ...], literals: tuple[str, ...]
 ) -> None:
-    query = Query.of(text, "explain", [])
+    query = Query.of(ResearchRequest(task=text, depth="quick_scan"))
     told = [word.removesuffix("()") for word in dict.fromkeys(query.words.values()) if word not in literals]
     assert (told, query.names, query.literals) == (words, names, literals)
 

@@ -101,7 +101,7 @@ def test_what_earlier_runs_remembered_is_quoted_with_its_provenance(house: House
             },
         }
     ]
-    assert result.data["searched"]["memory"]["memories"] == 1
+    assert result.data["searched"]["memory"] == {"files": 0, "passages": 1}
     assert result.files_read == ()
 
 
@@ -128,7 +128,6 @@ def test_a_memory_that_cannot_be_read_is_told(house: House) -> None:
     assert result.outcome == "partial"
     assert "remembered was not searched" in result.warnings[0].message
     assert result.data["not_searched"][-1]["source"] == "memory"
-    assert "memories" not in result.data["searched"]["memory"]
 
 
 def test_who_may_not_recall_or_read_does_not_by_way_of_the_researcher(house: House) -> None:

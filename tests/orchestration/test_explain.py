@@ -5,7 +5,8 @@ import pytest
 from retinue.contract.event import Decision
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.contract.question import Question
-from retinue.orchestration.explain import Decided, explain
+from retinue.orchestration.decisions import Decided
+from retinue.orchestration.explain import explain
 from retinue.orchestration.present.blocks import Heading, Prose
 from retinue.orchestration.present.explained import all_blocks, explanation_blocks, how_bound
 from retinue.orchestration.present.markdown import as_markdown

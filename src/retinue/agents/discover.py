@@ -1,41 +1,26 @@
 """Finds the agents of a project and says of every file it passed over why, on which line, and what to do.
 
-`places` says where it looks. Python, in `.retinue/agents`, is imported only when the folder is trusted.
+`places` says where it looks; what its files hold, `definition_files`.
 """
 
-import inspect
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from retinue.agents.code_files import AGENTS_FOLDER
-from retinue.agents.configured import with_commands
-from retinue.agents.definition_cache import DefinitionCache
-from retinue.agents.importing import import_file
-from retinue.agents.load import Loaded, Prompted
-from retinue.agents.load.document import read_bytes
-from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
-from retinue.agents.places import LEADS_OUT, PLACES, Place, Problem, files_beside, files_in, lies_inside, shown
+from retinue.agents.places import PLACES, files_in
 from retinue.agents.port import Agent
-from retinue.agents.registry import Registry, Skipped
-from retinue.contract.definition import Definition
-from retinue.contract.finding import Finding, Severity
+from retinue.agents.registry import Registry
 from retinue.contract.sanitize import printable
-from retinue.errors import RetinueError
 
 if TYPE_CHECKING:
     from retinue.agents.prompted import Toolbox
     from retinue.agents.prompted.loop import Loops
     from retinue.llm.models import Models
 
-__all__ = ["discover", "load_file"]
+__all__ = ["discover"]
 
 _LOGGER: Final = logging.getLogger(__name__)
-
-_NOT_TRUSTED: Final = "It names code to run, and this folder is not trusted."
 
 
 def discover(
@@ -67,173 +52,22 @@ def discover(
     Raises:
         InvalidDefinition: Two agents of the catalogue have the same name.
     """
-    think = None
-    if models is not None and models.configured:
-        think = partial(_thinking, models=models, toolbox=toolbox, loops=loops)
     registry = Registry()
-    cache = DefinitionCache(cache_dir, root)
-    for place in PLACES:
-        load = partial(_load, root=root, trusted=trusted, place=place, cache=cache)
-        for path, problem in files_in(root, place):
-            file = shown(path, root)
-            loaded = _problem(problem, file) if problem else load(path, file=file)
-            loaded = think(loaded, file=file) if think else loaded
-            _register(registry, loaded, file=file, contests=not place.skills)
-    cache.save()
+    found = [(place, *found) for place in PLACES for found in files_in(root, place)]
+    if found:
+        from retinue.agents.definition_files import register_files  # noqa: PLC0415 - many folders have none
+
+        register_files(
+            registry,
+            found,
+            root=root,
+            trusted=trusted,
+            models=models,
+            toolbox=toolbox,
+            loops=loops,
+            cache_dir=cache_dir,
+        )
     registry.add_built_in(catalogue)
     for skipped in registry.skipped:
         _LOGGER.warning("%s is not used: %s", printable(skipped.path), printable(skipped.reason))
     return registry
-
-
-def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) -> Loaded:
-    """Read one definition file that is data, of whatever kind its name and content say. What is wrong becomes findings.
-
-    Args:
-        path: The file.
-        file: What findings call it; the path when absent.
-        kind: What it is, when it is not for its name and content to say.
-    """
-    return _load_data(path, file=file or str(path), kind=kind, cache=DefinitionCache(None, path.parent))
-
-
-def _load_data(
-    path: Path, *, file: str, cache: DefinitionCache, kind: Kind | None = None, operations: bool = False
-) -> Loaded:
-    """What a definition file says, with the operations that its instructions list as skills if that is asked for."""
-    if kind is None and path.suffix.lower() not in ENDINGS:
-        return _failed(
-            "unknown-kind", f"Files that end with {path.suffix!r} are not definitions.", file, "Use .json or .md."
-        )
-
-    def read() -> Loaded:
-        loaded = load(data, file=file, kind=kind or kind_of(file, data) or "json", files=beside)
-        return _with_operations(loaded) if operations else loaded
-
-    try:
-        data = read_bytes(path)
-        beside = files_beside(path) if (kind or kind_of(file)) == "skill" else ()
-        return cache.load(read, file, beside, operations, data=data)
-    except RetinueError as error:
-        return _failed(error.code.replace("_", "-"), error.message, file, error.hint, line=error.detail.get("line"))
-
-
-def _load(path: Path, *, file: str, root: Path, trusted: bool, place: Place, cache: DefinitionCache) -> Loaded:
-    if path.is_symlink() and not lies_inside(path, root):  # its folder was seen to lie inside
-        return _problem(LEADS_OUT, file)
-    if path.suffix.lower() != ".py":
-        loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
-        return with_commands(loaded, file=file, trusted=trusted)
-    if not trusted:
-        fix = "Review it, then run `retinue trust` in the folder."
-        return _failed("not-trusted", _NOT_TRUSTED, file, fix, severity="warning")
-    return _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
-
-
-def _with_operations(loaded: Loaded) -> Loaded:
-    """`loaded`, its prompted agents with the operations that their instructions list."""
-    from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - files that changed need it, no others
-
-    agents = (
-        Prompted(with_operations(each.definition)) if isinstance(each, Prompted) else each for each in loaded.agents
-    )
-    return replace(loaded, agents=tuple(agents))
-
-
-def _thinking(
-    loaded: Loaded, *, file: str, models: "Models", toolbox: "Toolbox | None", loops: "Loops | None"
-) -> Loaded:
-    """`loaded`, with an agent that a model moves in place of each that is instructions only."""
-    if not any(isinstance(agent, Prompted) for agent in loaded.agents):
-        return loaded
-    from retinue.agents.prompted import EMPTY, PromptedAgent, findings_about  # noqa: PLC0415 - as most projects have none
-    from retinue.agents.prompted.loop import OWN  # noqa: PLC0415 - likewise
-
-    tools = EMPTY if toolbox is None else toolbox
-    agents, findings = list[Agent](), list(loaded.findings)
-    for agent in loaded.agents:
-        if isinstance(agent, Prompted):
-            findings += findings_about(agent.definition, tools, file=file)
-            loop = OWN if loops is None else loops(agent.definition.name)
-            agents.append(PromptedAgent(agent.definition, models=models, toolbox=tools, loop=loop))
-        else:
-            agents.append(agent)
-    return replace(loaded, agents=tuple(agents), findings=tuple(findings))
-
-
-def _load_python(path: Path, *, file: str, trusted: Path) -> Loaded:
-    try:
-        module = import_file(path, trusted=trusted)
-        agents = tuple(_agents_in(vars(module)))
-        if not agents and "run_agent" in vars(module):
-            from retinue.agents.module import module_agent  # noqa: PLC0415 - most Python agents say what they are
-
-            agents = (module_agent(module, file=file),)
-        wrong = [agent for agent in agents if not isinstance(agent.definition, Definition)]  # pyright: ignore[reportUnnecessaryIsInstance] - somebody else's code
-    except RetinueError as error:
-        return _failed("bad-module", error.message, file, error.hint, line=error.detail.get("line"))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the project's own code speaks of itself here
-        message = f"An agent in it cannot say what it is: `{type(error).__name__}`: {error}."
-        return _failed("bad-module", message, file, "Fix its `definition`.")
-    if wrong or not agents:
-        message = "The `definition` of an agent in it is none." if wrong else "There is no agent in it."
-        return _failed("no-agent", message, file, "Put `@agent` on a function or class.", severity="warning")
-    return Loaded(agents=agents)
-
-
-def _agents_in(values: Mapping[str, object]) -> Iterator[Agent]:
-    """The agents among the names of a module, each once."""
-    seen: set[int] = set()
-    for value in values.values():
-        if id(value) not in seen and _is_agent(value):
-            seen.add(id(value))
-            yield value  # pyright: ignore[reportReturnType] - seen to have the port's two members
-
-
-def _is_agent(value: object) -> bool:
-    """Whether the class of `value` has what the port asks for; looked up without running any of its code."""
-    return not isinstance(value, type) and all(
-        inspect.getattr_static(type(value), name, None) is not None for name in ("definition", "run")
-    )
-
-
-# Registering
-
-
-def _register(registry: Registry, loaded: Loaded, *, file: str, contests: bool) -> None:
-    """Add what a file holds. A skill whose name is taken gives way; of two agents, neither has it."""
-    passed_over = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
-    registry.findings += loaded.findings
-    for agent in loaded.agents:
-        try:
-            registry.add(agent)
-        except RetinueError as error:
-            finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
-            registry.findings += (finding,)
-            if contests:
-                registry.contest(agent.definition, error)
-            passed_over.append(finding)
-    registry.skipped += tuple(
-        Skipped(path=file, reason=error.message, line=error.line, hint=error.fix) for error in passed_over
-    )
-
-
-def _line(definition: Definition) -> int | None:
-    return definition.source.line if definition.source else None
-
-
-def _problem(problem: Problem, file: str) -> Loaded:
-    severity: Severity = "warning" if problem.harmless else "error"
-    return _failed(problem.rule, problem.message, file, problem.fix, severity=severity)
-
-
-def _failed(
-    rule: str, message: str, file: str, fix: str, *, line: int | None = None, severity: Severity = "error"
-) -> Loaded:
-    return Loaded(findings=(_finding(rule, message, file, fix, line=line, severity=severity),))
-
-
-def _finding(
-    rule: str, message: str, file: str, fix: str, *, line: int | None = None, severity: Severity = "error"
-) -> Finding:
-    return Finding(rule=f"discovery/{rule}", message=message, severity=severity, file=file, line=line, fix=fix)

@@ -157,7 +157,7 @@ def _convert(
         kind: What the files are, when it is not for them to say.
         url: Where the agents answer.
     """
-    from retinue.agents.discover import load_file
+    from retinue.agents.definition_files import load_file
     from retinue.agents.write import write
     from retinue.contract.finding import Finding
     from retinue.errors import RetinueError

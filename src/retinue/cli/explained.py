@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from retinue.orchestration.explain import Decided, explain
+from retinue.orchestration.decisions import Decided
+from retinue.orchestration.explain import explain
 from retinue.orchestration.present.explained import explanation_blocks
 from retinue.orchestration.present.markdown import as_markdown
 

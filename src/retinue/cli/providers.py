@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from retinue.llm.known import EXTRAS, KEYS, OPTIONAL_KEYS
 from retinue.llm.models import DEFAULT_TIERS, Models, ProviderSettings
 from retinue.llm.prices import Price
 from retinue.llm.reached import address_of
@@ -119,6 +118,8 @@ def provider_of(model: str) -> str:
 
 def state_of(provider: str, models: Models) -> ProviderState:
     """Whether `provider` can be asked, as far as that shows without asking it."""
+    from retinue.llm.known import EXTRAS, KEYS, OPTIONAL_KEYS
+
     settings = models.providers.get(provider, ProviderSettings())
     environment = os.environ if models.environment is None else models.environment
     own = KEYS.get(provider) or OPTIONAL_KEYS.get(provider, ())

@@ -34,7 +34,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
 from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
-from retinue.orchestration.explain import Decided
+from retinue.orchestration.decisions import Decided
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.order import RESERVED
 

@@ -120,7 +120,7 @@ def _definition(file: Path, agent: str | None) -> Definition:
         MissingFile: There is none.
         InvalidDefinition: It cannot be read, or holds no such agent.
     """
-    from retinue.agents.discover import load_file  # noqa: PLC0415 - loaders are heavy, and most orders name no file
+    from retinue.agents.definition_files import load_file  # noqa: PLC0415 - loaders are heavy, and most orders name no file
 
     if not file.exists():
         raise MissingFile(f"There is no file {str(file)!r}.", hint="Name a definition, JSON or Markdown.")

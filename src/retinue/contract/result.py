@@ -10,7 +10,6 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.question import Question
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.errors import OutputInvalid
 
 if TYPE_CHECKING:
@@ -306,6 +305,8 @@ class Result(Model, Generic[T_co]):
         try:
             return TypeAdapter[T_co](self._answer_type).validate_json(json.dumps(self.data))
         except ValidationError as error:
+            from retinue.contract.refused import as_detail, findings_of, in_short  # noqa: PLC0415 - most answers fit
+
             findings = findings_of(error, rule="result/type")
             raise OutputInvalid(
                 f"The answer of `{self.agent}` is not of the type that was asked for: {in_short(findings)}.",

@@ -15,11 +15,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from retinue.engine.blocking import in_thread
-from retinue.engine.worker import HEADER, Failure, to_error
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable
+
+if TYPE_CHECKING:
+    from retinue.engine.worker import Failure
 
 __all__ = ["Pool"]
 
@@ -176,6 +178,8 @@ class _Worker:
 
     async def exchange(self, message: bytes) -> bytearray | None:
         """Send a call and wait for its answer; None when the process ended first."""
+        from retinue.engine.worker import HEADER  # noqa: PLC0415 - most runs need no worker
+
         loop = asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._line, HEADER.pack(len(message)) + message)
@@ -239,6 +243,8 @@ def _unpack(name: str, answer: bytearray) -> object:
         ) from error
     if good:
         return value
+    from retinue.engine.worker import to_error  # noqa: PLC0415 - as above
+
     raise to_error(cast("Failure", value))
 
 

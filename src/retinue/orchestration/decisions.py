@@ -6,19 +6,22 @@ gets its words for the record (P15). Nothing is started or awaited here: that is
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Warned
 from retinue.errors import FaultCode, Unavailable
-from retinue.orchestration.escalate import Elsewhere, Move, Situation, ways
 from retinue.orchestration.planning import decision_of, planning_of
-from retinue.orchestration.reconsider import Options, reconsidered
 from retinue.orchestration.requests import Progress, Requests
 
-__all__ = ["COOL_DOWN", "FAILURES", "SKIPPED", "Breaker", "Decisions", "opening", "unavailable"]
+if TYPE_CHECKING:
+    from retinue.orchestration.escalate import Move, Situation
+    from retinue.orchestration.reconsider import Options
+
+__all__ = ["COOL_DOWN", "FAILURES", "SKIPPED", "Breaker", "Decided", "Decisions", "opening", "unavailable"]
 
 FAILURES: Final = 3
 """So many failures in a row open a circuit. The boundary has retried each of them already."""
@@ -199,22 +202,28 @@ class Decisions:
             return _NOTHING
         return self._breaker.hear(node.id, node.agent, node.skill, result)
 
-    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> Options:
+    def options(self, progress: Progress, result: Result, *, all_of_them: bool = False) -> "Options":
         """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
+        from retinue.orchestration.escalate import ways  # noqa: PLC0415 - most calls succeed; so below
+        from retinue.orchestration.reconsider import Options  # noqa: PLC0415
+
         found = ways(progress.node, result, self._situation(progress))
         return Options(tuple(found) if all_of_them else (next(found),))
 
-    def chosen(self, progress: Progress, result: Result, choice: Result) -> tuple[Move, Decision]:
+    def chosen(self, progress: Progress, result: Result, choice: Result) -> "tuple[Move, Decision]":
         """What a model chose to do about a result, and the decision as it is recorded."""
+        from retinue.orchestration.reconsider import reconsidered  # noqa: PLC0415
+
         options = self.options(progress, result, all_of_them=True)
         return reconsidered(options, choice, progress.node, result, self._situation(progress))
 
-    def taken(self, node: Delegation, move: Move) -> None:
-        """Note that a move is made."""
-        if isinstance(move, Elsewhere):
-            self._left_out[node.id] = (*self._left_out.get(node.id, ()), *move.left_out)
+    def leave_out(self, node: Delegation, words: tuple[str, ...]) -> None:
+        """Note that somebody else is asked without these words of the request."""
+        self._left_out[node.id] = (*self._left_out.get(node.id, ()), *words)
 
-    def _situation(self, progress: Progress) -> Situation:
+    def _situation(self, progress: Progress) -> "Situation":
+        from retinue.orchestration.escalate import Situation  # noqa: PLC0415
+
         return Situation(
             tried=progress.tried,
             rounds=progress.rounds,
@@ -236,6 +245,26 @@ class Decisions:
             recovery="Ask for that part in other words.",
         )
         return result.model_copy(update={"outcome": "partial", "warnings": (*result.warnings, warning)})
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of a run.
+
+    Attributes:
+        node: Whom it was about, `n1/n2` for a node of a child run; empty for the run.
+        facts: What it rests on.
+    """
+
+    node: str
+    move: str
+    reason: str
+    facts: JsonMapping = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, node: str, decision: Decision) -> "Decided":
+        """A decision as it was recorded."""
+        return cls(node, decision.move, decision.reason, decision.facts)
 
 
 def unavailable(decision: Decision) -> Unavailable:

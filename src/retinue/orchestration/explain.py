@@ -5,37 +5,15 @@ noted when the choice was made is absent, not made up afterwards. How it is draw
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
 
 from retinue.contract.confidence import label_of
-from retinue.contract.event import Decision
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Plan
 from retinue.orchestration.allotment import allotments_of
+from retinue.orchestration.decisions import Decided
 from retinue.orchestration.planning import Planning, planning_of
 
-__all__ = ["Decided", "explain"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """One decision of a run.
-
-    Attributes:
-        node: Whom it was about, `n1/n2` for a node of a child run; empty for the run.
-        facts: What it rests on.
-    """
-
-    node: str
-    move: str
-    reason: str
-    facts: JsonMapping = field(default_factory=dict[str, Any])
-
-    @classmethod
-    def of(cls, node: str, decision: Decision) -> "Decided":
-        """A decision as it was recorded."""
-        return cls(node, decision.move, decision.reason, decision.facts)
+__all__ = ["explain"]
 
 
 def explain(plan: Plan, decisions: Iterable[Decided] = (), *, confidence: float | None = None) -> JsonMapping:

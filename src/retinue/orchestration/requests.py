@@ -14,6 +14,7 @@ from zlib import crc32
 
 from retinue.contract.budget import Budget
 from retinue.contract.definition import Definition, Skill
+from retinue.contract.facts import FACTS_KEYWORD
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation, Expected
@@ -133,14 +134,18 @@ class Requests:
         return inputs
 
     def told_by_needs(self, node: Delegation) -> Delegation:
-        """`node` with the parameters that are asked for and that a needed result has under the same name."""
+        """`node` with the parameters that are asked for and that a needed result has under the same name.
+
+        What can only be a name that is known here may be one of what the result is about, too.
+        """
         found: JsonMapping = {}
         for need in node.needs:
             result = self.results.get(need)
             if result is not None and result.useful and isinstance(result.data, dict):
                 data = cast("JsonMapping", result.data)
                 asked = {one.parameter: one for one in node.questions if one.parameter is not None}
-                found |= {name: data[name] for name, one in asked.items() if name in data and _fits(data[name], one)}
+                told = {name: data.get(name) or self._subjects(node, one, data) for name, one in asked.items()}
+                found |= {name: value for name, value in told.items() if value and _fits(value, asked[name])}
         if not found:
             return node
         bound = tuple(Binding(parameter=name, value=value, how="delegation") for name, value in found.items())
@@ -151,6 +156,19 @@ class Requests:
                 "questions": tuple(one for one in node.questions if one.parameter not in found),
             }
         )
+
+    def _subjects(self, node: Delegation, question: Question, data: JsonMapping) -> object:
+        """The first of what a result is about that is a name for what `question` asks; None when there is none."""
+        schema = question.answer_schema or {}
+        inside = cast("JsonMapping", schema.get("items") or {})
+        kind = schema.get(FACTS_KEYWORD) or inside.get(FACTS_KEYWORD)
+        facts = self.around.facts(node.agent, node.skill or "") if kind and self.around.facts else None
+        names = facts.names.get(str(kind), ()) if facts else ()
+        exists = self.around.exists if kind == "path" else None
+        subjects = cast("list[object]", data.get("subjects") or [])
+        is_name = (str(one) for one in subjects if one in names or (exists is not None and exists(str(one))))
+        first = next(is_name, None)
+        return [first] if first and schema.get("type") == "array" else first
 
     def read(self, node: Delegation) -> tuple[Delegation, Result | None]:
         """`node` with the parameters that its words say, where nobody has read them yet; or why they say none."""

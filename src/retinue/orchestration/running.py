@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
-from retinue.agents.light_schema import light_schema_of
 from retinue.agents.registry import Registry
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
@@ -62,10 +61,15 @@ def workflows(
     """
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
-    check, light = Check(registry.definitions()), partial(light_schema_of, registry)
+    check = Check(registry.definitions())
     around = surroundings(registry, workspace, grants=grants)
     shared: dict[str, tuple[Purse, Deadline]] = {}
     planners = _Planners(registry, grants, likeness)
+
+    def light_schema() -> str:
+        from retinue.agents.light_schema import light_schema_of  # noqa: PLC0415 - few agents ask who there is
+
+        return light_schema_of(registry)
 
     async def run_plan(scope: Scope, payload: JsonMapping) -> Result:
         order = Order.read(payload)
@@ -83,7 +87,7 @@ def workflows(
             outside=outside,
             around=around,
             check=check,
-            light_schema=light,
+            light_schema=light_schema,
             above=order.above,
             grants=grants,
         )

@@ -1,6 +1,7 @@
 """The personal assistant as a whole: what it answers with rules and with scripted models, and what each role sees."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from retinue.agents.grants import READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
-from retinue.catalogue.personal_assistant import PersonalAssistant
+from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
+from retinue.catalogue.personal_assistant.domain import Domain, broadcast
 from retinue.contract.budget import Budget
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Limits, Task
@@ -358,6 +360,53 @@ def test_threads_run_tools_that_block_side_by_side(tmp_path: Path) -> None:
     result = ask(agent, "use it", tool="SLOW_GET_blocked", execution_mode="threads", domain_timeout_secs=0.3)
     assert result.data["results"][0]["output"] == "Timed out"
     assert time.monotonic() - begun < 60  # it ends, long before the tool's own deadline would
+
+
+def _domain() -> Domain:
+    return Domain(shipped_domains()[0], "wait", LocalContext())
+
+
+@pytest.mark.row("B10")
+def test_domains_end_with_the_call_that_asked_them() -> None:
+    ended: list[str] = []
+
+    async def wait(_: Domain) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("domain")
+
+    async def go() -> None:
+        call = asyncio.create_task(broadcast([_domain(), _domain()], wait, in_threads=False, timeout_s=60))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert ended == ["domain", "domain"]
+
+    asyncio.run(go())
+
+
+@pytest.mark.row("B10")
+def test_a_thread_that_begins_when_the_time_is_up_already_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[threading.Thread] = []
+    worked: list[str] = []
+
+    def start_later(thread: threading.Thread) -> None:
+        waiting.append(thread)
+
+    async def work(domain: Domain) -> None:
+        worked.append(domain.intent)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_later)
+        (domain,) = asyncio.run(broadcast([_domain()], work, in_threads=True, timeout_s=0))
+    assert domain.status == "timed out"
+    (thread,) = waiting
+    thread.start()
+    thread.join()
+    assert worked == ["wait"]  # what it does is not waited for, and its end disturbs nobody
 
 
 @pytest.mark.row("B9")

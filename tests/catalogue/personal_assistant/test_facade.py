@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from retinue.catalogue import agents
 from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
 from retinue.catalogue.personal_assistant.facade import Case, judge, read_cases, shipped_cases
+from retinue.catalogue.personal_assistant.route import read_prompt
 from retinue.errors import InvalidInput, MissingFile
 from retinue.orchestration.reader.planner import Planner
 from tests.house.tree import child_environment
@@ -85,3 +88,21 @@ def test_each_prompt_has_a_process_of_its_own_and_the_first_that_fails_ends_it(t
 def test_no_word_of_a_prompt_is_taken_for_the_name_of_a_tool(prompt: str) -> None:
     (node,) = Planner([PersonalAssistant.definition]).plan(prompt).nodes
     assert node.parameters["tool"] == ""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "show my todo list",
+        "show my to-do list",
+        "what is on my todo list",
+        "what is on my to-do list",
+        "list my todos",
+    ],
+)
+def test_the_list_of_tasks_is_planned_and_shown_however_it_is_spelled(prompt: str) -> None:
+    (node,) = Planner([agent.definition for agent in agents()]).plan(prompt).nodes
+    assert (node.agent, node.parameters["tool"]) == ("personal_assistant", "")
+    (request,) = read_prompt(prompt, shipped_domains(), today=date(2026, 5, 4))
+    assert request.tool is not None
+    assert request.tool.name == "TASKS_GET_open"

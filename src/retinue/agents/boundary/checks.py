@@ -6,14 +6,11 @@ told. Who asks again because of them is the boundary.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict, cast
 
-from retinue.agents.boundary.claims import check_files
 from retinue.agents.boundary.faults import fault_of, output_invalid
 from retinue.agents.boundary.prepared import Prepared
-from retinue.agents.boundary.reading import Reader, fits, read_text
 from retinue.agents.boundary.sound import CLAIMS, plain_copy, sound
-from retinue.agents.boundary.spoken import read_spoken, recognised, resembles
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import json, schema
 from retinue.contract.credentials import cleaned
@@ -26,9 +23,12 @@ from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InternalError, InvalidInput, OutputInvalid, RetinueError, YourError
 
+if TYPE_CHECKING:
+    from retinue.agents.boundary.reading import Reader
+
 __all__ = ["Judged", "Readers", "broken_plan", "judge"]
 
-Readers: TypeAlias = Mapping[DialectName, Reader]
+Readers: TypeAlias = Mapping[DialectName, "Reader"]
 """How the text of each dialect is read."""
 
 
@@ -127,6 +127,8 @@ class _Judge:
 
     def _read(self, reply: Reply, text: object, readers: Readers) -> Reply | None:
         """The reply with its text read; None when it cannot be, and the fault says why."""
+        from retinue.agents.boundary.reading import read_text  # noqa: PLC0415 - most agents are Python and give data
+
         try:
             if not isinstance(text, str):
                 raise OutputInvalid(f"`Reply.text` is a `{type(text).__name__}`, not a text.", hint="Give text.")  # noqa: TRY301
@@ -146,8 +148,11 @@ class _Judge:
         self._judged.outcome = "error"
         return None
 
-    def _reader(self, text: str, readers: Readers) -> Reader | None:
+    def _reader(self, text: str, readers: Readers) -> "Reader | None":
         """How `text` is read: as the agent's dialect, or as one that it certainly is; None when as plain text."""
+        from retinue.agents.boundary.reading import fits  # noqa: PLC0415 - as above
+        from retinue.agents.boundary.spoken import read_spoken, recognised, resembles  # noqa: PLC0415
+
         prepared, task = self._prepared, self._task
         dialect = prepared.definition.dialect
         if dialect is None:
@@ -295,6 +300,8 @@ class _Judge:
         writes = "write" in (self._prepared.skill.effects or ())
         asked = task.output.path if self._judged.answers and self._judged.outcome is not None else None
         if "artifacts" in claims or "files_written" in claims or (writes and asked is not None):
+            from retinue.agents.boundary.claims import check_files  # noqa: PLC0415 - most answers claim none
+
             files = await check_files(
                 claims.get("artifacts", ()), claims.get("files_written", ()), asked if writes else None, self._run
             )

@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Any, Final, cast
 
 from retinue.agents.importing import import_file
-from retinue.agents.python.docstring import read_docstring
 from retinue.agents.python.signature import read_signature
 from retinue.agents.registry import Skipped
 from retinue.contract.names import nearest
@@ -140,7 +139,7 @@ def _tool(function: Any) -> ExtensionTool:
         raise InvalidDefinition(
             f"`TOOLS` holds {str(function)[:80]!r}, which is not a function.", hint="List functions."
         )
-    signature = read_signature(function, bound=False, docstring=read_docstring(function.__doc__))
+    signature = read_signature(function, bound=False)
     tool = ExtensionTool(function.__name__, read_words(function.__doc__), signature, function)
     try:
         tool.spec  # noqa: B018 - a name that no provider takes is found now, not when a model is told of it

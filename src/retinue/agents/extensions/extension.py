@@ -93,7 +93,7 @@ class ExtensionTool:
     def _arguments(self, args: JsonMapping) -> dict[str, object]:
         """The arguments as the Python types that the function declares."""
         try:
-            value: object = self.signature.read(to_json(args))
+            value: object = self.signature.takes.validate_json(to_json(args))
         except ValueError as error:
             taken = ", ".join(self.signature.input_schema.get("properties", ())) or "nothing"
             raise InvalidInput(

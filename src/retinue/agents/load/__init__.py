@@ -6,14 +6,13 @@ What reads a format is loaded when it is used: a project whose files did not cha
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from .loaded import Loaded
-from .prompted import NEEDS_MODEL, Prompted
-
 if TYPE_CHECKING:
     from .behaviour import Behaviour, inject, read_behaviour
     from .command import load_command
     from .json import load_json
+    from .loaded import Loaded
     from .markdown import load_markdown
+    from .prompted import NEEDS_MODEL, Prompted
     from .skill import load_skill
 
 __all__ = [
@@ -29,7 +28,14 @@ __all__ = [
     "read_behaviour",
 ]
 
-_HOMES: Final = {"Behaviour": "behaviour", "inject": "behaviour", "read_behaviour": "behaviour"}
+_HOMES: Final = {
+    "Behaviour": "behaviour",
+    "Loaded": "loaded",
+    "NEEDS_MODEL": "prompted",
+    "Prompted": "prompted",
+    "inject": "behaviour",
+    "read_behaviour": "behaviour",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import PurePath, PurePosixPath
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-from .loaded import Loaded
+if TYPE_CHECKING:
+    from .loaded import Loaded
 
 __all__ = ["ENDINGS", "SKILL_FILE", "Kind", "home_of", "kind_of", "load"]
 
@@ -89,7 +90,7 @@ def _has_skills_as_tools(value: JsonValue) -> bool:
     return any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
 
 
-def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> Loaded:
+def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "Loaded":
     """Read the definitions in `data`, which are of this kind. What is wrong becomes findings.
 
     Args:

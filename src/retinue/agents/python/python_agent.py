@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, cast
@@ -11,23 +12,20 @@ from typing_extensions import TypeVar
 
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import names
-from retinue.contract.definition import Definition, Deprecation, Source, read_tier
+from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
 from retinue.errors import InvalidDefinition, UnknownName
 
 from .answer import reply_of
-from .docstring import read_docstring
-from .entry import Entry, as_tuple, build, read_entry
 from .options import AgentOptions, SkillOptions
+from .signature import Signature, read_signature
 
 if TYPE_CHECKING:
     from retinue.contract.facts import Facts
     from retinue.tools.workspace import Workspace
 
-    from .signature import Signature
-
-__all__ = ["SKILL_MARK", "PythonAgent"]
+__all__ = ["SKILL_MARK", "Entry", "PythonAgent"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +33,23 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True, default=Any)
 
 SKILL_MARK: Final = "__retinue_skill__"
 """The attribute in which `@skill` leaves its options on a method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One skill, as its author wrote it.
+
+    Attributes:
+        function: What is called.
+        options: What the decorator said.
+        method: The name of the method; None of a function that is an agent by itself.
+        bound: Its first parameter is the object.
+    """
+
+    function: Callable[..., Any]
+    options: SkillOptions
+    method: str | None = None
+    bound: bool = False
 
 
 class PythonAgent(Generic[P, T, AnswerT_co]):
@@ -87,23 +102,21 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             OutputInvalid: The answer holds something JSON cannot say.
             UnknownName: The task names no skill of this agent.
         """
-        entry = self._entry(task.skill)
-        arguments = entry.signature.arguments(task, run)
-        if isinstance(self._target, type):
-            _ = self._object  # made here, so that two threads never make one each
-        if entry.asynchronous:
-            value = await entry.call(**arguments)
+        name = self._skill_name(task.skill)
+        entry, signature = self._entries[name], self._signature(name)
+        arguments = signature.arguments(task, run)
+        # The object is made here, so that two threads never make one each.
+        call = entry.function if entry.method is None else getattr(self._object, entry.method)
+        if inspect.iscoroutinefunction(entry.function):
+            value = await call(**arguments)
         else:
-            value = await _in_thread(entry.call, arguments)
-        return reply_of(value, dump=entry.signature.dump, wire=self._speaks)
+            value = await _in_thread(call, arguments)
+        return reply_of(value, dump=signature.dump, wire="dialect" in self._options)
 
     def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
         """What tells what the parameters of a skill can be in a workspace; None when the skill does not say."""
-        if isinstance(self._target, type):
-            options = next((options for name, _, options in _marked(self._target) if name == skill), SkillOptions())
-        else:
-            options = self._options
-        read = options.get("facts")
+        entry = self._entries.get(skill)
+        read = entry and entry.options.get("facts")
         if read is not None and len(inspect.signature(read).parameters) > 1:
             return MethodType(read, self._object)
         return cast("Callable[[Workspace], Facts] | None", read)
@@ -114,36 +127,22 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         Raises:
             UnknownName: There is no such skill; or there are several and none is named.
         """
-        declared = self._entry(skill).signature.answer_type
+        declared = self._signature(self._skill_name(skill)).answer_type
         return Any if declared is None else declared
 
     @cached_property
     def _definition(self) -> Definition:
-        name, version = self._name_and_version
-        options, skills = self._options, self._skills
-        facts: dict[str, Any] = {
-            "name": name,
-            "version": version,
-            "description": options.get("description") or read_docstring(self._target.__doc__).description or None,
-            "skills": tuple(entry.skill for entry in skills.values()),
-            "aliases": as_tuple(options.get("aliases")),
-            "wire_names": dict(options.get("wire_names", {})),
-            "category": options.get("category"),
-            "tags": as_tuple(options.get("tags")),
-            "tier": self._tier,
-            "model": options.get("model"),
-            "tools": as_tuple(options.get("tools")),
-            "dialect": options.get("dialect"),
-            "composes": options.get("composes", any(entry.signature.plans for entry in skills.values())),
-            "deprecated": _deprecation(options.get("deprecated", False)),
-            "source": _source(self._target),
-            "extras": dict(options.get("extras", {})),
-        }
-        return build(Definition, facts, about=self._target)
+        from .definition import read_definition  # noqa: PLC0415 - that of a ready-made agent is kept, and calls need none
 
-    @cached_property
-    def _speaks(self) -> bool:
-        return "dialect" in self._options
+        name, version = self._name_and_version
+        return read_definition(
+            self._target,
+            self._options,
+            name=name,
+            version=version,
+            skills=tuple(map(self._skill, self._entries)),
+            plans=any(self._signature(name).plans for name in self._entries),
+        )
 
     @cached_property
     def _name_and_version(self) -> tuple[str, str | None]:
@@ -155,45 +154,53 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             )
         return name, version or (None if major is None else f"{major}.0")
 
-    @property
-    def _tier(self) -> str | None:
-        word = self._options.get("tier")
-        return read_tier(word) or word if word else None
-
     @cached_property
-    def _skills(self) -> Mapping[str, Entry]:
+    def _entries(self) -> Mapping[str, Entry]:
+        """Every skill by its name, its types not yet read."""
         if not isinstance(self._target, type):
             name, _ = self._name_and_version
-            options = cast("SkillOptions", {**self._options, "name": name})
-            entries = [read_entry(self._target, self._target, options, bound=False)]
-        else:
-            entries = list(self._methods(self._target))
-        skills = {entry.skill.name: entry for entry in entries}
-        if len(skills) < len(entries):
+            return {name: Entry(self._target, cast("SkillOptions", {**self._options, "name": name}))}
+        entries = self._methods(self._target)
+        named = {names.canonical_name(entry.options.get("name", "")): entry for entry in entries}
+        if len(named) < len(entries):
             raise InvalidDefinition(f"Two skills of {self!r} have the same name.", hint="Give each its own `name`.")
-        return skills
+        return named
 
-    def _methods(self, kind: type) -> Iterator[Entry]:
+    def _methods(self, kind: type) -> list[Entry]:
         misplaced = sorted(_ONLY_SKILLS.intersection(self._options))
         if misplaced:
             raise InvalidDefinition(
                 f"{self!r} is a class, and `{'`, `'.join(misplaced)}` is said of a skill.",
                 hint="Move it to the `@skill` it belongs to.",
             )
-        marked = _marked(kind)
-        if not marked:
+        entries = _marked(kind)
+        if not entries:
             raise InvalidDefinition(f"{self!r} has no skill.", hint="Put `@skill` on the methods others may call.")
         self._see_it_can_be_made(kind)
-        for name, member, options in marked:
-            function: Callable[..., Any] = getattr(member, "__func__", member)
-            if callable(unavailable := options.get("unavailable")):
-                asks_object = bool(inspect.signature(unavailable).parameters)
-                options["unavailable"] = unavailable(*(self._object,) * asks_object)
-            call = functools.partial(self._call_method, name)
-            known, bound = self._signatures.get(name), not isinstance(member, staticmethod)
-            entry = read_entry(function, call, options, bound=bound, signature=known)
-            self._signatures[name] = entry.signature
-            yield entry
+        return entries
+
+    def _signature(self, name: str) -> Signature:
+        """What the types of a skill say, read when it is first asked for."""
+        known = self._signatures.get(name)
+        if known is None:
+            entry = self._entries[name]
+            if inspect.isgeneratorfunction(entry.function) or inspect.isasyncgenfunction(entry.function):
+                raise InvalidDefinition(
+                    f"`{entry.function.__qualname__}` yields.", hint="Return one answer; `run.emit` tells of progress."
+                )
+            known = read_signature(entry.function, bound=entry.bound, output=entry.options.get("output"))
+            self._signatures[name] = known
+        return known
+
+    def _skill(self, name: str) -> Skill:
+        from .definition import read_skill  # noqa: PLC0415 - as above
+
+        entry = self._entries[name]
+        unavailable = entry.options.get("unavailable")
+        if callable(unavailable):
+            asks_object = entry.method is not None and bool(inspect.signature(unavailable).parameters)
+            unavailable = unavailable(*(self._object,) * asks_object)
+        return read_skill(entry, self._signature(name), unavailable=unavailable)
 
     def _see_it_can_be_made(self, kind: type) -> None:
         try:
@@ -205,60 +212,42 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
                 hint="Give each argument a default, or pass them by `bind`.",
             ) from None
 
-    def _call_method(self, name: str, /, **arguments: object) -> Any:
-        return getattr(self._object, name)(**arguments)
-
     @cached_property
     def _object(self) -> Any:
         args, kwargs = self._arguments
         return self._target(*args, **kwargs)
 
-    def _entry(self, name: str | None) -> Entry:
-        skills = self._skills
+    def _skill_name(self, name: str | None) -> str:
+        """The skill that is meant: the only one, where none is named."""
+        skills = self._entries
         if name is None and len(skills) == 1:
-            return next(iter(skills.values()))
-        try:
-            return skills[name or ""]
-        except KeyError:
-            near = names.nearest(name or "", skills)
-            raise UnknownName(
-                f"`{self.definition.name}` has no skill {name!r}."
-                if name
-                else f"`{self.definition.name}` has several skills.",
-                hint=f"Name one of: {', '.join(skills)}.",
-                suggestions=tuple(dict.fromkeys((*near, *skills))),
-            ) from None
+            return next(iter(skills))
+        if name is not None and name in skills:
+            return name
+        near = names.nearest(name or "", skills)
+        raise UnknownName(
+            f"`{self.definition.name}` has no skill {name!r}."
+            if name
+            else f"`{self.definition.name}` has several skills.",
+            hint=f"Name one of: {', '.join(skills)}.",
+            suggestions=tuple(dict.fromkeys((*near, *skills))),
+        )
 
 
-def _marked(kind: type) -> list[tuple[str, Any, SkillOptions]]:
-    """The methods of a class that `@skill` marked: each with its name, and what the decorator said."""
-    found: dict[str, tuple[str, Any, SkillOptions]] = {}
+def _marked(kind: type) -> list[Entry]:
+    """The methods of a class that `@skill` marked."""
+    found: dict[str, Entry] = {}
     for base in reversed(kind.__mro__):
         for name, member in vars(base).items():
-            said: SkillOptions | None = getattr(getattr(member, "__func__", member), SKILL_MARK, None)
+            function: Any = getattr(member, "__func__", member)
+            said: SkillOptions | None = getattr(function, SKILL_MARK, None)
             if said is not None:
-                found[name] = name, member, {"name": name, **said}
+                bound = not isinstance(member, staticmethod)
+                found[name] = Entry(function, {"name": name, **said}, method=name, bound=bound)
     return list(found.values())
 
 
 _ONLY_SKILLS: Final = SkillOptions.__optional_keys__ - {"name", "description"}
-
-
-def _deprecation(said: bool | str | Deprecation) -> Deprecation | None:  # noqa: FBT001 - the option's own type
-    if isinstance(said, str):
-        return Deprecation(note=said)
-    return (Deprecation() if said else None) if isinstance(said, bool) else said
-
-
-def _source(target: Callable[..., object]) -> Source | None:
-    """Where the function or class is written; a class before Python 3.13 does not know its line."""
-    code = getattr(target, "__code__", None)
-    if code is not None:
-        return Source(file=code.co_filename, line=code.co_firstlineno)
-    functions = (getattr(member, "__func__", member) for member in vars(target).values())
-    files = (member.__code__.co_filename for member in functions if hasattr(member, "__code__"))
-    file = next(files, None)
-    return Source(file=file, line=getattr(target, "__firstlineno__", None)) if file else None
 
 
 async def _in_thread(call: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import (
     Annotated,
     Any,
@@ -30,15 +30,13 @@ from pydantic_core import CoreConfig, CoreSchema, SchemaSerializer, core_schema,
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
-from retinue.contract.refused import as_detail, findings_of, in_short
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput
 
 from .answer import Dump
-from .docstring import Docstring
 
-__all__ = ["Signature", "input_schema", "output_schema", "read_signature"]
+__all__ = ["Signature", "read_signature"]
 
 
 class _Untitled(GenerateJsonSchema):
@@ -56,7 +54,7 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def input_schema(
+def _input_schema(
     takes: TypeAdapter[Any], *, defaults: Mapping[str, object], described: Mapping[str, str]
 ) -> JsonMapping:
     """What a skill takes: an object, closed (A6, A20).
@@ -83,7 +81,7 @@ def input_schema(
     return schema
 
 
-def output_schema(gives: TypeAdapter[Any]) -> JsonMapping:
+def _output_schema(gives: TypeAdapter[Any]) -> JsonMapping:
     """What a skill gives. What may be null may also be absent, and is left out when it is null (C16)."""
     schema = gives.json_schema(schema_generator=_Untitled, mode="serialization")
     for part in (schema, *schema.get("$defs", {}).values()):
@@ -149,27 +147,59 @@ _NO_DATA: Final = (Reply, Plan, Result, None, type(None), Any, object, inspect.S
 """What a function may be said to return that says nothing of its data."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Signature:
     """How a function is called with a task, and what it takes and gives.
 
+    Its schemas are made when they are asked for: a call needs none.
+
     Attributes:
+        function: Whose types these are.
+        takes: Builds the parameters: an object with an attribute each, or the model.
+        gives: Writes the declared answer; None when no type is declared.
+        defaults: What the function itself fills in, by parameter.
         injected: Parameters that get the task or the run context; they are not in the schema.
         model: The one parameter that takes the whole of the task's parameters; None when each has its own.
-        read: Validates JSON text and builds the declared Python values: an object with an attribute each, or the model.
         answer_type: What the function declares of its data; None when that is nothing.
-        dump: Writes the declared answer as JSON data; None when no type is declared.
         plans: The function is said to return a `Plan`.
     """
 
-    input_schema: JsonMapping
-    output_schema: JsonMapping | None
+    function: Callable[..., object]
+    takes: TypeAdapter[Any]
+    gives: TypeAdapter[Any] | None
+    defaults: Mapping[str, object]
     injected: tuple[tuple[str, _Injected], ...]
     model: str | None
-    read: Callable[[bytes], Any]
     answer_type: Any
-    dump: Dump | None
     plans: bool
+
+    @cached_property
+    def input_schema(self) -> JsonMapping:
+        """What the skill takes.
+
+        Raises:
+            InvalidDefinition: JSON cannot carry the type of a parameter.
+        """
+        from .docstring import read_docstring  # noqa: PLC0415 - see above
+
+        described = read_docstring(self.function.__doc__).arguments
+        with _refusing_types_of(self.function):
+            return _input_schema(self.takes, defaults=self.defaults, described=described)
+
+    @cached_property
+    def output_schema(self) -> JsonMapping | None:
+        """What the skill gives; None when no type is declared.
+
+        Raises:
+            InvalidDefinition: JSON cannot carry the type.
+        """
+        with _refusing_types_of(self.function):
+            return _output_schema(self.gives) if self.gives else None
+
+    @cached_property
+    def dump(self) -> Dump | None:
+        """Writes the declared answer as JSON data; None when no type is declared."""
+        return _dump(self.gives) if self.gives else None
 
     def arguments(self, task: Task, run: RunContext) -> dict[str, Any]:
         """The keyword arguments for one task, as the declared Python types.
@@ -178,8 +208,10 @@ class Signature:
             InvalidInput: A parameter does not become what the function declares; `detail["findings"]` lists all.
         """
         try:
-            value: object = self.read(to_json(task.parameters, inf_nan_mode="constants"))
+            value: object = self.takes.validate_json(to_json(task.parameters, inf_nan_mode="constants"))
         except ValidationError as error:
+            from retinue.contract.refused import as_detail, findings_of, in_short  # noqa: PLC0415 - most fit
+
             findings = findings_of(error, rule="parameters/type")
             raise InvalidInput(
                 f"The parameters do not become what the agent takes: {in_short(findings)}.",
@@ -193,19 +225,16 @@ class Signature:
         return values
 
 
-def read_signature(
-    function: Callable[..., object], *, bound: bool, docstring: Docstring, output: object | None = None
-) -> Signature:
+def read_signature(function: Callable[..., object], *, bound: bool, output: object | None = None) -> Signature:
     """Read the types of `function`.
 
     Args:
         function: What will be called.
         bound: It is a method: its first parameter is the instance.
-        docstring: Describes the parameters whose types do not.
         output: The type of the answer, where the return annotation does not say it.
 
     Raises:
-        InvalidDefinition: A parameter has no type, or one that JSON cannot carry; `detail["findings"]` lists all.
+        InvalidDefinition: A parameter has no type, or one that cannot be used; `detail["findings"]` lists all.
     """
     hints = _hints(function)
     parameters = _parameters(function, hints, bound=bound)
@@ -217,20 +246,20 @@ def read_signature(
     with _refusing_types_of(function):
         takes: TypeAdapter[Any] = TypeAdapter(hints[model] if model else _container(own, hints))
         gives: TypeAdapter[Any] | None = None if answer is None else TypeAdapter(answer)
-        defaults = {} if model else {_wire_name(each, hints): each.default for each in own if _has_default(each)}
-        return Signature(
-            input_schema=input_schema(takes, defaults=defaults, described=docstring.arguments),
-            output_schema=output_schema(gives) if gives else None,
-            injected=tuple(injected.items()),
-            model=model,
-            read=takes.validator.validate_json,
-            answer_type=answer,
-            dump=_dump(gives) if gives else None,
-            plans=Plan in _union(returned),
-        )
+    return Signature(
+        function=function,
+        takes=takes,
+        gives=gives,
+        defaults={} if model else {_wire_name(each, hints): each.default for each in own if _has_default(each)},
+        injected=tuple(injected.items()),
+        model=model,
+        answer_type=answer,
+        plans=Plan in _union(returned),
+    )
 
 
 def _dump(gives: TypeAdapter[Any]) -> Dump:
+    gives.rebuild()  # where its type puts off its schema (`defer_build`), nobody has asked for it yet
     # Left to itself, pydantic writes NaN as null wherever nothing is declared, and nobody would hear of it.
     to_python = SchemaSerializer(gives.core_schema, CoreConfig(ser_json_inf_nan="constants")).to_python
 

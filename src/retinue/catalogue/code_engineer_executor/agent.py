@@ -23,10 +23,8 @@ from retinue.catalogue.code_engineer_executor.results import (
     CodeDocumentation,
     CodeReview,
     CodeWork,
-    ProposedChange,
 )
 from retinue.contract.definition import Sample, ThinkingBounds
-from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 
@@ -55,18 +53,14 @@ def _without_model(engineer: _Engineer) -> str:
 
 def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
     """What the code here defines."""
-    from retinue.catalogue.code_engineer_executor.outlines import read_symbols  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue.code_engineer_executor.analyze import read_symbols  # noqa: PLC0415 - when it is needed
 
     return read_symbols(workspace, engineer.cache_dir)
 
 
-_READS: Final[dict[str, Any]] = {
-    "instruction_field": "task",
-    "effects": ("read",),
-    "timeout_s": 300,
-}
+_READS: Final[dict[str, Any]] = {"instruction_field": "task", "effects": ("read",), "timeout_s": 300}
 _PROPOSES: Final[dict[str, Any]] = {
-    "output": ProposedChange,
+    "output": CodeChange,
     "instruction_field": "task",
     "effects": ("read", "write", "network"),
     "timeout_s": 1800,
@@ -74,6 +68,17 @@ _PROPOSES: Final[dict[str, Any]] = {
     "thinks_within": ThinkingBounds(requests=120),
     "unavailable": _without_model,
 }
+_WHO: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
+_CALLERS: Final[dict[str, Any]] = {
+    "operation": "navigate_only", "answer": "`use` calls `helper`. (b.py:3)", "changes": [],
+    "findings": [{"topic": "callers", "content": "`use` calls `helper`.", "source": "b.py:3"}],
+    "navigation_trace": [{
+        "operation": "incomingCalls", "from": "a.py:10:5", "to": "1 calls", "symbol": "helper",
+        "execution_time_ms": 3.2,
+    }],
+    "affected_symbols": ["helper", "use"],
+    "metadata": {"lsp_operations": 1, "files_analyzed": 2, "files_modified": 0},
+}  # fmt: skip
 
 
 @retinue.agent(
@@ -128,31 +133,10 @@ class CodeEngineerExecutor:
             "who uses the function `parse_date`",
             "where is the class `Invoice` defined",
             "which classes inherit from `BaseView`",
+            "take me to the declaration of `Invoice`",
+            "show usages of `Cart.add`",
         ),
-        samples=(
-            Sample(
-                title="Who calls it",
-                parameters={"task": "who calls helper", "symbol": "helper", "show": "callers"},
-                answer={
-                    "operation": "navigate_only",
-                    "answer": "`use` calls `helper`. (b.py:3)",
-                    "findings": [{"topic": "callers", "content": "`use` calls `helper`.", "source": "b.py:3"}],
-                    "notes": [],
-                    "changes": [],
-                    "navigation_trace": [
-                        {
-                            "operation": "incomingCalls",
-                            "from": "a.py:10:5",
-                            "to": "1 calls",
-                            "symbol": "helper",
-                            "execution_time_ms": 3.2,
-                        }
-                    ],
-                    "affected_symbols": ["helper", "use"],
-                    "metadata": {"lsp_operations": 1, "files_analyzed": 2, "files_modified": 0},
-                },
-            ),
-        ),
+        samples=(Sample(title="Who calls it", parameters=_WHO, answer=_CALLERS),),
     )
     async def navigate_only(self, target: NavigationTarget, task: Task, run: RunContext) -> Reply:
         """Finds callers, callees, references, implementations and the definition of a symbol by a language server.
@@ -177,6 +161,8 @@ class CodeEngineerExecutor:
             "measure the code in the package `billing`",
             "how many lines does src/models.py have",
             "is the class `Invoice` too large",
+            "complexity figures per function in src/app.py",
+            "how complex is `walk`",
         ),
     )
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
@@ -204,6 +190,9 @@ class CodeEngineerExecutor:
             "are there unused imports",
             "find broad except clauses",
             "what would you criticise in src/api.py",
+            "are there lint problems in src/api.py",
+            "look over src/api.py for code smells",
+            "are there bare excepts or unused variables anywhere",
         ),
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
@@ -222,6 +211,8 @@ class CodeEngineerExecutor:
             "give me a table of all function signatures in src/api.py",
             "which classes are undocumented",
             "list the public API of the package with signatures",
+            "which functions in src lack docstrings",
+            "signatures of everything public in src/app.py",
         ),
     )
     async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
@@ -310,5 +301,4 @@ class CodeEngineerExecutor:
     ) -> Reply:
         from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
 
-        run.emit(Progress("reading the code", task.skill or ""))
         return await do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)

@@ -1,22 +1,45 @@
-"""`analyze` and `docs`: how large, branched and documented code is, by syntax trees. Texts are not invented."""
+"""`analyze` and `docs`: how large, branched and documented code is, by syntax trees. Texts are not invented.
 
-from typing import Final
+Outlines are read in worker processes and kept between runs; so are the names that the code defines.
+"""
 
-from retinue.catalogue._prose import code
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pydantic import TypeAdapter
+
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue._prose import code, quote
+from retinue.catalogue._remembered import Rows, content_key
 from retinue.catalogue._report import plural
-from retinue.tools.outline import Item, outline_of
+from retinue.catalogue._tree import read_tree
+from retinue.contract.facts import Facts
+from retinue.contract.text import listed
+from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, RetinueError
+from retinue.tools.encoding import decode, is_binary
+from retinue.tools.outline import Item, language_for, outline, outline_of
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
 
-from .navigate import tell_of_symbol
-from .outlines import OUTLINED, TYPED, read_outlines, whole_name
+from .navigate import tell_of_symbol, whole_name
 from .parameters import CodeScope, CodeTarget
 from .work import Work
 
-__all__ = ["analyze", "document"]
+__all__ = ["Outlined", "analyze", "document", "outlined", "read_symbols"]
 
+_TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
+_OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *_TYPED, ".rs", ".go")
+_VERSION: Final = 4
+"""The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
+_SYMBOLS: Final = 5_000
+_SECONDS: Final = 2.0
 _SHOWN: Final = 10
 _MISSING: Final = 20
 _ROWS: Final = 500
-_OUTLINED: Final = 1_000
+_MOST: Final = 1_000
 _COMPLEX: Final = 10
 
 
@@ -25,21 +48,16 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     if target.scope == "symbol" and (target.name or target.position):
         await _symbol(work)
         return
-    files = await read_outlines(work)
+    files = await _read_outlines(work)
     report, figures = work.report, work.report.figures
     items = [(path, item) for path, each in files.items() for item in each.items]
     functions = [(path, item) for path, item in items if item.complexity is not None]
     classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
     lines = sum(each.lines for each in files.values())
     where = next(iter(files)) if len(files) == 1 else target.file or "."
-    verb = "holds" if len(files) == 1 else "hold"
-    report.say(
-        "size",
-        f"{plural(len(files), 'file')} {verb} {plural(lines, 'line')}, {plural(len(functions), 'function')} and"
-        f" {plural(classes, 'class', 'classes')}.",
-        source=where,
-    )
-    figures["outline"] = [_outline_row(path, item) for path, item in items[:_OUTLINED]]
+    counts = (plural(lines, "line"), plural(len(functions), "function"), plural(classes, "class", "classes"))
+    report.say("size", f"{plural(len(files), 'file')}: {listed(counts)}.", source=where)
+    figures["outline"] = [_row(path, item) for path, item in items[:_MOST]]
     metrics = _rank(work, functions, where) if functions else {"functions": 0}
     figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
 
@@ -51,11 +69,8 @@ def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str
     mean = sum(_paths(item) for _, item in ranked) / len(ranked)
     above = sum(_paths(item) > _COMPLEX for _, item in ranked)
     verb = "has" if above == 1 else "have"
-    report.say(
-        "complexity",
-        f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEX}.",
-        source=where,
-    )
+    mean_text = f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEX}."
+    report.say("complexity", mean_text, source=where)
     for path, item in ranked[:3]:
         template = f"{{}} has {plural(_paths(item), 'path')}."
         report.say("complexity", template, code(whole_name(item)), source=f"{path}:{item.line}")
@@ -71,30 +86,26 @@ def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str
 async def _symbol(work: Work) -> None:
     """The figures of one symbol, its callers and what it calls."""
     spot = await work.spot()
-    if spot.path.endswith(OUTLINED):
-        items = (await work.in_thread(outline_of, work.workspace, spot.path)).items
-        inside = [each for each in items if each.first_line <= spot.line <= each.last_line]
-        if inside:
-            item = inside[-1]
-            branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
-            template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
-            work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
-            work.report.figures["metrics"] = {"lines": _length(item), **_complexity(item)}
-            work.report.figures["outline"] = [_outline_row(spot.path, item)]
+    outline = await work.in_thread(outline_of, work.workspace, spot.path) if spot.path.endswith(_OUTLINED) else None
+    inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
+    for item in inside[-1:]:
+        branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
+        template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
+        work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
+        complexity = {} if item.complexity is None else {"complexity": item.complexity}
+        work.report.figures |= {"metrics": {"lines": _length(item), **complexity}, "outline": [_row(spot.path, item)]}
     await tell_of_symbol(work, ("callers", "callees"))
 
 
 async def document(work: Work, target: CodeScope) -> None:
     """Tell which public names say nothing of themselves, and list all signatures."""
-    files = await read_outlines(work)
-    public = [(path, item) for path, each in files.items() for item in each.items if _is_public(path, item)]
+    files = (await _read_outlines(work)).items()
+    public = [(path, item) for path, each in files for item in each.items if _is_public(path, item)]
     missing = [(path, item) for path, item in public if not item.doc]
     documented = len(public) - len(missing)
     share = f", {100 * documented / len(public):.0f} %" if public else ""
-    report = work.report
-    report.say(
-        "coverage", f"{documented} of {len(public)} public names are documented{share}.", source=target.file or "."
-    )
+    report, text = work.report, f"{documented} of {len(public)} public names are documented{share}."
+    report.say("coverage", text, source=target.file or ".")
     for path, item in missing[:_MISSING]:
         template = f"{item.kind} {{}} has no documentation."
         report.say("missing", template, code(whole_name(item)), source=f"{path}:{item.line}")
@@ -103,10 +114,8 @@ async def document(work: Work, target: CodeScope) -> None:
     report.figures["documentation"] = {
         "public": len(public),
         "documented": documented,
-        "missing": [{**_named(path, item), "kind": item.kind} for path, item in missing[:_ROWS]],
-        "signatures": [
-            {**_named(path, item), "signature": item.signature, "doc": item.doc} for path, item in public[:_ROWS]
-        ],
+        "missing": [_row(path, item) for path, item in missing[:_ROWS]],
+        "signatures": [_row(path, item) for path, item in public[:_ROWS]],
     }
     report.about([whole_name(item) for _, item in missing[:_MISSING]])
     rows = [(item.signature, item.doc, f"{path}:{item.line}") for path, item in public]
@@ -119,7 +128,7 @@ def _is_public(path: str, item: Item) -> bool:
         return item.signature.startswith("pub ") or item.kind == "trait"
     if path.endswith(".go"):
         return item.name[:1].isupper()
-    if item.signature.startswith(("private ", "protected ")) and path.endswith(TYPED):
+    if item.signature.startswith(("private ", "protected ")) and path.endswith(_TYPED):
         return False
     hidden = any(part.startswith(("_", "#")) for part in (*item.container.split("."), item.name))
     return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
@@ -129,26 +138,101 @@ def _paths(item: Item) -> int:
     return item.complexity or 0
 
 
-def _complexity(item: Item) -> dict[str, int]:
-    """Its paths as a figure; nothing for what has none, such as a class."""
-    return {} if item.complexity is None else {"complexity": item.complexity}
-
-
 def _length(item: Item) -> int:
     return item.last_line - item.first_line + 1
 
 
-def _named(path: str, item: Item) -> dict[str, object]:
-    return {"file": path, "line": item.line, "name": whole_name(item)}
+def _row(path: str, item: Item) -> dict[str, object]:
+    """A thing that a file defines, as data; a class has no paths, and so no complexity."""
+    facts = {"file": path, **asdict(item), "name": whole_name(item)}
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def _outline_row(path: str, item: Item) -> dict[str, object]:
-    return {
-        "file": path,
-        "name": whole_name(item),
-        "kind": item.kind,
-        "signature": item.signature,
-        "first_line": item.first_line,
-        "last_line": item.last_line,
-        **_complexity(item),
-    }
+# --- outlines --------------------------------------------------------------------------------------------------------
+
+
+class Outlined(NamedTuple):
+    """The outline of one file, and how many lines it has."""
+
+    lines: int
+    items: tuple[Item, ...]
+    notes: tuple[str, ...]
+
+
+def outlined(files: Sequence[tuple[str, bytes, str]]) -> list[Outlined]:
+    """The outlines of files, each a path with its content.
+
+    Raises:
+        NotInstalled: A grammar is not here.
+    """
+    outlines: list[Outlined] = []
+    for path, data, _ in files:
+        if is_binary(data):
+            outlines.append(Outlined(0, (), ("it is a binary file.",)))
+            continue
+        text = decode(data).text
+        read = outline(text, language_for(path))
+        lines = text.count("\n") + bool(text and not text.endswith("\n"))
+        outlines.append(Outlined(lines, tuple(read.items), tuple(read.notes)))
+    return outlines
+
+
+async def _read_outlines(work: Work) -> dict[str, Outlined]:
+    """The outline of every file that is meant, by path; what is to be known of one is noted."""
+    root, rows = str(work.workspace.root), TypeAdapter(Outlined)
+    read, write = rows.validate_python, rows.dump_python
+    reading = await read_tree(
+        work.run,
+        work.workspace,
+        outlined,
+        is_wanted=work.is_meant(_OUTLINED),
+        known=Rows(work.cache_dir, root, name="outlines", version=_VERSION, read=read, write=write),
+        watch=work.watch,
+        is_whole=work.target.scope == "project" or work.target.file in ("", "."),
+    )
+    if reading.left and not reading.files:
+        raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time, or name a folder.")
+    work.report.tell_gaps(reading.skipped, reading.left)
+    for note in reading.notes:
+        work.report.note("{}", quote(note))
+    if not reading.files:
+        hint = "Name a file or folder with Python, JavaScript, TypeScript, Rust or Go."
+        raise InvalidInput("No source file is there to look at.", hint=hint)
+    for path, each in reading.files.items():
+        work.files.add(path)
+        for note in each.notes:
+            work.report.note("{}: {}", code(path), quote(note))
+    return reading.files
+
+
+def read_symbols(workspace: Workspace, cache_dir: Path | None) -> Facts:
+    """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
+    end = time.monotonic() + _SECONDS
+    known = Rows[list[list[str]]](cache_dir, str(workspace.root), name="symbols", version=1, read=list)
+    new: dict[str, list[list[str]]] = {}
+    used: list[str] = []
+    groups: list[list[str]] = [[], [], [], []]
+    files = [each for each in list_files(workspace).files if each.path.endswith(_OUTLINED)]
+    for each in files:
+        key = content_key("symbols", repr((each.path, each.size, each.mtime_ns)).encode())
+        names = known.get(key)
+        if names is None and time.monotonic() <= end and (names := _names(workspace, each.path)) is not None:
+            new[key] = names
+        if names is not None:
+            used.append(key)
+        for depth, found in enumerate(names or ()):
+            groups[depth + 2 * is_aside(each.path)] += found
+    known.save(new, used)
+    symbols = tuple(dict.fromkeys(name for group in groups for name in group))
+    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=len(used) == len(files) and len(symbols) < _SYMBOLS)
+
+
+def _names(workspace: Workspace, path: str) -> list[list[str]] | None:
+    """What a file defines at its top, and one level below: nothing when it cannot be read, None without a grammar."""
+    try:
+        items = outline_of(workspace, path).items
+    except NotInstalled:
+        return None
+    except RetinueError:
+        return [[], []]
+    return [[whole_name(each) for each in items if each.depth == depth] for depth in (0, 1)]

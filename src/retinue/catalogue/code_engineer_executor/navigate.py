@@ -1,6 +1,5 @@
 """`navigate_only`: where a symbol is defined, who uses and calls it, what a file holds, by the language server."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final, assert_never
 
@@ -8,15 +7,25 @@ from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import plural
 from retinue.errors import Unavailable
 from retinue.tools.lsp import Call, Place, Spot, Symbol, uses_of
+from retinue.tools.outline import Item
 
 from .parameters import NavigationTarget, Show
 from .work import Work, some
 
-__all__ = ["navigate", "tell_of_symbol"]
+__all__ = ["navigate", "tell_of_symbol", "whole_name"]
 
 _SHOWN: Final = 20
 _ROWS: Final = 500
+_MEANT: Final = 5
+"""Of so many symbols of one name each is told; of more a person has to say which."""
 _ALL: Final[tuple[Show, ...]] = ("definition", "callers", "references", "callees", "implementations")
+_NOTHING: Final = {
+    "definition": "No definition of {} was found.",
+    "callers": "No function calls {}.",
+    "references": "{} is used nowhere else.",
+    "callees": "{} calls nothing of this project.",
+    "implementations": "Nothing else implements {}.",
+}
 
 
 async def navigate(work: Work, target: NavigationTarget) -> None:
@@ -30,90 +39,80 @@ async def navigate(work: Work, target: NavigationTarget) -> None:
 
 
 async def tell_of_symbol(work: Work, shown: Sequence[Show]) -> None:
-    """Tell of the symbol that is meant; what it has nothing of is only said where that alone was asked for."""
-    spot = await work.spot()
+    """Tell of each symbol that is meant; what few symbols have is missed only where that alone was asked for."""
+    spots = await work.spots()
+    if len(spots) > _MEANT:
+        spots = [await work.spot()]  # which refuses, and lists them
+    for spot in spots:
+        await _tell_of(work, spot, shown, where=f" ({spot.path})" if len(spots) > 1 else "")
+
+
+async def _tell_of(work: Work, spot: Spot, shown: Sequence[Show], *, where: str) -> None:
     definitions = await work.navigator.definition(spot)
     name = work.target.name or work.navigator.trace[-1].symbol
     work.report.about([name])
+    name, is_alone = name + where, len(shown) == 1
     for each in shown:
         try:
-            await _tell(work, each, name, spot, definitions, is_alone=len(shown) == 1)
+            has_some = await _tell(work, each, name, spot, definitions)
         except Unavailable as error:
-            if len(shown) == 1 or not error.detail.get("capability"):
+            if is_alone or not error.detail.get("capability"):
                 raise
             work.report.note("{}", error.message)
+            continue
+        if not has_some and (is_alone or each not in ("callees", "implementations")):
+            work.report.say(each, _NOTHING[each], code(name), source="language server")
 
 
-async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequence[Place], *, is_alone: bool) -> None:
-    navigator = work.navigator
+async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequence[Place]) -> bool:
+    """Tell of one side of a symbol; whether there is anything of it."""
+    navigator, report = work.navigator, work.report
     match show:
         case "definition" | "about":
-            await _definition(work, name, definitions)
+            return await _definition(work, name, definitions)
         case "callers":
             calls = await navigator.incoming_calls(spot)
-            _calls(work, "callers", [(_whole(call.symbol), name, call) for call in calls])
-            work.report.about([call.symbol.name for call in calls])
-            if not calls:
-                work.report.say("callers", "No function calls {}.", code(name), source="language server")
+            report.about([call.symbol.name for call in calls])
+            return _calls(work, show, [(whole_name(call.symbol), name, call) for call in calls])
         case "callees":
             calls = [call for call in await navigator.outgoing_calls(spot) if not call.symbol.place.is_outside]
-            _calls(work, "callees", [(name, _whole(call.symbol), call) for call in calls])
-            if is_alone and not calls:
-                work.report.say("callees", "{} calls nothing of this project.", code(name), source="language server")
+            return _calls(work, show, [(name, whole_name(call.symbol), call) for call in calls])
         case "references":
-            await _references(work, name, spot)
+            return await _references(work, name, spot)
         case "implementations":
             places = [place for place in await navigator.implementation(spot) if place not in definitions]
             for place in places[:_SHOWN]:
-                where = code(str(place))
-                work.report.say("implementations", "{} is implemented at {}.", code(name), where, source=_source(place))
-            if is_alone and not places:
-                work.report.say("implementations", "Nothing else implements {}.", code(name), source="language server")
+                report.say(show, "{} is implemented at {}.", code(name), code(str(place)), source=_source(place))
+            return bool(places)
         case _:
             assert_never(show)
 
 
-async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
-    if not places:
-        work.report.say("definition", "No definition of {} was found.", code(name), source="language server")
-        return
+async def _definition(work: Work, name: str, places: Sequence[Place]) -> bool:
     for place in places[:3]:
         where = " outside the workspace" if place.is_outside else ""
         template = f"{{}} is defined at {{}}{where}."
         work.report.say("definition", template, code(name), code(str(place)), source=_source(place))
-    place = places[0]
-    if not place.is_outside:
+    if places and not (place := places[0]).is_outside:
         hover = await work.navigator.hover(Spot(place.path, place.line, place.column))
         if hover:
             head = code(" ".join(hover.partition("\n\n")[0].split()))
             work.report.say("type", "The language server says: {}.", head, source=_source(place))
+    return bool(places)
 
 
-async def _references(work: Work, name: str, spot: Spot) -> None:
+async def _references(work: Work, name: str, spot: Spot) -> bool:
     uses = await uses_of(work.navigator, work.workspace, spot, declaration=False)
     places, report = uses.sure, work.report
     if places:
-        files = Counter(place.path for place in places)
         times = "once" if len(places) == 1 else f"{len(places)} times"
-        report.say(
-            "references",
-            f"{{}} is used {times} in {plural(len(files), 'file')}.",
-            code(name),
-            source=_source(places[0]),
-        )
+        template = f"{{}} is used {times} in {plural(len({place.path for place in places}), 'file')}."
+        report.say("references", template, code(name), source=_source(places[0]))
         rows = [
             (_source(place), quote(place.text.strip()).text, "name" if place in uses.beyond else "reference")
             for place in places
         ]
         report.table(f"Where {name} is used", ("place", "line", "found by"), rows, limit=_ROWS)
-    else:
-        report.say("references", "{} is used nowhere else.", code(name), source="language server")
-    if uses.beyond:
-        report.note(
-            f"{len(uses.beyond)} of these the language server leaves out of its references, though it knows that they"
-            " mean {}.",
-            code(name),
-        )
     if uses.unsure:
         report.note(
             f"Of {plural(len(uses.unsure), 'more place')} the language server does not know whether {{}} is meant:"
@@ -121,14 +120,16 @@ async def _references(work: Work, name: str, spot: Spot) -> None:
             code(name),
             code(some([_source(place) for place in uses.unsure])),
         )
+    return bool(places)
 
 
-def _calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Call]]) -> None:
+def _calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Call]]) -> bool:
     for caller, callee, call in calls[:_SHOWN]:
         place = (*call.places, call.symbol.place)[0]
         work.report.say(topic, "{} calls {}.", code(caller), code(callee), source=_source(place))
     if len(calls) > _SHOWN:
         work.report.note(f"{len(calls) - _SHOWN} more {topic} are left out.")
+    return bool(calls)
 
 
 async def _file(work: Work, path: str) -> None:
@@ -141,12 +142,13 @@ async def _file(work: Work, path: str) -> None:
     for each in tops[:_SHOWN]:
         template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
         report.say("symbol", template, code(each.name), source=_source(each.place))
-    rows = [(_whole(each), each.kind, _source(each.place), each.last_line) for each in symbols]
+    rows = [(whole_name(each), each.kind, _source(each.place), each.last_line) for each in symbols]
     report.table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_ROWS)
 
 
-def _whole(symbol: Symbol) -> str:
-    return f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
+def whole_name(named: Symbol | Item) -> str:
+    """The name of something, with that of what it stands in."""
+    return f"{named.container}.{named.name}".lstrip(".")
 
 
 def _source(place: Place) -> str:

@@ -8,19 +8,9 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
 __all__ = [
-    "ChangeRequest",
-    "CodeScope",
-    "CodeTarget",
-    "Constraints",
-    "EntryFile",
-    "EntryPosition",
-    "EntrySymbol",
-    "NavigationTarget",
-    "NoEntry",
-    "RefactoringKind",
-    "RefactoringRequest",
-    "Show",
-]
+    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryFile", "EntryPosition", "EntrySymbol",
+    "NavigationTarget", "NoEntry", "RefactoringKind", "RefactoringRequest", "Show",
+]  # fmt: skip
 
 Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
 RefactoringKind: TypeAlias = Literal["auto", "rename", "move", "extract"]

@@ -4,11 +4,12 @@ The model holds only tools that read. Its edits must fit the files exactly, keep
 `max_files`; when tests were asked for they run in a copy, and their output goes back to the model, twice at most.
 """
 
-from typing import TYPE_CHECKING, Annotated, Final
+from contextlib import suppress
+from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from retinue.agents.grants import Grants
+from retinue.agents.grants import Grants, Subject
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
 from retinue.catalogue._choosing import model_for
@@ -17,26 +18,23 @@ from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping, Many, Model
+from retinue.contract.model import Many, Model
 from retinue.contract.refused import findings_of, in_short
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
-from retinue.llm.converse import converse
+from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape, Request, Said, Turn
-from retinue.tools.hands import Glob, Grep, Read, Seen
+from retinue.llm.port import AnswerShape, LanguageModel, Request, Said, Turn
+from retinue.tools.hands import Glob, Grep, Read, Seen, Shell
 from retinue.tools.hands.replace import Replacement, replaced
-from retinue.tools.lsp import LspTool, Servers
+from retinue.tools.lsp import LspTool
 from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite
 from retinue.tools.refactor import Change, Changes
 
-from .parameters import ChangeRequest, Constraints
-from .refactor import test, write
+from .parameters import ChangeRequest
+from .refactor import see_number, test, write
 from .work import Work
-
-if TYPE_CHECKING:
-    from retinue.tools.port import Tool
 
 __all__ = ["Proposal", "ProposedEdit", "ProposedFile", "propose"]
 
@@ -52,6 +50,10 @@ Each edit names a `file`, an `old` text that stands in it exactly once as the fi
 the `new` text for it. Keep the style of the file. Change nothing that the task does not need.
 At most {max_files} files may change. {preserve}
 """
+_AGAIN: Final = (
+    "Answer again with one whole JSON object, all edits against the files as they are now: nothing was written."
+)
+_DONE: Final = {"create": "created", "edit": "changed", "delete": "deleted"}
 
 
 class ProposedEdit(Model):
@@ -80,50 +82,22 @@ class Proposal(Model):
 async def propose(models: Models, definition: Definition, work: Work, request: ChangeRequest) -> None:
     """Let a model propose a change, verify it, and hand it over.
 
-    Args:
-        models: Those at hand.
-        definition: What the agent says of itself: which model it wants.
-        work: By what means.
-        request: What is wanted.
-
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
-        await work.may_run(suite.line)  # before anything is spent
+        # before anything is spent
+        await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
     chosen = model_for(work.task, models, definition)
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
-    tools = _tools(work.servers)
     turns: tuple[Turn, ...] = (Said(_prompt(work, request)),)
     usages: list[Usage] = []
     reason, stopped = "", None
     for attempt in range(_CORRECTIONS + 1):
         work.run.emit(Progress("proposing", f"attempt {attempt + 1}"))
-        using = Using(
-            agent="code_engineer_executor",
-            key=f"{work.task.id}.{attempt}",
-            tools=tools,
-            grants=Grants(tools=frozenset(tools), effects=frozenset({"read"})).within(work.run.grants),
-            run=work.run,
-            turns=turns,
-        )
-        conversation = await converse(
-            model,
-            Request(
-                turns=turns,
-                instructions=_instructions(request.constraints),
-                tools=tuple(tool.spec for tool in tools.values()),
-                shape=AnswerShape(Proposal.model_json_schema(), name="proposal"),
-            ),
-            use=using.use,
-            purse=work.run.purse,
-            max_turns=_MAX_TURNS,
-            clock=work.run.now,
-            deadline_ns=work.run.deadline_ns,
-        )
+        conversation = await _conversed(work, request, model, turns, key=f"{work.task.id}.{attempt}")
         usages.append(conversation.usage)
-        work.files |= set(using.files_read)
         if stopped := conversation.stopped:
             reason = stopped.message
             break
@@ -131,12 +105,40 @@ async def propose(models: Models, definition: Definition, work: Work, request: C
         if not reason:
             break
         work.run.emit(Decision("correct", reason[:300]))
-        turns = (*conversation.turns, Said(_correction(reason)))
+        turns = (*conversation.turns, Said(f"This cannot be taken yet. {reason}\n\n{_AGAIN}"))
     work.usage = Usage.together(usages)
     if work.changes.files:
         await _hand_over(work, request, reason)
     else:
-        work.failure = Fault.from_error(stopped or _unusable(reason))
+        unusable = OutputInvalid(
+            f"The model proposed nothing that can be used: {reason or 'it changed nothing.'}"[:2_000],
+            hint="Say more precisely what is wrong, name the file, or ask a larger model.",
+            detail={"retryable": False},  # it was sent back already, as often as an answer may be
+        )
+        work.failure = Fault.from_error(stopped or unusable)
+
+
+async def _conversed(
+    work: Work, request: ChangeRequest, model: LanguageModel, turns: tuple[Turn, ...], *, key: str
+) -> Conversation:
+    """One answer of the model, with what it reads on the way."""
+    seen, run, constraints = Seen(), work.run, request.constraints
+    hands = (Read(seen), Glob(), Grep(), OutlineTool(), LspTool(work.servers))
+    tools = {tool.spec.name: tool for tool in hands}
+    grants = Grants(tools=frozenset(tools), effects=frozenset({"read"})).within(run.grants)
+    using = Using(agent="code_engineer_executor", key=key, tools=tools, grants=grants, run=run, turns=turns)
+    preserve = "What the code does otherwise must stay as it is." if constraints.preserve_behavior else ""
+    asked = Request(
+        turns=turns,
+        instructions=f"{_INSTRUCTIONS.format(max_files=constraints.max_files, preserve=preserve)}\n{RULE}",
+        tools=tuple(tool.spec for tool in hands),
+        shape=AnswerShape(Proposal.model_json_schema(), name="proposal"),
+    )
+    conversation = await converse(
+        model, asked, use=using.use, purse=run.purse, max_turns=_MAX_TURNS, clock=run.now, deadline_ns=run.deadline_ns
+    )
+    work.files |= set(using.files_read)
+    return conversation
 
 
 async def _objection(work: Work, answer: str) -> str:
@@ -153,47 +155,25 @@ async def _objection(work: Work, answer: str) -> str:
     if work.target.constraints.run_tests:
         work.report.warnings.clear()
         if await test(work, changes) is False:
-            return _failing(work.report.figures["tests"])
+            tests = work.report.figures["tests"]
+            verb = "did not end" if tests["ending"] == "hung" else "fail"
+            before = ", and without it as well" if tests.get("passed_before") is False else ""
+            return f"The tests {verb} with your change{before}:\n{fenced(str(tests['output']), 'the tests')}"
     return ""
 
 
-def _failing(tests: JsonMapping) -> str:
-    """What a model is told of tests that do not pass with its change."""
-    what = "The tests did not end with your change" if tests["ending"] == "hung" else "The tests fail with your change"
-    before = ", and without it as well" if tests.get("passed_before") is False else ""
-    return f"{what}{before}:\n{fenced(str(tests['output']), 'the tests')}"
-
-
 def _read(text: str) -> Proposal:
-    """The proposal in an answer.
-
-    Raises:
-        OutputInvalid: It is none.
-    """
-    try:
-        value = json.loads(text)
-    except RetinueError:
-        try:
-            value, _ = json.repair(text)
-        except RetinueError as error:
-            raise OutputInvalid(
-                f"The answer is not a JSON object: {error.message}", hint="Answer with one JSON object only."
-            ) from error
+    """The proposal in an answer, or an error when it is none."""
+    value, _ = json.repair(text)
     try:
         return Proposal.model_validate(value)
     except ValidationError as error:
         wrong = in_short(findings_of(error, rule="proposal"))
-        raise OutputInvalid(
-            f"The answer does not fit: {wrong}.", hint="Answer again with an object that fits."
-        ) from None
+        raise OutputInvalid(f"The answer does not fit: {wrong}.", hint="Answer with an object that fits.") from None
 
 
 def _changes(work: Work, proposal: Proposal) -> Changes:
-    """The proposal as changes of real files.
-
-    Raises:
-        RetinueError: An edit does not fit, a file may not be changed, too many would, or one would be broken.
-    """
+    """The proposal as changes of real files; an error when it does not fit them, or goes further than it may."""
     workspace, why = work.workspace, proposal.reasoning[:500]
     by_file: dict[str, list[Replacement]] = {}
     for edit in proposal.edits:
@@ -207,28 +187,16 @@ def _changes(work: Work, proposal: Proposal) -> Changes:
             raise InvalidInput(f"{path!r}: {error.message}", hint=error.hint, detail=error.detail) from error
     for new in proposal.new_files:
         path = workspace.relative(new.file)
+        with suppress(MissingFile):
+            workspace.resolve(path)
+            raise InvalidInput(f"{path!r} is there already.", hint="Edit it instead.")
         if path in found:
             raise InvalidInput(f"{path!r} is proposed twice.", hint="Give each file once.")
-        try:
-            workspace.resolve(path)
-        except MissingFile:
-            found[path] = Change(path, None, new.content, why)
-        else:
-            raise InvalidInput(f"{path!r} is there already.", hint="Edit it instead.")
+        found[path] = Change(path, None, new.content, why)
     changes = Changes.of(found.values())
-    most = work.target.constraints.max_files
-    if len(changes.files) > most:
-        raise InvalidInput(f"{len(changes.files)} files would change, and {most} may.", hint="Change fewer files.")
+    see_number(changes, work.target.constraints)
     changes.check()
     return changes
-
-
-def _unusable(reason: str) -> OutputInvalid:
-    return OutputInvalid(
-        f"The model proposed nothing that can be used: {reason or 'it changed nothing.'}"[:2_000],
-        hint="Say more precisely what is wrong, name the file, or ask a larger model.",
-        detail={"retryable": False},  # it was sent back already, as often as an answer may be
-    )
 
 
 async def _hand_over(work: Work, request: ChangeRequest, reason: str) -> None:
@@ -243,9 +211,7 @@ async def _hand_over(work: Work, request: ChangeRequest, reason: str) -> None:
             report.warn("degraded_analysis", message, impact="It may be wrong.")
         report.note("Nothing was written.")
         return
-    report.note(
-        "A model proposed this; its edits fit the files and keep them parsable, which does not make them right."
-    )
+    report.note("A model proposed this. Its edits fit the files and keep them parsable: that does not make them right.")
     tests = report.figures.get("tests", {})
     passed = (tests.get("passed") or None) if request.constraints.run_tests else True
     await write(work, passed=passed, apply=request.apply)
@@ -259,22 +225,3 @@ def _prompt(work: Work, request: ChangeRequest) -> str:
     parts = [part for part in (context.what, context.why, *context.constraints) if part]
     before = f"\n\n{fenced(chr(10).join(parts), 'whoever asks')}" if parts else ""
     return f"{request.task}{place}{symbol}{before}"
-
-
-def _instructions(constraints: Constraints) -> str:
-    preserve = "What the code does otherwise must stay as it is." if constraints.preserve_behavior else ""
-    return f"{_INSTRUCTIONS.format(max_files=constraints.max_files, preserve=preserve)}\n{RULE}"
-
-
-def _correction(reason: str) -> str:
-    again = "Answer again with one whole JSON object, all edits against the files as they are now: nothing was written."
-    return f"This cannot be taken yet. {reason}\n\n{again}"
-
-
-def _tools(servers: Servers) -> "dict[str, Tool]":
-    seen = Seen()
-    tools: tuple[Tool, ...] = (Read(seen), Glob(), Grep(), OutlineTool(), LspTool(servers))
-    return {tool.spec.name: tool for tool in tools}
-
-
-_DONE: Final = {"create": "created", "edit": "changed", "delete": "deleted"}

@@ -8,21 +8,9 @@ from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, Model
 
 __all__ = [
-    "ChangedFile",
-    "CodeAnalysis",
-    "CodeChange",
-    "CodeDocumentation",
-    "CodeReview",
-    "CodeWork",
-    "DocumentationCoverage",
-    "NavigationStep",
-    "OutlinedSymbol",
-    "ProjectTests",
-    "ProposedChange",
-    "PublicName",
-    "ReviewIssue",
-    "WorkMetadata",
-]
+    "ChangedFile", "CodeAnalysis", "CodeChange", "CodeDocumentation", "CodeReview", "CodeWork", "DefinedSymbol",
+    "DocumentationCoverage", "NavigationStep", "ProjectTests", "ReviewIssue", "WorkMetadata",
+]  # fmt: skip
 
 
 class ChangedFile(Model):
@@ -62,15 +50,19 @@ class CodeWork(ReportData):
     metadata: WorkMetadata
 
 
-class OutlinedSymbol(Model):
+class DefinedSymbol(Model):
     """One thing that a file defines."""
 
     file: str
     name: str
     kind: str
     signature: str
+    doc: str = Field(default="", description="The first line of what it says of itself.")
+    line: Count
     first_line: Count
     last_line: Count
+    depth: Count = Field(description="How many others it stands in.")
+    container: str = ""
     complexity: Count | None = None
 
 
@@ -80,7 +72,7 @@ class CodeAnalysis(CodeWork):
     metrics: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default={}, description="Figures: lines, complexity, counts."
     )
-    outline: tuple[OutlinedSymbol, ...] = ()
+    outline: tuple[DefinedSymbol, ...] = ()
 
 
 class ReviewIssue(Model):
@@ -101,24 +93,13 @@ class CodeReview(CodeWork):
     issues: tuple[ReviewIssue, ...] = ()
 
 
-class PublicName(Model):
-    """A public name; `kind` of one without documentation, else its head and what it says of itself."""
-
-    file: str
-    line: Count
-    name: str
-    kind: str = ""
-    signature: str = ""
-    doc: str = ""
-
-
 class DocumentationCoverage(Model):
     """How much of the public names is documented."""
 
     public: Count
     documented: Count
-    missing: tuple[PublicName, ...]
-    signatures: tuple[PublicName, ...]
+    missing: tuple[DefinedSymbol, ...]
+    signatures: tuple[DefinedSymbol, ...]
 
 
 class CodeDocumentation(CodeWork):
@@ -146,10 +127,5 @@ class CodeChange(CodeWork):
     """A change as a diff."""
 
     diff: str = ""
+    reasoning: str = Field(default="", description="Of a proposed one: why, in the model's words.")
     tests: ProjectTests | None = None
-
-
-class ProposedChange(CodeChange):
-    """A change that a model proposed."""
-
-    reasoning: str = Field(default="", description="Why, in the model's words.")

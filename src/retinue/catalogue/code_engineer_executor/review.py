@@ -10,26 +10,24 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, cast
 
 from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import plural
 from retinue.contract.json import loads
-from retinue.contract.model import JsonMapping
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InvalidInput, NotInstalled, RetinueError
+from retinue.tools.grep import grep
 from retinue.tools.lsp import LANGUAGES
 from retinue.tools.outline import outline_of
 from retinue.tools.process import clean_environment, find_program, run
 from retinue.tools.tree import list_files
 
-from .outlines import whole_name
+from .navigate import whole_name
 from .parameters import CodeScope
 from .results import ReviewIssue
 from .work import Work
 
 __all__ = ["review", "severity_of"]
-
-_Severity: TypeAlias = Literal["high", "medium", "low"]
 
 _SHOWN: Final = 25
 _MOST: Final = 1_000
@@ -39,6 +37,9 @@ _TIMEOUT_S: Final = 60.0
 _MOST_BYTES: Final = 16 * 2**20
 _RULES: Final = "B006,BLE001,C901,D101,D102,D103,E711,E722,F401,PLR0915,S102,S307,S602,S604,S605"
 """Looked for beside what the project's own configuration selects."""
+_OPTIONS: Final = (
+    "--output-format=json", f"--extend-select={_RULES}", "--no-cache", "--exit-zero", "--no-fix", "--quiet",
+)  # fmt: skip
 _LEFT_OVER: Final = re.compile(r"(?:#|//|/\*|\*)\s*(TODO|FIXME|XXX|HACK)\b[:\s]*(.{0,120})")
 
 
@@ -59,9 +60,8 @@ async def review(work: Work, target: CodeScope) -> None:
         report.note(f"{len(issues) - _SHOWN} more findings stand in the data.")
     report.note("Only what a linter can see was looked for; nobody judged whether the code does what it should.")
     if others := sum(not path.endswith(_PYTHON) for path in work.files):
-        report.note(
-            f"{plural(others, 'file')} in other languages than Python: only TODO comments were looked for there."
-        )
+        languages = f"{plural(others, 'file')} in other languages than Python"
+        report.note(f"{languages}: only TODO comments were looked for there.")
     report.figures["issues"] = [each.to_json() for each in issues[:_MOST]]
     rows = [(each.severity, each.rule, f"{each.file}:{each.line}", each.message) for each in issues]
     report.table("Findings", ("severity", "rule", "place", "message"), rows, limit=_MOST)
@@ -70,91 +70,63 @@ async def review(work: Work, target: CodeScope) -> None:
 def _issues(work: Work) -> list[ReviewIssue]:
     """What there is to say of the files that are meant, the worst first."""
     is_meant = work.is_meant(LANGUAGES)
-    paths = [each.path for each in list_files(work.workspace).files if is_meant(each.path)]
-    if not paths:
+    work.files |= {each.path for each in list_files(work.workspace).files if is_meant(each.path)}
+    if not work.files:
         raise InvalidInput("No source file is there to review.", hint="Name a file or folder with source code.")
-    work.files |= set(paths)
-    issues = [issue for path in paths for issue in _left_over(work, path)]
-    if python := [path for path in paths if path.endswith(_PYTHON)]:
-        issues += _lint(work, python)
+    python = sorted(path for path in work.files if path.endswith(_PYTHON))
+    issues = [*_left_over(work), *(_lint(work, python) if python else ())]
     return sorted(_in_symbol(work, issues), key=lambda each: (_ORDER[each.severity], each.file, each.line, each.rule))
 
 
-def _left_over(work: Work, path: str) -> Iterator[ReviewIssue]:
+def _left_over(work: Work) -> Iterator[ReviewIssue]:
     """Comments that say that work was left for later."""
-    work.watch.check()
-    try:
-        text = work.workspace.read_text(path)
-    except RetinueError as error:
-        work.report.note("{} was left out: {}", code(path), error.message)
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if found := _LEFT_OVER.search(line):
-            message = f"{found[1]}: {found[2].strip() or 'it does not say what'}"
+    for each in grep(work.workspace, _LEFT_OVER.pattern, max_matches=10 * _MOST).matches:
+        if each.path in work.files and (found := _LEFT_OVER.search(each.text)):
             yield ReviewIssue(
                 rule="todo",
                 severity="low",
-                file=path,
-                line=number,
-                message=message,
+                file=each.path,
+                line=each.line,
+                message=f"{found[1]}: {found[2].strip() or 'it does not say what'}",
                 fix="Do it, or open a ticket.",
                 found_by="comment",
             )
 
 
-def _lint(work: Work, paths: Sequence[str]) -> list[ReviewIssue]:
-    """What ruff says of Python files; without it, that it is not here."""
+def _lint(work: Work, paths: Sequence[str]) -> Iterator[ReviewIssue]:
+    """What ruff says of Python files; when it cannot be asked, that is told."""
     beside = Path(sys.executable).parent / "ruff"
     program = str(beside) if os.access(beside, os.X_OK) else find_program("ruff")
-    if program is None:
-        work.report.warn(
-            "degraded_analysis",
-            "Ruff is not installed, so that only comments were looked at.",
-            impact="Nothing else of the Python code was reviewed.",
-            recovery="Install ruff.",
-        )
-        return []
-    options = ("--output-format=json", f"--extend-select={_RULES}", "--no-cache", "--exit-zero", "--no-fix", "--quiet")
     root, environment = str(work.workspace.root), clean_environment({})
     try:
-        ran = run(
-            [program, "check", *options, "--", *paths],
-            cwd=root,
-            env=environment,
-            timeout_s=_TIMEOUT_S,
-            max_bytes=_MOST_BYTES,
-        )
+        if program is None:
+            raise NotInstalled("Ruff is not installed.", hint="Install ruff.")
+        command = [program, "check", *_OPTIONS, "--", *paths]
+        ran = run(command, cwd=root, env=environment, timeout_s=_TIMEOUT_S, max_bytes=_MOST_BYTES)
         rows = loads(ran.stdout or b"[]", max_bytes=_MOST_BYTES)
     except RetinueError as error:
-        work.report.warn("degraded_analysis", f"Ruff failed: {error.message}", impact="Only comments were looked at.")
-        return []
-    issues = [_issue(work, cast("JsonMapping", row)) for row in cast("list[Any]", rows)]
-    return [issue for issue in issues if issue is not None]
+        message = f"Only comments were looked at. {error.message}"
+        impact = "Nothing else of the Python code was reviewed."
+        work.report.warn("degraded_analysis", message, impact=impact, recovery=error.hint)
+        return
+    for row in cast("list[Any]", rows):
+        match row:
+            case {"message": str(message), "filename": str(file), "location": {"row": int(line)}}:
+                rule, fix = str(row.get("code") or "syntax"), row.get("fix")
+                yield ReviewIssue(
+                    rule=rule,
+                    severity=severity_of(rule),
+                    file=work.workspace.relative(file),
+                    line=line,
+                    message=message[:1_000],
+                    fix=str(cast("dict[str, Any]", fix).get("message") or "") if isinstance(fix, dict) else "",
+                    found_by="ruff",
+                )
+            case _:
+                continue
 
 
-def _issue(work: Work, row: JsonMapping) -> ReviewIssue | None:
-    match row:
-        case {"message": str(message), "filename": str(file), "location": {"row": int(line)}}:
-            try:
-                path = work.workspace.relative(file)
-            except RetinueError:
-                return None
-            rule = str(row.get("code") or "syntax")
-            fix = row.get("fix")
-            return ReviewIssue(
-                rule=rule,
-                severity=severity_of(rule),
-                file=path,
-                line=line,
-                message=message[:1_000],
-                fix=str(cast("JsonMapping", fix).get("message") or "") if isinstance(fix, dict) else "",
-                found_by="ruff",
-            )
-        case _:
-            return None
-
-
-def severity_of(rule: str) -> _Severity:
+def severity_of(rule: str) -> Literal["high", "medium", "low"]:
     """How serious it is that a rule of ruff is broken."""
     if rule in ("syntax", "invalid-syntax") or rule.startswith(("E9", "F8")) or rule.rstrip("0123456789") == "S":
         return "high"

@@ -8,17 +8,16 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import Subject
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.prompted.about import path_subject
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.contract.tool import ToolSpec
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot, Step
+from retinue.tools.lsp import LANGUAGES, Navigator, Servers, Spot
 from retinue.tools.refactor import Changes
 from retinue.tools.workspace import Workspace
 
@@ -31,12 +30,6 @@ T = TypeVar("T")
 
 _DIFF: Final = 20_000
 _STEPS: Final = 500
-_WRITES: Final = ToolSpec(
-    name="edit", description="Changes files.", input_schema={"type": "object"}, effects=("read", "write")
-)
-_RUNS: Final = ToolSpec(
-    name="shell", description="Runs a program.", input_schema={"type": "object"}, effects=("read", "write", "network")
-)
 
 
 @dataclass(slots=True)
@@ -71,23 +64,31 @@ class Work:
         return self.run.workspace
 
     async def spot(self) -> Spot:
-        """The place that the request is about.
+        """The one place that the request is about.
 
         Raises:
-            InvalidInput: It names none.
+            InvalidInput: It names none, or several have its name.
             UnknownName: What it names is not there.
         """
+        name, path = self._named
+        if self.target.position:
+            return Spot(self.workspace.relative(self.target.file), *self.target.position)
+        return await self.navigator.find(name, path=path)
+
+    async def spots(self) -> list[Spot]:
+        """The places of everything that has the name which the request is about; raises what `spot` does."""
+        name, path = self._named
+        return [await self.spot()] if path or self.target.position else await self.navigator.find_all(name)
+
+    @property
+    def _named(self) -> tuple[str, str]:
+        """The symbol that is meant, and the source file it is in."""
         target = self.target
-        if target.position:
-            return Spot(self.workspace.relative(target.file), *target.position)
-        if not target.name:
-            raise InvalidInput(
-                "No symbol is named.",
-                hint="Give `symbol`, or `entry_point` with a symbol or a position.",
-                path="/symbol",
-            )
+        if not (target.name or target.position):
+            hint = "Give `symbol`, or `entry_point` with a symbol or a position."
+            raise InvalidInput("No symbol is named.", hint=hint, path="/symbol")
         is_source = target.file.endswith(tuple(LANGUAGES)) and self.workspace.readable(target.file)
-        return await self.navigator.find(target.name, path=target.file if is_source else "")
+        return target.name, target.file if is_source else ""
 
     def is_meant(self, suffixes: Iterable[str]) -> Callable[[str], bool]:
         """Says of a path whether it is a source file that the request is about: its file, its folder, or all.
@@ -109,29 +110,16 @@ class Work:
         """Run something that reads files or takes long, within the time that is left."""
         return await in_watched_thread(self.watch, partial(function, *args, **kwargs))
 
-    async def may_write(self, paths: Iterable[str]) -> None:
-        """See that files may be written: by the rules, or because a person says so.
-
-        Raises:
-            AccessDenied: They may not.
-        """
-        named = tuple(paths)
-        about = [path_subject(path, self.workspace) for path in named]
-        await self._permitted(_WRITES, about, f"change {', '.join(named)}")
-
-    async def may_run(self, line: str) -> None:
-        """See that a program may be run; asked once.
+    async def see_allowed(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
+        """See that this may be done: by the rules, or because a person says so; asked once.
 
         Raises:
             AccessDenied: It may not.
         """
-        if line not in self._allowed:
-            await self._permitted(_RUNS, [Subject(line)], f"run `{line}`")
-            self._allowed.add(line)
-
-    async def _permitted(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
         agent, key = "code_engineer_executor", self.target.to_json_text()
-        await see_allowed(self.run, spec, about, what, agent=agent, skill=self.task.skill, key=key)
+        if what not in self._allowed:
+            await see_allowed(self.run, spec, about, what, agent=agent, skill=self.task.skill, key=key)
+            self._allowed.add(what)
 
     def reply(self) -> Reply:
         """The reply that says all of it."""
@@ -144,7 +132,16 @@ class Work:
                 {"file": each.path, "action": each.action, "content": each.after, "reasoning": each.reasoning}
                 for each in self.changes.files
             ],
-            "navigation_trace": [_step(each) for each in steps[:_STEPS]],
+            "navigation_trace": [
+                {
+                    "operation": step.operation,
+                    "from": step.asked,
+                    "to": step.found,
+                    "symbol": step.symbol,
+                    "execution_time_ms": round(step.duration_ns / 1e6, 3),
+                }
+                for step in steps[:_STEPS]
+            ],
             "affected_symbols": report.subjects,
             "metadata": {
                 "lsp_operations": len(steps),
@@ -171,6 +168,7 @@ async def do_work(
     cache_dir: Path | None,
 ) -> Reply:
     """What an operation tells of `target`, with language servers that end with it."""
+    run.emit(Progress("reading the code", task.skill or ""))
     async with Servers(servers) as pool:
         work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
         await operation(work, target)
@@ -188,13 +186,3 @@ def _fenced(diff: str) -> str:
     shown = diff if len(diff) <= _DIFF else f"{diff[:_DIFF].rpartition(chr(10))[0]}\n…"
     fence = "`" * (3 + shown.count("```") * 3)
     return "\n".join((f"{fence}diff", shown.rstrip("\n"), fence))
-
-
-def _step(step: Step) -> JsonMapping:
-    return {
-        "operation": step.operation,
-        "from": step.asked,
-        "to": step.found,
-        "symbol": step.symbol,
-        "execution_time_ms": round(step.duration_ns / 1e6, 3),
-    }

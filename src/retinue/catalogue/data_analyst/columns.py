@@ -26,6 +26,8 @@ _READ_SO: Final = " is read as no value."
 _INSPECTED: Final = 200
 _KEYS: Final = 12
 _VALUES: Final = 5_000
+_ENDS: Final = {"number": "{1}({0})", "time": "{1}({0}) FILTER (WHERE year({0}) BETWEEN 1 AND 9999)"}
+"""The smallest or largest value of a column; `infinity` and years of five digits are no times that ISO 8601 writes."""
 _LOGGED: Final = ("request", "entry", "line", "event")
 _DAY: Final = 86_400
 _SPANS: Final[dict[TimeUnit, int]] = {
@@ -144,8 +146,7 @@ class Columns:
 
     def row(self, figures: Sequence[str], *, where: str = "TRUE") -> tuple[Cell, ...]:
         """The only row of a SELECT of some aggregates."""
-        statement = f"SELECT {', '.join(figures)} FROM {self.table} WHERE {where}"
-        return self._data.query(statement, limit=1).rows[0]
+        return self.query(f"SELECT {', '.join(figures)} FROM {self.table} WHERE {where}", limit=1).rows[0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,20 +195,18 @@ class Columns:
         found: dict[str, tuple[str, ...]] = {}
         for column in [one for one in self if one.kind == "text"][:_INSPECTED]:
             self._check()
-            rows = self._data.query(
-                f"SELECT DISTINCT {column.expression} FROM {self.table} WHERE {column.expression} IS NOT NULL "
-                f"LIMIT {_VALUES + 1}",
-                limit=_VALUES + 1,
-            )
-            if len(rows.rows) <= _VALUES:
+            text = column.expression
+            rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=_VALUES)
+            if not rows.truncated:
                 found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
         return found
 
     def facts(self) -> TableFacts:
         """What a query may name: columns with their kinds, texts and ends."""
         columns = [*([] if self.day is None else [self.day]), *self]
-        ordered = [one for one in columns[:_INSPECTED] if one.kind in ("number", "time")]
-        row = self.row([f"{end}({one.expression})" for one in ordered for end in ("min", "max")] or ["NULL"])
+        ordered = [one for one in columns[:_INSPECTED] if one.kind in _ENDS]
+        ends = [_ENDS[one.kind].format(one.expression, end) for one in ordered for end in ("min", "max")]
+        row = self.row(ends or ["NULL"])
         bounds = {one.name: row[2 * place : 2 * place + 2] for place, one in enumerate(ordered)}
         return TableFacts(
             path=self.source.path,

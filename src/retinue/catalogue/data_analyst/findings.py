@@ -52,7 +52,9 @@ class Findings:
     def run(self, statement: str, columns: Columns) -> Rows:
         """What a statement over a file gives; it is stated in the reply."""
         self.sql.append(sql.stated(statement, columns))
-        return columns.query(statement)
+        rows = columns.query(statement)
+        self.note(*rows.notes)
+        return rows
 
     def note(self, *texts: str) -> None:
         """Add notes, each once."""
@@ -83,7 +85,7 @@ class Findings:
         """The reply that says all of it."""
         notes = [] if self.report.questions else _together(self._of_what_matters())
         self.report.notes = list(
-            dict.fromkeys([Prose("{}", (quote(one, longest=1_000),)) for one in notes] + self.report.notes)
+            dict.fromkeys([Prose("{}", (quote(one, longest=_LONGEST_NOTE),)) for one in notes] + self.report.notes)
         )
         self.report.files = [source.path for source in self.sources]
         # A long statement stands in the data only, as does one that would end its own fence.

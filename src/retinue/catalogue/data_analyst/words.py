@@ -12,6 +12,7 @@ __all__ = ["describe", "filters", "listed", "rows_counted", "shown", "text_of", 
 
 _EXACT: Final = 1_000
 _LISTED: Final = 8
+_ENDINGS: Final = {"1": "st", "2": "nd", "3": "rd"}
 _WORDS: Final = {
     "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least",
     "in": "is one of", "not_in": "is none of", "contains": "contains", "not_contains": "does not contain",
@@ -64,7 +65,9 @@ def describe(measure: Measure) -> Prose:
     if not measure.column:
         return Prose("share of the rows" if measure.function == "share" else "number of rows")
     if measure.function == "percentile":
-        return Prose(f"{measure.percentile:g}th percentile of {{}}", (code(measure.column),))
+        number = f"{measure.percentile:g}"
+        ending = "th" if "." in number or number in ("11", "12", "13") else _ENDINGS.get(number[-1], "th")
+        return Prose(f"{number}{ending} percentile of {{}}", (code(measure.column),))
     return Prose(_NOUNS[measure.function], (code(measure.column),))
 
 

@@ -5,6 +5,7 @@ What is asked stands in typed parameters. A question in words is read by the rea
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from retinue.agents.port import Reply, RunContext
@@ -57,7 +58,7 @@ def analyse(request: DataRequest, task: Task, run: RunContext, watch: Watch) -> 
         return work.findings.reply()
 
 
-@dataclass(slots=True)
+@dataclass
 class _Work:
     request: DataRequest
     task: Task
@@ -102,14 +103,14 @@ class _Work:
             )
         self.run.emit(Progress("computing"))
         # A summary is of all that was logged at the time that the words name; only typed conditions narrow it further.
-        query = None if request.where else self._read(self._named()[1], columns).query
+        query = None if request.where else self._read(self._named[1], columns).query
         times = {one.name for one in columns.times}
         spoken = () if query is None else tuple(one for one in query.where if one.column in times)
         conditions = checked_query(TableQuery(where=(*request.where, *spoken)), columns).where
         log_parse(columns, self.findings, conditions=conditions)
 
     def compare(self, request: ComparisonRequest) -> None:
-        named, rest = self._named()
+        named, rest = self._named
         if len(named) > 1:
             first, second = self._open(named[0]), self._open(named[1])
             query = request.query() if request.measures else self._read(rest, first).query or TableQuery()
@@ -144,14 +145,15 @@ class _Work:
 
     def _open(self, path: str) -> Columns:
         """A file as columns; what it lacks goes into the findings."""
-        self.run.emit(Progress("reading the file", path))
         columns = self._columns(path)
         self.findings.opened(columns.source, columns.notes)
         return columns
 
     def _columns(self, path: str) -> Columns:
+        self.run.emit(Progress("reading the file", path))
         return read_columns(self.data, self.data.open(path), check=self.watch.check)
 
+    @cached_property
     def _named(self) -> tuple[list[str], str]:
         """The files that are named, and the question without them."""
         spoken, rest = named_files(self.run.workspace, self.request.question)
@@ -168,7 +170,7 @@ class _Work:
             request: What is asked of it; None for the file as a whole.
             only: Which kind of file.
         """
-        named, rest = self._named()
+        named, rest = self._named
         there = named[:1] or data_files(self.run.workspace, only=only)
         if len(named) > 1:
             self.findings.report.warn(
@@ -186,8 +188,7 @@ class _Work:
                 self.findings.note(f"No file was named; `{there[0]}` is the only data here.")
             return self._open(there[0]), None, query
         readings = self._readings(there, rest)
-        path = self._fitting(readings)
-        if path is None:
+        if (path := self._fitting(readings)) is None:
             return None
         columns, reading = readings[path]
         if not named:

@@ -1,24 +1,19 @@
 """The agent: typed skills over a repository's history and state. What they find out stands in the modules beside."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.git_state_analyzer.parameters import BranchQuery, CommitQuery, Target
 from retinue.catalogue.git_state_analyzer.results import BranchStatus, CommitAnalysis, DriftDetection, TaskValidation
 from retinue.contract.definition import Sample
-from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
-    from retinue.catalogue._report import Report
-    from retinue.tools.git import Git
     from retinue.tools.workspace import Workspace
 
 __all__ = ["GitStateAnalyzer"]
@@ -26,28 +21,24 @@ __all__ = ["GitStateAnalyzer"]
 _NO_TICKETS: Final = "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
 _SHORT: Final = _SHA[:10]
-_DATE: Final = "2024-03-01T02:00:00+02:00"
 _NOTHING: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
 _IS_CLEAN: Final = "The work tree is clean: nothing is uncommitted."
 _CLEAN: Final[dict[str, Any]] = {
     "branch": "main", "head_sha": _SHA, "commits": {"total": 0, "shas": [], "messages": []},
     "files": {"committed": _NOTHING, "uncommitted": {**_NOTHING, "untracked": [], "staged": [], "unmerged": []}},
     "repository": {"bare": False, "shallow": False, "detached": False, "empty": False, "clean": True},
-    "answer": f"{_IS_CLEAN} (git status)", "notes": [], "metadata": {"git_commands_run": ["git status --branch -z"]},
+    "answer": f"{_IS_CLEAN} (git status)", "metadata": {"git_commands_run": ["git status --branch -z"]},
     "findings": [{"topic": "work tree", "content": _IS_CLEAN, "source": "git status"}],
 }  # fmt: skip
 _CHANGED: Final = "`src/engine.py` was last changed by Ada Lovelace on 2024-03-01: “fix(engine): say 2”."
 _LAST_CHANGE: Final[dict[str, Any]] = {
-    "commit_count": 1, "recommendations": [], "authors": [], "latest": [], "notes": [],
+    "commit_count": 1, "recommendations": [], "latest": [], "metadata": {"git_commands_run": ["git rev-parse HEAD"]},
     "format_compliance": {"correct_format": 1, "incorrect_format": 0, "format_pattern": "^(feat|fix)", "violations": [],
                           "merges": 0},
     "task_references": {"commits_with_refs": 0, "commits_without_refs": 1, "referenced_tasks": [],
                         "unreferenced_commits": [_SHA]},
-    "commit_size_analysis": {"measured": 1, "average_files": 1.0, "average_lines": 4.0},
-    "period": {"first": _DATE, "last": _DATE}, "hot_files": [{"path": "src/engine.py", "commits": 1}],
-    "scope": {"revision": "HEAD", "paths": ["src/engine.py"]}, "answer": f"{_CHANGED} (commit {_SHORT})",
+    "commit_size_analysis": {"measured": 1}, "answer": f"{_CHANGED} (commit {_SHORT})",
     "findings": [{"topic": "last change", "content": _CHANGED, "source": f"commit {_SHORT}"}],
-    "metadata": {"git_commands_run": ["git rev-parse --verify HEAD"]},
 }  # fmt: skip
 _BRANCH_EXAMPLES: Final = (
     "is the work tree clean", "what is uncommitted right now", "which branch am I on",
@@ -58,7 +49,8 @@ _BRANCH_EXAMPLES: Final = (
     "list the modified files that are not committed yet", "is there anything that is not in git yet",
     "what is the difference between main and feature/login", "compare feature/session with main",
     "is feature/cache merged into main", "what is the state of the repository",
-    "what is on this branch but not on main",
+    "what is on this branch but not on main", "who works on the branch `feature/login`", "is the branch merged",
+    "is anything not staged or not pushed", "which of my changes are not in git yet",
 )  # fmt: skip
 _COMMIT_EXAMPLES: Final = (
     "who changed `parser.py` most recently", "who touched `README.md` in March 2025",
@@ -73,17 +65,12 @@ _COMMIT_EXAMPLES: Final = (
     "who did that and when",
     "who broke `login.py`", "number of commits since the release", "list the commits by `Ben`",
     "what changed between v1.0 and v1.1", "what is the difference between v1.0 and v1.1",
-    "when was `SESSION_TIMEOUT` introduced",
+    "when was `SESSION_TIMEOUT` introduced", "compare the releases 1.0 and 1.1", "who are the top 3 contributors",
+    "what landed between 1.0 and 1.1", "commits by everybody except `Ben`", "who made the release 1.0",
 )  # fmt: skip
 
 
-class _HasCache(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    cache_dir: Path | None
-
-
-def _facts(analyzer: _HasCache, workspace: "Workspace") -> Facts:
+def _facts(analyzer: Any, workspace: "Workspace") -> Facts:
     """The authors, branches and tags here."""
     from retinue.catalogue.git_state_analyzer.facts import read_facts  # noqa: PLC0415 - when it is needed
 
@@ -130,7 +117,7 @@ class GitStateAnalyzer:
         """
         from retinue.catalogue.git_state_analyzer.branch_status import branch_status  # noqa: PLC0415 - when it is needed
 
-        return await _in_repository(run, "branch_status", lambda git, watch: branch_status(git, watch, query))
+        return await branch_status(run, query)
 
     @retinue.skill(
         output=CommitAnalysis,
@@ -158,11 +145,7 @@ class GitStateAnalyzer:
         """
         from retinue.catalogue.git_state_analyzer.commit_analysis import commit_analysis  # noqa: PLC0415 - when it is needed
 
-        return await _in_repository(
-            run,
-            "commit_analysis",
-            lambda git, watch: commit_analysis(git, watch, query, cache_dir=self.cache_dir),
-        )
+        return await commit_analysis(run, query, self.cache_dir)
 
     @retinue.skill(output=TaskValidation, target_field="target", effects=("read",), unavailable=_NO_TICKETS)
     async def task_validation(self, target: Target) -> Reply:
@@ -179,12 +162,3 @@ class GitStateAnalyzer:
         Use it when tickets are to be brought up to date. Returns the drift by category.
         """
         raise Unavailable(_NO_TICKETS, detail={"target": target})
-
-
-async def _in_repository(run: RunContext, skill: str, work: "Callable[[Git, Watch], Report]") -> Reply:
-    """Do `work` in a thread, over the repository that the workspace is in."""
-    from retinue.catalogue.git_state_analyzer.repository import open_repository  # noqa: PLC0415 - when it is needed
-
-    watch = Watch(run)
-    run.emit(Progress("reading the repository", skill))
-    return await in_watched_thread(watch, lambda: work(open_repository(run.workspace, watch), watch).reply())

@@ -5,20 +5,23 @@ Every sentence names its commits. Where nothing was found that is the answer; no
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue._prose import Piece, code, name, one_line, title
+from retinue.catalogue._prose import Piece, Prose, code, name, one_line, title
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.git_state_analyzer.history import History, Scope
 from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
 from retinue.catalogue.git_state_analyzer.releases import say_releases
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, short
-from retinue.contract.table import Chart, Series
+from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, listed, short
+from retinue.contract.table import Cell, Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
 from retinue.tools.git.counts import periods, seconds
 
 __all__ = ["Answer"]
+
+_Row: TypeAlias = tuple[str, int, *tuple[Cell, ...]]
 
 _BARS: Final = 10
 _NAMED: Final = 3
@@ -41,15 +44,14 @@ class Answer:
         if show == "release_dates":
             say_releases(self.git, self.scope.query, self.report)
         elif not self.history.count:
-            words, pieces = self._about()
-            when = " in that time" if self.scope.since or self.scope.until else ""
-            self.report.say("history", f"There are no commits{words}{when}.", *pieces, source="git log")
+            when = " in that time" if self.scope.query.since or self.scope.query.until else ""
+            self.report.say("history", f"There are no commits{{}}{when}.", self._about(0), source="git log")
         else:
             {
-                "overview": self._say_overview,
+                "overview": partial(self._say_log, _NAMED),
                 "latest_change": self._say_last,
                 "first_change": self._say_first,
-                "log": self._say_changes,
+                "log": self._say_log,
                 "count": self._say_count,
                 "people": self._say_who,
                 "hot_files": self._say_files,
@@ -58,7 +60,7 @@ class Answer:
             }[show]()
             if show in {"count", "log", "overview"} or grouping in _TIMES:
                 self._draw_periods()
-            if show in {"people", "overview"} or grouping == "author":
+            if show == "people" or grouping == "author":
                 self._draw_people()
             if show == "hot_files" or grouping == "file":
                 self._draw_files()
@@ -71,48 +73,27 @@ class Answer:
         oldest, newest = self.history.oldest[0], self.history.newest[0]
         return f"commits {short(oldest.sha)}..{short(newest.sha)}" if self.history.count > 1 else commit_source(oldest)
 
-    def _about(self) -> tuple[str, tuple[Piece, ...]]:
+    def _about(self, count: int) -> Prose:
         """What was counted, as words after "commits": ` by … that touch …`."""
-        query, words, pieces = self.scope.query, "", list[Piece]()
-        third = "s" if self.history.count == 1 else ""
+        query, people, s = self.scope.query, self.history.people, "s" if count == 1 else ""
+        parts = list[Prose | str]()
         if query.author:
-            words += " by {}"
-            people = self.history.people
-            pieces.append(name(people[0].name if len(people) == 1 else query.author))
-        if query.task:
-            words += f" that name{third} {{}}"
-            pieces.append(code(query.task))
-        elif query.text:
-            words += f" that add{third} or remove{third} {{}}"
-            pieces.append(code(query.text))
-        elif query.subject:
-            words += f" that mention{third} {{}}"
-            pieces.append(code(query.subject))
-        elif query.paths:
-            more = f" and {len(query.paths) - _NAMED} more" if len(query.paths) > _NAMED else ""
-            words += f" that touch{'es' if third else ''} {', '.join(['{}'] * len(query.paths[:_NAMED]))}{more}"
-            pieces += map(code, query.paths[:_NAMED])
+            parts.append(Prose(" by {}", (name(people[0].name if len(people) == 1 else query.author),)))
+        wanted = ((f"name{s}", query.task), (f"add{s} or remove{s}", query.text), (f"mention{s}", query.subject))
+        verbs = [Prose(f"{verb} {{}}", (code(words),)) for verb, words in wanted if words]
+        if query.paths:
+            paths = listed([code(path) for path in query.paths], _NAMED)
+            verbs.append(Prose("touches {}" if s else "touch {}", (paths,)))
+        if verbs:
+            parts.append(Prose(f" that {' and '.join(['{}'] * len(verbs))}", tuple(verbs)))
         if query.not_by:
-            words += f" not by {', '.join(['{}'] * len(query.not_by))}"
-            pieces += map(name, query.not_by)
-        words += "" if query.merges else " (merges not counted)"
-        if self.scope.revision != "HEAD":
-            words += " in {}"
-            pieces.append(code(self.scope.revision.replace("refs/tags/", "")))
-        return words, tuple(pieces)
-
-    def _subject(self) -> tuple[str, tuple[Piece, ...]]:
-        """What a sentence about all of it speaks of, as its beginning."""
-        query = self.scope.query
-        if words := query.task or query.text or query.subject:
-            return "{}", (code(words),)
-        paths = query.paths[:_NAMED]
-        return (", ".join(["{}"] * len(paths)), tuple(map(code, paths))) if paths else ("The repository", ())
-
-    def _singled_out(self, which: str) -> str:
-        """The beginning of a sentence about one commit that is told by words: `The last commit that mentions …`."""
-        verb = "adds or removes" if self.scope.query.text else "mentions"
-        return f"The {which} commit that {verb} {{}} is" if self.scope.is_of_words else ""
+            # Who asks not to hear of somebody is not told the name.
+            parts.append(f" ({plural(len(query.not_by), 'author')} left out)")
+        if not query.merges:
+            parts.append(" (merges not counted)")
+        if self.scope.selection.revision != "HEAD":
+            parts.append(Prose(" in {}", (code(self.scope.selection.revision.replace("refs/tags/", "")),)))
+        return Prose("{}" * len(parts), tuple(parts))
 
     def _most(self, usual: int) -> int:
         """How many to name: as many as are wanted, else the usual number."""
@@ -121,157 +102,117 @@ class Answer:
     # --- one for each kind of answer ----------------------------------------------------------------------------
 
     def _say_last(self) -> None:
-        query, latest = self.scope.query, self.history.authored[0]
-        what, pieces = self._subject()
-        who, day, subject = by(latest)
-        if len(query.paths) > 1 and not self.scope.is_of_words:
-            self._say_each("last")
-        elif query.author and not self.scope.is_of_words:  # somebody else may have changed it since
-            what = what if pieces else "the repository"
-            text = f"{{}} last changed {what} on {{}}: {{}}."
-            self.report.say("last change", text, who, *pieces, day, subject, source=commit_source(latest))
-        else:
-            text = self._singled_out("last") or f"{what} was last changed"
-            self._say_commit("last change", f"{text} by {{}} on {{}}: {{}}.", latest, pieces)
-        for commit in () if len(query.paths) > 1 else self.history.authored[1:3]:
-            self._say_commit("before that", "Before that by {} on {}: {}.", commit)
+        self.report.about([self.history.authored[0].author])
+        self._say_end("last")
         if self.history.count > 1:
             self._say_people(most=3)
 
     def _say_first(self) -> None:
-        query, first = self.scope.query, self.history.oldest[0]
-        if len(query.paths) > 1 and not self.scope.is_of_words:
-            self._say_each("first")
-            return
-        what, pieces = self._subject()
-        text = self._singled_out("earliest" if self.history.cut else "first")
-        text = text or f"{what} {'was first committed' if pieces else 'begins with a commit'}"
-        if query.text and not self.history.cut:
-            text = f"{what} was first added"
-        self._say_commit("first commit", f"{text} by {{}} on {{}}: {{}}.", first, pieces)
-        if self.history.count > 1:
-            text = "The last is" if self.scope.is_of_words else "It was last changed"
-            text = "The last commit that adds or removes it is" if query.text else text
-            self._say_commit("last change", f"{text} by {{}} on {{}}: {{}}.", self.history.authored[0])
+        self.report.about([self.history.oldest[0].author])
+        self._say_end("first")
+        if self.history.count > 1 and len(self.scope.query.paths) < 2:
+            self._say_end("last")
 
-    def _say_each(self, which: str) -> None:
-        """Tell the first or last commit of each path."""
+    def _say_end(self, which: Literal["first", "last"]) -> None:
+        """Tell of the first or last of the commits; if they are all that touch some paths, of that of each path."""
+        query, is_first = self.scope.query, which == "first"
+        commit = self.history.oldest[0] if is_first else self.history.authored[0]
+        topic, verb = ("first commit", "first committed") if is_first else ("last change", "last changed")
+        if not self.scope.is_narrowed:
+            ends = self._ends_of_paths(is_first=is_first) if query.paths else [("", commit)]
+            for path, each in ends:
+                what = code(path) if path else "The repository"
+                self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", each, what)
+        elif query.author and len(self.history.people) == 1:
+            _, day, subject = by(commit)
+            text = f"The {which} commit{{}} is of {{}}: {{}}."
+            self.report.say(topic, text, self._about(1), day, subject, source=commit_source(commit))
+        else:
+            self._say_commit(topic, f"The {which} commit{{}} is by {{}} on {{}}: {{}}.", commit, self._about(1))
+
+    def _ends_of_paths(self, *, is_first: bool) -> list[tuple[str, Commit]]:
+        """Each path with its first or last commit, the first or last of all in front."""
+
+        def at(commit: Commit) -> float:
+            return seconds(commit.committer_date) * (1 if is_first else -1)
+
         found: list[tuple[str, Commit]] = []
         for path in self.scope.query.paths:
-            names = (path, *self.scope.earlier.get(path, ()))
-            is_first = which == "first"
-            commits = [commit for each in names for commit in self.index.commits(1, oldest=is_first, path=each)]
-            ordered = sorted(commits, key=lambda one: seconds(one.committer_date), reverse=not is_first)
-            found += [(path, ordered[0])] if ordered else []
-        found.sort(key=lambda pair: seconds(pair[1].committer_date), reverse=which == "last")
-        topic, verb = ("first commit", "first committed") if which == "first" else ("last change", "last changed")
-        for path, commit in found:
-            self._say_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", commit, (code(path),))
+            names = path, *self.scope.earlier[path]
+            commits = [one for each in names for one in self.index.commits(1, oldest=is_first, path=each)]
+            found += [(path, min(commits, key=at))] if commits else []
+        return sorted(found, key=lambda pair: at(pair[1]))
 
     def _say_people(self, most: int = 5) -> None:
         people, total = self.history.people, self.history.count
-        words, pieces = self._about()
-        shown = people[: self._most(most)]
-        listed = ", ".join(f"{{}} ({person.commits:,})" for person in shown)
-        more = f" and {len(people) - len(shown):,} more" if len(people) > len(shown) else ""
+        ranked = _ranked([(name(person.name), person.commits) for person in people], self._most(most))
         noun = "person wrote" if len(people) == 1 else "people wrote"
-        self.report.say(
-            "authors", f"{len(people):,} {noun} the {plural(total, 'commit')}{words}: {listed}{more}.",
-            *pieces, *(name(person.name) for person in shown), source=self._span,
-        )  # fmt: skip
+        text = f"{len(people):,} {noun} the {plural(total, 'commit')}{{}}: {{}}."
+        self.report.say("authors", text, self._about(total), ranked, source=self._span)
 
     def _say_who(self) -> None:
         self._say_people()
         active = sorted((one for one in self.history.people if one.recent), key=lambda one: -one.recent)[:5]
         if self.history.count > sum(one.recent for one in self.history.people):
-            listed = ", ".join(f"{{}} ({one.recent:,})" for one in active)
-            text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {listed}."
-            self.report.say("activity", text, *(name(one.name) for one in active), source=self._span)
-        latest = self.history.authored[0]
-        self._say_commit("last change", "The last of these commits is by {} on {}: {}.", latest)
+            text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {{}}."
+            ranked = _ranked([(name(one.name), one.recent) for one in active])
+            self.report.say("activity", text, ranked, source=self._span)
+        self._say_end("last")
 
     def _say_count(self) -> None:
-        history = self.history
-        words, pieces = self._about()
-        merges = f", {history.merges:,} of them merges" if history.merges else ""
-        days = [day_of(one.date) for one in (history.oldest[0], history.newest[0])]
-        self.report.say(
-            "count", f"{self._there_are()}{words}{merges}, dated {days[0]} to {days[1]}.", *pieces, source=self._span
-        )
+        history, sizes = self.history, self.history.sizes
+        text = "There is {}" if history.count == 1 else "There are {}"
+        text += f"{plural(history.count, 'commit')}{{}}"
+        text += f", {history.merges:,} of them merges" if history.merges else ""
+        text += f", dated {day_of(history.oldest[0].date)} to {day_of(history.newest[0].date)}"
+        if history.is_measured and sizes.measured:
+            text += f"; they add {plural(sizes.insertions, 'line')} and remove {sizes.deletions:,}"
+            text += f" in {plural(history.file_count, 'file')}"
+        at_least = "at least " if history.cut else ""
+        self.report.say("count", f"{text}.", at_least, self._about(history.count), source=self._span)
         if not self.scope.query.author:
             self._say_people()
 
-    def _say_changes(self) -> None:
-        history, sizes = self.history, self.history.sizes
-        words, pieces = self._about()
-        lines = ""
-        if history.is_measured and sizes.measured:
-            lines = f"; they add {plural(sizes.insertions, 'line')} and remove {sizes.deletions:,}"
-            lines += f" in {plural(history.file_count, 'file')}"
-        text = f"{self._there_are()}{words} by {plural(len(history.people), 'author')}{lines}."
-        if self.scope.query.limit != DEFAULT_LIMIT or self.scope.query.order == "oldest":  # they are what is wanted
-            self._list_commits(history.named[: self.scope.query.limit])
-            self.report.say("changes", text, *pieces, source=self._span)
+    def _say_log(self, most: int = DEFAULT_LIMIT) -> None:
+        query, history = self.scope.query, self.history
+        if query.limit != DEFAULT_LIMIT or query.order == "oldest":  # they are what is wanted
+            self._list_commits(history.named[: query.limit])
+            self._say_count()
         else:
-            self.report.say("changes", text, *pieces, source=self._span)
-            self._list_commits(history.authored[:DEFAULT_LIMIT])
+            self._say_count()
+            self._list_commits(history.authored[:most])
             self._say_files(most=5)
 
-    def _say_overview(self) -> None:
-        self._say_count()
-        self._list_commits(self.history.named[:_NAMED])
-        self._say_files(most=5)
-
     def _say_files(self, most: int = 8) -> None:
-        ranked = self.history.files[: self._most(most)]
-        if not ranked:
-            if self.scope.query.show == "hot_files":
-                self.report.say("files", "None of these commits could be compared with another.", source=self._span)
-            return
-        listed = ", ".join(f"{{}} ({one.commits:,})" for one in ranked)
-        files = (code(one.path) for one in ranked)
-        self.report.say("files", f"Changed in the most commits: {listed}.", *files, source=self._span)
+        files = [(code(one.path), one.commits) for one in self.history.files[: self._most(most)]]
+        text = (
+            "Changed in the most commits: {}." if files else "None of these commits could be compared with another.{}"
+        )
+        self.report.say("files", text, _ranked(files), source=self._span)
 
     def _say_largest(self) -> None:
         largest = self.history.sizes.largest
         if not largest:
             self.report.say("largest commit", "None of these commits could be measured.", source=self._span)
             return
-        commit, lines, files = largest[0]  # the table has the others
-        sizes = (plural(lines, "line"), plural(files, "file"))
-        who, day, subject = by(commit)
-        self.report.say(
-            "largest commit", "{} on {}, {} in {}: {}.", who, day, *sizes, subject, source=commit_source(commit)
-        )
-        if len(largest) > 1:
-            self.report.table(
-                "Largest commits",
-                ("commit", "date", "author", "lines", "files", "subject"),
-                [
-                    (short(one.sha), day_of(one.date), one.author, lines, files, one.subject)
-                    for one, lines, files in largest
-                ],
-                kinds={"commit": "source", "date": "time"},
-            )
+        for commit, lines, files in largest:
+            sizes = plural(lines, "line"), plural(files, "file")
+            who, day, subject = by(commit)
+            text = "{} on {}, {} in {}: {}."
+            self.report.say("largest commit", text, who, day, *sizes, subject, source=commit_source(commit))
 
     def _say_form(self) -> None:
-        history = self.history
-        words, pieces = self._about()
-        self.report.say(
-            "format",
-            f"{history.formed:,} of {plural(history.judged, 'commit')}{words} have a subject of the form {{}}.",
-            *pieces, code("type(scope): what was done"),
-            source=self._span,
-        )  # fmt: skip
-        self.report.say("tasks", f"{history.with_tasks:,} of them name a task or issue.", source=self._span)
-        for one in history.violations[:_NAMED]:
+        form, tasks = self.history.messages["format_compliance"], self.history.messages["task_references"]
+        judged = form["correct_format"] + form["incorrect_format"]
+        text = f"{form['correct_format']:,} of {plural(judged, 'commit')}{{}} have a subject of the form {{}}."
+        form_of_one = code("type(scope): what was done")
+        self.report.say("format", text, self._about(judged), form_of_one, source=self._span)
+        text = f"{tasks['commits_with_refs']:,} of them name a task or issue."
+        self.report.say("tasks", text, source=self._span)
+        for one in form["violations"][:_NAMED]:
             self.report.say("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 
-    def _there_are(self) -> str:
-        at_least = "at least " if self.history.cut else ""
-        return f"There {'is' if self.history.count == 1 else 'are'} {at_least}{plural(self.history.count, 'commit')}"
-
-    def _say_commit(self, topic: str, text: str, commit: Commit, pieces: Sequence[Piece] = ()) -> None:
+    def _say_commit(self, topic: str, text: str, commit: Commit, *pieces: Piece | Prose | str) -> None:
         self.report.say(topic, text, *pieces, *by(commit), source=commit_source(commit))
 
     def _list_commits(self, commits: Sequence[Commit]) -> None:
@@ -283,7 +224,7 @@ class Answer:
     def _draw_periods(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
         by = self.scope.query.by
-        unit, counts = periods(self.history.days, by)
+        unit, counts = periods(self.index.days(), by)
         if len(counts) < 2:
             return
         title = f"Commits by {unit}"
@@ -294,37 +235,31 @@ class Answer:
             self.report.table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
 
     def _draw_people(self) -> None:
-        people = self.history.people
-        if self.scope.query.show != "overview":
-            self.report.about([one.name for one in people])
-            self._draw_bars("Commits by author", [(one.name, one.commits) for one in people])
-        if len(people) < 2:
-            return
-        columns = ["author", "commits", "first", "last"]
-        columns += ["lines added", "lines removed"] if self.history.is_measured else []
         rows = [
-            (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)[: len(columns)]
-            for one in people
+            (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)
+            for one in self.history.people
         ]
         note = "Lines of merges are not counted." if self.history.is_measured and self.history.merges else ""
-        self.report.table("Commits by author", columns, rows, note=note, kinds={"first": "time", "last": "time"})
+        self._draw_ranking(("author", "commits", "first", "last", "lines added", "lines removed"), rows, note)
 
     def _draw_files(self) -> None:
-        files = self.history.files
-        if len(files) < 2:
-            return
-        self.report.about([one.path for one in files[: self._most(len(files))]])
-        self._draw_bars("Commits by file", [(one.path, one.commits) for one in files])
-        columns = ["file", "commits", *(["lines added", "lines removed"] if self.history.is_measured else [])]
-        rows = [(one.path, one.commits, one.insertions, one.deletions)[: len(columns)] for one in files]
+        rows = [(one.path, one.commits, one.insertions, one.deletions) for one in self.history.files]
         note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
-        self.report.table("Files by commits", columns, rows, note=note, kinds={"file": "source"})
+        self._draw_ranking(("file", "commits", "lines added", "lines removed"), rows, note)
 
-    def _draw_bars(self, title: str, ranked: Sequence[tuple[str, int]]) -> None:
-        """Draw a bar for each of the first; one alone says nothing."""
-        if len(ranked) > 1:
-            names, values = zip(*ranked[:_BARS], strict=True)
-            labels = tuple(map(one_line, names))
-            self.report.charts.append(
-                Chart(title=title, labels=labels, series=(Series(name="commits", values=values),))
-            )
+    def _draw_ranking(self, columns: Sequence[str], rows: Sequence[_Row], note: str) -> None:
+        """Draw bars and a table, with lines where all were measured; one alone says nothing."""
+        self.report.about([row[0] for row in rows[: self._most(len(rows))]])
+        if len(rows) < 2:
+            return
+        title = f"Commits by {columns[0]}"
+        labels = tuple(one_line(row[0]) for row in rows[:_BARS])
+        series = Series(name="commits", values=tuple(row[1] for row in rows[:_BARS]))
+        self.report.charts.append(Chart(title=title, labels=labels, series=(series,)))
+        width = len(columns) if self.history.is_measured else len(columns) - 2
+        kinds = {"file": "source", "first": "time", "last": "time"}
+        self.report.table(title, columns[:width], [row[:width] for row in rows], note=note, kinds=kinds)
+
+
+def _ranked(counted: Sequence[tuple[Piece, int]], most: int = _BARS) -> Prose:
+    return listed([Prose(f"{{}} ({count:,})", (one,)) for one, count in counted], most)

@@ -7,18 +7,14 @@ from pydantic import Field, JsonValue
 from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Many, Model
 
-__all__ = ["DEFAULT_LIMIT", "BranchQuery", "CommitQuery", "Grouping", "Show", "Target"]
+__all__ = ["DEFAULT_LIMIT", "BranchQuery", "CommitQuery", "Target"]
 
 DEFAULT_LIMIT: Final = 10
 
-Show: TypeAlias = Literal[
+_Show: TypeAlias = Literal[
     "overview", "latest_change", "first_change", "log", "count", "people", "hot_files", "largest", "message_form",
     "release_dates",
 ]  # fmt: skip
-"""What leads an answer about commits."""
-
-Grouping: TypeAlias = Literal["none", "year", "month", "week", "day", "author", "file"]
-
 _Question = Annotated[
     str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
 ]
@@ -55,7 +51,7 @@ class BranchQuery(Model):
             " untracked, modified files, not in git yet, left to commit",
             commits="commits that differ: ahead, behind, unpushed, not pushed, pull, diverged, in sync with the remote,"
             " merged into main, not merged yet, difference between branches, what is on this branch and not on main,"
-            " that the other branch does not have",
+            " that the other branch does not have, who works on the branch, work on the branch",
         ),
         Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
     ]
@@ -66,7 +62,7 @@ class CommitQuery(Model):
 
     question: _Question = ""
     show: Annotated[
-        Show,
+        _Show,
         Choices(
             overview="the history in short: summarise, summary, overview of the project",
             latest_change="who changed it last and when: most recently changed, touched, edited, modified, updated,"
@@ -74,11 +70,13 @@ class CommitQuery(Model):
             first_change="who added it first and when: introduced, created, originally written, initially, started,"
             " began, first commit, initial commit, oldest, earliest, how old",
             log="list of commits: what changed, changes, git log, changelog, what happened, new, done, worked on,"
-            " landed, merged, deployed, history, activity, show the last commits, commits that mention",
+            " landed, merged, deployed, history, activity, show the last commits, commits that mention,"
+            " compare releases",
             count="how many commits: number, count, how often, frequently, how many times it was changed",
             people="who wrote most, who changed it most: authors, contributors, contributed, developers, maintainers,"
-            " maintains, owners, most active, knows, responsible, commits by person",
-            hot_files="which files change most often: hot spots, churn, most edited files, folders, modules",
+            " maintains, owners, owns, most active, knows, responsible, commits by person",
+            hot_files="which files change most often: hot spots, churn, changed most often, most edited files, most"
+            " edited folders, most edited modules",
             largest="largest commits: biggest, most lines",
             message_form="form of commit messages: conventional, format, style, quality, name tasks, tickets",
             release_dates="releases and tags: when was the last release, newest version, latest tag, released, first"
@@ -166,7 +164,7 @@ class CommitQuery(Model):
     ] = ""
     merges: Annotated[bool, Field(description="Whether merge commits count.")] = True
     by: Annotated[
-        Grouping,
+        Literal["none", "year", "month", "week", "day", "author", "file"],
         Choices(
             none="",
             year="per year: by year, yearly, each year, annual, over the years",

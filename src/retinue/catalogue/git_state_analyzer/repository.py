@@ -1,18 +1,20 @@
 """What every skill starts from: the repository of the workspace, what bounds its answers, and how a commit is told."""
 
 import re
+import shlex
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from retinue.catalogue._prose import Piece, code, name, one_line, title
+from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import Piece, Prose, code, name, one_line, title
 from retinue.catalogue._report import Report
-from retinue.catalogue._watch import Watch
+from retinue.catalogue._watch import Watch, in_watched_thread
+from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import Commit, Git, Head
-from retinue.tools.workspace import Workspace
 
 __all__ = [
-    "PATTERN", "by", "commit_source", "day_of", "described", "has_form", "head_of", "open_repository", "short",
-    "tasks_in", "with_commands",
+    "PATTERN", "by", "commit_source", "day_of", "described", "examine", "has_form", "listed", "short", "tasks_in",
 ]  # fmt: skip
 
 PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
@@ -27,15 +29,27 @@ _TASK: Final = re.compile(
 )
 
 
-def open_repository(workspace: Workspace, watch: Watch) -> Git:
-    """The repository that the workspace is in; no command may take longer than there is time."""
-    left = watch.left_s()
-    return Git(workspace.root, timeout_s=_COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S)))
+async def examine(run: RunContext, skill: str, work: Callable[[Git, Head, Report, Watch], None]) -> Reply:
+    """Do `work` in a thread, over the repository that the workspace is in; its commands are told as well (G9).
+
+    No command may take longer than there is time.
+    """
+    watch, report = Watch(run), Report()
+
+    def examined() -> Reply:
+        left = watch.left_s()
+        git = Git(run.workspace.root, timeout_s=_COMMAND_S if left is None else max(0.05, min(left, _COMMAND_S)))
+        head = git.head()
+        _say_bounds(git, head, report)
+        work(git, head, report, watch)
+        report.figures["metadata"] = {"git_commands_run": [shlex.join(words) for words in git.commands]}
+        return report.reply()
+
+    run.emit(Progress("reading the repository", skill))
+    return await in_watched_thread(watch, examined)
 
 
-def head_of(git: Git, report: Report) -> Head:
-    """Where HEAD is; what bounds every figure is said in `report`."""
-    head = git.head()
+def _say_bounds(git: Git, head: Head, report: Report) -> None:
     if git.is_shallow():
         report.warn(
             "incomplete_context",
@@ -43,16 +57,8 @@ def head_of(git: Git, report: Report) -> Head:
             impact="Every count and every “first” is of the part that is here.",
             recovery="git fetch --unshallow",
         )
-        report.note("The clone is shallow: counts are of the part of its history that is here.")
     if head.sha and head.branch is None:
         report.note("HEAD is detached at {}.", code(short(head.sha)))
-    return head
-
-
-def with_commands(report: Report, git: Git) -> Report:
-    """`report` with the commands that were run (G9)."""
-    report.figures["metadata"] = {"git_commands_run": [" ".join(map(_shown, words)) for words in git.commands]}
-    return report
 
 
 def has_form(subject: str) -> bool:
@@ -83,6 +89,12 @@ def by(commit: Commit) -> tuple[Piece, str, Piece]:
     return name(commit.author), day_of(commit.date), title(commit.subject)
 
 
+def listed(pieces: Sequence[Piece | Prose], most: int) -> Prose:
+    """The first of some, and how many more there are, for a sentence."""
+    more = f" and {len(pieces) - most:,} more" if len(pieces) > most else ""
+    return Prose(", ".join(["{}"] * len(pieces[:most])) + more, tuple(pieces[:most]))
+
+
 def day_of(date: str) -> str:
     """The day of an ISO date of git's, where its author was."""
     return date[:10]
@@ -96,8 +108,3 @@ def commit_source(commit: Commit | str) -> str:
 def short(sha: str) -> str:
     """The beginning of an id, as people write it."""
     return sha[:10]
-
-
-def _shown(word: str) -> str:
-    # A format holds NUL as `%x00`; only spaces would be misread.
-    return word if word and not any(character.isspace() for character in word) else repr(word)

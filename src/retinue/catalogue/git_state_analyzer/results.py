@@ -1,26 +1,17 @@
 """What the skills give, as types (G9 to G12)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, Many, Model
-from retinue.contract.table import Chart, Table
 
 __all__ = [
-    "BranchCommits", "BranchFiles", "BranchStatus", "Commands", "CommitAnalysis", "CommitAuthor", "CommitDescription",
-    "CommitScope", "CommitSizes", "CommitSubject", "CommittedFiles", "DriftDetection", "DriftSummary", "FileCommits",
-    "FormatCompliance", "LargestCommit", "Period", "ProposedEdit", "Rename", "RepositoryState", "Statement",
-    "TaskReferences", "TaskValidation", "TaskVerdict", "UncommittedFiles", "ValidationSummary",
+    "BranchCommits", "BranchFiles", "BranchStatus", "Commands", "CommitAnalysis", "CommitDescription", "CommitSizes",
+    "CommitSubject", "CommittedFiles", "DriftDetection", "FormatCompliance", "LargestCommit", "ProposedEdit",
+    "RepositoryState", "TaskReferences", "TaskValidation", "TaskVerdict", "UncommittedFiles",
 ]  # fmt: skip
-
-
-class Statement(Model):
-    """One sentence of the answer, with its source."""
-
-    topic: str
-    content: str
-    source: str
 
 
 class Commands(Model):
@@ -29,26 +20,23 @@ class Commands(Model):
     git_commands_run: Many[str]
 
 
-class _Answer(Model):
-    answer: str = Field(description="The answer in plain text, every sentence with its source.")
-    findings: Many[Statement]
-    notes: Annotated[Many[str], Field(description="How the parameters were read, and what bounds the figures.")]
+class _Answer(ReportData):
     metadata: Commands
-    tables: Annotated[Many[Table], Field(description="Counts and commits as rows.")] = ()
-    charts: Annotated[Many[Chart], Field(description="Counts as series.")] = ()
-    subjects: Annotated[
-        Many[str], Field(max_length=50, description="What the rows are about, in order: people, files or releases.")
-    ] = ()
 
 
-class CommitDescription(Model):
-    """One commit."""
+class CommitSubject(Model):
+    """A commit, in short."""
 
     sha: str
+    subject: str
+
+
+class CommitDescription(CommitSubject):
+    """One commit."""
+
     author: str
     email: str
     date: str
-    subject: str
     body: str
     task_references: Many[str]
 
@@ -64,13 +52,6 @@ class BranchCommits(Model):
     messages: Many[CommitDescription]
 
 
-class Rename(Model):
-    """A file that has another name."""
-
-    old: str = Field(alias="from")
-    new: str = Field(alias="to")
-
-
 class CommittedFiles(Model):
     """What the commits change."""
 
@@ -78,7 +59,6 @@ class CommittedFiles(Model):
     added: Many[str]
     deleted: Many[str]
     stat: str
-    renamed: Many[Rename] | None = None
 
 
 class UncommittedFiles(CommittedFiles):
@@ -125,23 +105,14 @@ class BranchStatus(_Answer):
 # `commit_analysis`
 
 
-class CommitSubject(Model):
-    """A commit, in short."""
-
-    sha: str
-    subject: str
-
-
 class FormatCompliance(Model):
-    """How many messages keep the form."""
+    """How many messages keep the form; those of merges, which git writes, are not judged."""
 
     correct_format: Count
     incorrect_format: Count
     format_pattern: str
     violations: Many[CommitSubject]
-    merges: Annotated[
-        Count, Field(description="Merge commits; git writes their messages, so their form is not judged.")
-    ]
+    merges: Count
 
 
 class TaskReferences(Model):
@@ -153,11 +124,9 @@ class TaskReferences(Model):
     unreferenced_commits: Many[str]
 
 
-class LargestCommit(CommitSubject):
+class LargestCommit(CommitDescription):
     """The commit with the most lines."""
 
-    author: str
-    date: str
     files: Count
     lines: Count
 
@@ -171,49 +140,6 @@ class CommitSizes(Model):
     measured: Annotated[Count, Field(description="How many of the newest commits the sizes are of.")]
 
 
-class CommitAuthor(Model):
-    """Who committed; lines only where every commit was measured."""
-
-    name: str
-    email: str
-    commits: Count
-    first: str
-    last: str
-    insertions: Count | None = None
-    deletions: Count | None = None
-
-
-class Period(Model):
-    """The dates of the first and last commit."""
-
-    first: str | None = None
-    last: str | None = None
-
-
-class FileCommits(Model):
-    """How often a file was changed; lines only where every commit was measured."""
-
-    path: str
-    commits: Count
-    insertions: Count | None = None
-    deletions: Count | None = None
-
-
-class CommitScope(Model):
-    """Which commits were counted."""
-
-    revision: str
-    paths: Many[str]
-    since: str | None = None
-    until: str | None = None
-    author: str | None = None
-    task: str | None = None
-    subject_words: Many[str] | None = None
-    text: Annotated[str, Field(description="Only commits that add or remove this text in a file.")] | None = None
-    merges: Annotated[bool, Field(description="False when merges were not to be counted.")] | None = None
-    not_by: Annotated[Many[str], Field(description="Whose commits were not to be counted.")] | None = None
-
-
 class CommitAnalysis(_Answer):
     """Who committed what and when (G12)."""
 
@@ -222,11 +148,7 @@ class CommitAnalysis(_Answer):
     task_references: TaskReferences
     commit_size_analysis: CommitSizes
     recommendations: Many[str]
-    authors: Many[CommitAuthor]
     latest: Many[CommitDescription]
-    period: Period
-    hot_files: Many[FileCommits]
-    scope: CommitScope
 
 
 # What comes with the ticket model
@@ -240,32 +162,11 @@ class TaskVerdict(Model):
     verdict: Literal["accurate", "ticket_ahead_of_reality", "reality_ahead_of_ticket"]
 
 
-class ValidationSummary(Model):
-    """How many tasks are as their ticket says."""
-
-    total_tasks: Count
-    accurate: Count
-    ticket_ahead: Count
-    reality_ahead: Count
-    drift_count: Count
-
-
 class TaskValidation(Model):
     """What tickets say of their tasks, against the commits (G10)."""
 
     validated_tasks: Many[TaskVerdict]
-    summary: ValidationSummary
-
-
-class DriftSummary(Model):
-    """How far tickets and history have drifted apart."""
-
-    total_drift_items: Count
-    high_severity: Count
-    medium_severity: Count
-    low_severity: Count
-    fixable: Count
-    not_fixable: Count
+    summary: dict[Literal["total_tasks", "accurate", "ticket_ahead", "reality_ahead", "drift_count"], Count]
 
 
 class ProposedEdit(Model):
@@ -278,8 +179,13 @@ class ProposedEdit(Model):
     reason: str
 
 
+_DriftCount: TypeAlias = Literal[
+    "total_drift_items", "high_severity", "medium_severity", "low_severity", "fixable", "not_fixable"
+]
+
+
 class DriftDetection(Model):
     """Where tickets and history have drifted apart, with edits (G11)."""
 
-    summary: DriftSummary
+    summary: dict[_DriftCount, Count]
     proposed_edits: Many[ProposedEdit]

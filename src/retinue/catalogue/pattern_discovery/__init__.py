@@ -7,7 +7,7 @@ nothing of the project, and judges no quality.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retinue.catalogue.pattern_discovery.agent import PatternDiscovery
+    from .agent import PatternDiscovery
 
 __all__ = ["PatternDiscovery"]
 
@@ -15,7 +15,7 @@ __all__ = ["PatternDiscovery"]
 def __getattr__(name: str) -> object:
     # Late, because a worker process imports `extract` from here and needs none of what an agent needs.
     if name == "PatternDiscovery":
-        from retinue.catalogue.pattern_discovery.agent import PatternDiscovery  # noqa: PLC0415 - see above
+        from .agent import PatternDiscovery  # noqa: PLC0415 - see above
 
         return PatternDiscovery
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,40 +1,36 @@
 """The agent itself: typed skills over the tests, helpers and documents of a project. What they find stands beside."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
-from retinue.catalogue.pattern_discovery.answers import say_survey
-from retinue.catalogue.pattern_discovery.facts import FileFacts
-from retinue.catalogue.pattern_discovery.inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
-from retinue.catalogue.pattern_discovery.parameters import DomainSearch, FixtureSearch, Survey, TestSearch
-from retinue.catalogue.pattern_discovery.project import read_names, read_project
-from retinue.catalogue.pattern_discovery.results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
-from retinue.catalogue.pattern_discovery.search import look_up, query_words, rank_by_context, say_similar
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
-from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from retinue.tools.workspace import Workspace
+from .answers import say_survey
+from .facts import FileFacts
+from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
+from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
+from .project import read_names, read_project
+from .results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
+from .search import look_up, query_words, rank_by_context, say_similar
 
 __all__ = ["PatternDiscovery"]
 
-_Work: TypeAlias = Callable[[Inventory, JsonMapping, Report], None]
-"""Says what a skill finds in an inventory, given how many files were read, and how."""
+_Work: TypeAlias = Callable[[Inventory, Report], None]
+"""Says what a skill finds in an inventory."""
 
 _APP: Final[JsonMapping] = {
     "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
-    "scope": "function", "autouse": False, "params": [], "yields": "Flask", "tears_down": False, "depends_on": [],
+    "scope": "function", "autouse": False, "params": [], "yields": "Flask", "depends_on": [],
     "used_in": ["tests/test_app.py"], "uses": 2,
 }  # fmt: skip
 _ANSWER: Final[JsonMapping] = {"answer": "…", "findings": [], "tables": [], "subjects": ["app"], "notes": []}
@@ -43,10 +39,15 @@ _LISTS: Final[JsonMapping] = {
     "counts": {"files": 3, "tests": 2, "fixtures": 1}, "reuse_score": 10, "reuse_band": "all existing",
     "reuse_basis": "10 times the share of what tests ask for that something shared serves.",
 }  # fmt: skip
+_FIXTURES: Final[JsonMapping] = {
+    **_ANSWER, "matches": [{**_APP, "score": 0.7, "reason": "it has `application`"}], "composition": [_APP],
+    "reuse_basis": "10 times the share of the request's words that the matches have together.",
+}  # fmt: skip
 _TEST_FILE: Final[JsonMapping] = {
     "path": "tests/test_app.py", "lines": ["4-9"], "tests": ["test_application"], "fixtures": ["app"], "mocks": [],
-    "asserts": 2, "patterns": ["aaa"], "score": 0.64,
+    "asserts": 2, "score": 0.64,
 }  # fmt: skip
+_TESTS: Final = {**_ANSWER, "matches": [_TEST_FILE], "basis": "Its BM25 over the best that the words could reach."}
 _SURVEYS: Final = (
     "list all fixtures of this project", "which fixtures are there", "are there unused fixtures",
     "what is tested with mocks", "where do we use monkeypatch", "which tests are parametrized",
@@ -82,11 +83,6 @@ _SEARCHES: Final = (
 )  # fmt: skip
 
 
-def _facts(discovery: Any, workspace: "Workspace") -> Facts:
-    """The names of fixtures and symbols here."""
-    return read_names(workspace, discovery.cache_dir)
-
-
 @retinue.agent(
     name="pattern_discovery",
     version="1.0",
@@ -104,7 +100,7 @@ class PatternDiscovery:
     Returns an inventory with places, and a reuse score.
     """
 
-    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+    def __init__(self, *, cache_dir: str | PathLike[str] | None = None) -> None:
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(
@@ -114,7 +110,7 @@ class PatternDiscovery:
         effects=("read",),
         timeout_s=300,
         examples=_SURVEYS,
-        samples=(Sample(title="All fixtures", parameters={"show": "fixtures"}, answer=_LISTS),),
+        samples=(Sample(parameters={"show": "fixtures"}, answer=_LISTS),),
     )
     async def full_survey(self, survey: Survey, run: RunContext) -> Reply:
         """Takes stock of a project's reusable patterns, and counts them.
@@ -123,20 +119,12 @@ class PatternDiscovery:
         documented prohibitions. Use it when somebody asks what fixtures, tests, mocks, steps or helpers there are, how
         many, or which are unused. Returns the whole inventory with places and a reuse score.
         """
-        folder = _folder(survey.target, run)
 
-        def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
-            found = narrow(whole, None, folder)
-            report.figures = _lists(found, counts, report) | reuse_of(found)
-            if found.is_empty():
-                hint = "Name a folder with Python code, feature files or documents."
-                report.reject(
-                    "Nothing to build on was found: no test, fixture, step, helper or prohibition.", hint=hint
-                )
-            else:
-                say_survey(found, survey, report)
+        def work(found: Inventory, report: Report) -> None:
+            report.figures = _lists(found, report) | reuse_of(found)
+            say_survey(found, survey, report)
 
-        return await self._work(work, run, folder=folder)
+        return await self._work(work, run, target=survey.target)
 
     @retinue.skill(
         output=DomainPatterns,
@@ -145,13 +133,7 @@ class PatternDiscovery:
         effects=("read",),
         timeout_s=300,
         examples=_DOMAINS,
-        samples=(
-            Sample(
-                title="For one thing",
-                parameters={"context": "application"},
-                answer={"domain": "unit-testing", **_LISTS},
-            ),
-        ),
+        samples=(Sample(parameters={"context": "application"}, answer={"domain": "unit-testing", **_LISTS}),),
     )
     async def focused_domain(self, search: DomainSearch, run: RunContext) -> Reply:
         """Takes stock of reusable patterns of one domain, and ranks them by what they are wanted for.
@@ -160,43 +142,27 @@ class PatternDiscovery:
         kind and asks which reusable patterns or helpers exist for it already. Returns the patterns of that domain with
         their relevance and a reuse score.
         """
-        folder = _folder(search.target, run)
+        words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
 
-        def work(whole: Inventory, counts: JsonMapping, report: Report) -> None:
-            found = narrow(whole, search.domain, folder)
-            words = query_words(search.context, purpose=str(self.focused_domain.__doc__))
+        def work(found: Inventory, report: Report) -> None:
             basis = "nothing has the words asked for" if words else "no context was stated"
-            report.figures = {**_lists(found, counts, report), "domain": search.domain, "reuse_basis": basis}
-            if found.is_empty():
-                hint = "Ask for another domain, another folder, or a full survey."
-                report.reject(f"Nothing of {search.domain} was found.", hint=hint)
-            elif not words:
+            report.figures = {**_lists(found, report), "domain": search.domain, "reuse_basis": basis}
+            if not words:
                 say_survey(found, Survey(show="overview"), report)
             elif not rank_by_context(found, words, report):
-                hint = "Use the project's own words."
-                report.reject(f"Nothing of {search.domain} has the words asked for.", hint=hint)
+                hint = "Use the project's own words, or ask for another domain or folder."
+                report.reject(f"There is nothing of {search.domain} that has the words asked for.", hint=hint)
 
-        return await self._work(work, run, folder=folder)
+        return await self._work(work, run, domain=search.domain, target=search.target)
 
     @retinue.skill(
         output=FixtureMatches,
         instruction_field="query",
         effects=("read",),
         timeout_s=300,
-        facts=_facts,
+        facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
         examples=_LOOKUPS,
-        samples=(
-            Sample(
-                title="An application",
-                parameters={"query": "the application"},
-                answer={
-                    **_ANSWER,
-                    "matches": [{**_APP, "score": 0.7, "reason": "it has `application`"}],
-                    "composition": [_APP],
-                    "reuse_basis": "10 times the share of the request's words that the matches have together.",
-                },
-            ),
-        ),
+        samples=(Sample(parameters={"query": "the application"}, answer=_FIXTURES),),
     )
     async def fixture_lookup(self, search: FixtureSearch, run: RunContext) -> Reply:
         """Finds the existing fixture that gives what a test needs, or says who uses a fixture and what it depends on.
@@ -206,7 +172,7 @@ class PatternDiscovery:
         Returns the matches with scores and reasons, the composition in order, and a reuse score.
         """
         words = query_words(search.query, purpose=str(self.fixture_lookup.__doc__))
-        return await self._work(lambda found, _, report: look_up(found, search, words, report), run)
+        return await self._work(lambda found, report: look_up(found, search, words, report), run)
 
     @retinue.skill(
         output=SimilarTests,
@@ -214,19 +180,9 @@ class PatternDiscovery:
         target_field="target",
         effects=("read",),
         timeout_s=300,
-        facts=_facts,
+        facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
         examples=_SEARCHES,
-        samples=(
-            Sample(
-                title="How something is tested",
-                parameters={"query": "the application"},
-                answer={
-                    **_ANSWER,
-                    "matches": [_TEST_FILE],
-                    "basis": "Its BM25 over the best that the words could reach.",
-                },
-            ),
-        ),
+        samples=(Sample(parameters={"query": "the application"}, answer=_TESTS),),
     )
     async def test_pattern_search(self, search: TestSearch, run: RunContext) -> Reply:
         """Finds the two or three test files most similar to a description, a symbol or a source file.
@@ -236,20 +192,20 @@ class PatternDiscovery:
         best tests, mocks and assertions.
         """
         words = query_words(search.query, purpose=str(self.test_pattern_search.__doc__))
-        return await self._work(lambda found, _, report: say_similar(found, search, words, report), run)
+        return await self._work(lambda found, report: say_similar(found, search, words, report), run)
 
-    async def _work(self, work: _Work, run: RunContext, *, folder: str = "") -> Reply:
-        """Read the project, put it together, and have `work` say what it finds."""
+    async def _work(self, work: _Work, run: RunContext, *, domain: Domain | None = None, target: str = "") -> Reply:
+        """Read the project, put it together, and have `work` say what it finds of a domain in a folder or file."""
+        folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
         reading = await read_project(run, run.workspace, self.cache_dir)
-        run.emit(Progress("connecting what was read", "", len(reading.files), len(reading.files)))
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
-        return await in_thread(_reply, work, reading, folder)
+        return await in_thread(_reply, work, reading, domain, folder)
 
 
-def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
+def _reply(work: _Work, reading: TreeReading[FileFacts], domain: Domain | None, folder: str) -> Reply:
     report = Report()
-    work(take_stock(reading.files), {"files_parsed": reading.parsed, "files_remembered": reading.remembered}, report)
+    work(narrow(take_stock(reading.files), domain, folder), report)
     if reading.left:  # what is missing may be in what was not read
         report.unanswered = None
     if "reuse_score" in report.figures and report.unanswered is None:
@@ -260,24 +216,11 @@ def _reply(work: _Work, reading: TreeReading[FileFacts], folder: str) -> Reply:
     return report.reply()
 
 
-def _lists(found: Inventory, counts: JsonMapping, report: Report) -> JsonMapping:
+def _lists(found: Inventory, report: Report) -> JsonMapping:
     """The lists of a result, each up to a bound that is said, and how many there are."""
     lists = found.lists()
     for name, entries in lists.items():
         if len(entries) > LIST_LIMIT:
             report.note(f"`{name}` lists the first {LIST_LIMIT} of {len(entries):,}.")
-    rows: JsonMapping = {name: [one.row for one in entries[:LIST_LIMIT]] for name, entries in lists.items()}
-    sizes = {name: len(entries) for name, entries in lists.items()}
     more = {"files": len(found.files), "tests": len(found.tests), "undefined_steps": len(found.undefined)}
-    return {**rows, "counts": {**sizes, **more, **counts}}
-
-
-def _folder(target: str, run: RunContext) -> str:
-    """The folder or file to stay in; empty for the whole project.
-
-    Raises:
-        AccessDenied: It lies outside of the workspace.
-        MissingFile: It is not there.
-    """
-    folder = run.workspace.relative(run.workspace.resolve(target or "."))
-    return "" if folder == "." else folder
+    return {**found.rows({}), "counts": {name: len(entries) for name, entries in lists.items()} | more}

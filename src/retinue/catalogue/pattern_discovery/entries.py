@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from retinue.catalogue._prose import Piece, code, one_line, quote
+from retinue.catalogue._prose import Prose, code, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.pattern_discovery.facts import CaseFacts, PublicSymbol, RuleSentence, StepDefinition
-from retinue.catalogue.pattern_discovery.resolution import FixtureUse
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
 
+from .facts import CaseFacts, Fixture, PublicSymbol, RuleSentence, StepSentence
+from .resolution import FixtureUse
+
 __all__ = [
-    "PATTERNS", "PatternEntry", "TestPlace", "fixture_entry", "helper_entry", "pattern_entry", "rule_entry",
-    "say_table", "step_entry", "test_entry", "users_of",
+    "PATTERNS", "PatternEntry", "fixture_entry", "helper_entry", "pattern_entry", "rule_entry", "say_table",
+    "step_entry", "test_entry", "users_of",
 ]  # fmt: skip
+
+F = TypeVar("F")
 
 PATTERNS: Final[Mapping[str, tuple[str, str]]] = {
     "parametrize": ("parametrized test", "parametrized tests"),
@@ -28,47 +31,38 @@ PATTERNS: Final[Mapping[str, tuple[str, str]]] = {
 """The ways of writing a test that are told apart, and what one such test, and several, are called."""
 
 _FILES: Final = 20
-_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
-    "fixture": {
-        "fixture": "name", "gives": "yields", "depends on": "depends_on", "scope": "scope", "uses": "uses",
-    },
-    "test": {"test": "name", "mocks": "mocks", "asserts": "asserts"},
-    "test pattern": {"file": "path", "tests": "count"},
-    "step": {"kind": "kind", "text": "text", "uses": "uses"},
-    "helper": {"symbol": "symbol", "signature": "signature", "users": "uses"},
-    "prohibition": {"text": "text"},
-}  # fmt: skip
-"""The columns of a table by topic, each with the field of a row that stands in it."""
+_LISTS: Final = ("depends_on", "mocks")
+_COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    "fixture": ("name", "yields", "depends_on", "scope", "uses"),
+    "test": ("name", "mocks", "asserts"),
+    "test pattern": ("path", "count"),
+    "step": ("kind", "text", "uses"),
+    "helper": ("symbol", "signature", "uses"),
+    "prohibition": ("text",),
+}
+"""The fields of a row that stand in a table, by topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class TestPlace:
-    """A test and its file."""
-
-    __test__ = False
-
-    path: str
-    case: CaseFacts
-
-
-@dataclass(frozen=True, slots=True)
-class PatternEntry:
+@dataclass(frozen=True, eq=False, slots=True)
+class PatternEntry(Generic[F]):
     """One thing, as it is shown.
 
     Attributes:
+        fact: What it is.
         row: Its fields in the result.
-        template: Its sentence, with `{}` where the pieces stand.
-        texts: By which it is found, each with how much it counts.
+        heading: By which it is found first: these words count three times.
+        text: By which it is found, too.
     """
 
+    fact: F
     topic: str
     name: str
     path: str
     line: int
     row: JsonMapping
-    template: str
-    pieces: Sequence[Piece]
-    texts: Sequence[tuple[str, int]]
+    sentence: Prose
+    heading: str
+    text: str = ""
 
     @property
     def place(self) -> str:
@@ -81,25 +75,22 @@ class PatternEntry:
         return self.row.get("uses", 0)
 
     def terms(self) -> list[str]:
-        """The search terms of its texts, each as often as it counts."""
-        return [term for text, times in self.texts for term in terms(text) * times]
+        """The search terms of its words, each as often as it counts."""
+        return terms(self.heading) * 3 + terms(self.text)
 
     def say(self, report: Report, *, confidence: float | None = None) -> None:
         """Add its sentence to a report."""
-        report.say(self.topic, self.template, *self.pieces, source=self.place, confidence=confidence)
+        report.say(self.topic, "{}", self.sentence, source=self.place, confidence=confidence)
 
 
-def say_table(entries: Sequence[PatternEntry], title: str, report: Report) -> None:
+def say_table(entries: Sequence[PatternEntry[Any]], title: str, report: Report) -> None:
     """Add entries of one topic as a table, and as what the answer is about."""
     report.about([one.name for one in entries])
     if entries:
         columns = _COLUMNS[entries[0].topic]
-        cells = [[*(_cell(one.row[key]) for key in columns.values()), one.place] for one in entries]
-        report.table(title, (*columns, "place"), cells)
-
-
-def _cell(value: Any) -> Any:
-    return ", ".join(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - of a row
+        cells = [[", ".join(one.row[key]) if key in _LISTS else one.row[key] for key in columns] for one in entries]
+        rows = [[*each, one.place] for each, one in zip(cells, entries, strict=True)]
+        report.table(title, [*(name.replace("_", " ") for name in columns), "place"], rows)
 
 
 def users_of(one: FixtureUse) -> str:
@@ -110,102 +101,71 @@ def users_of(one: FixtureUse) -> str:
     return f"is used by {users} in {plural(len(one.files), 'file')}"
 
 
-def fixture_entry(one: FixtureUse) -> PatternEntry:
+def fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     """A fixture."""
     fixture = one.fixture
-    row: JsonMapping = {
-        "name": one_line(fixture.name),
-        "path": one.path,
-        "line_start": fixture.line,
-        "line_end": fixture.end,
-        "doc": one_line(fixture.doc),
-        "scope": fixture.scope,
-        "autouse": fixture.autouse,
-        "params": list(fixture.params),
-        "yields": one_line(fixture.gives),
-        "tears_down": fixture.tears_down,
-        "depends_on": [one_line(name) for name in fixture.depends_on],
-        "used_in": one.files[:_FILES],
-        "uses": len(one.asked_by),
-        **({"class": fixture.owner} if fixture.owner else {}),
-    }
-    gives, about_gives = ([code(fixture.gives)], "gives {}, ") if fixture.gives else ([], "")
-    doc, end = _doc(fixture.doc)
-    others = [*fixture.params, *fixture.depends_on, *([fixture.scope] if fixture.scope != "function" else [])]
-    texts = [(fixture.name, 3), (fixture.gives, 2), (fixture.doc, 1), (" ".join(others), 1)]
-    template = f"{{}} {about_gives}{users_of(one)}{end}"
-    return PatternEntry(
-        "fixture", fixture.name, one.path, fixture.line, row, template, [code(fixture.name), *gives, *doc], texts
+    row = _row(fixture, path=one.path, used_in=one.files[:_FILES], uses=len(one.asked_by))
+    gives = Prose(" gives {},", (code(fixture.yields),)) if fixture.yields else ""
+    sentence = Prose("{}{} {}{}.", (code(fixture.name), gives, users_of(one), _doc(fixture.doc)))
+    # What it gives counts twice.
+    text = " ".join(
+        [
+            fixture.yields,
+            fixture.yields,
+            fixture.doc,
+            *fixture.params,
+            *fixture.depends_on,
+            fixture.scope.replace("function", ""),
+        ]
     )
+    return PatternEntry(one, "fixture", fixture.name, one.path, fixture.line_start, row, sentence, fixture.name, text)
 
 
-def test_entry(one: TestPlace) -> PatternEntry:
+def test_entry(case: CaseFacts, path: str) -> PatternEntry[CaseFacts]:
     """A test."""
-    case, name = one.case, one.case.qualified_name
-    doc, end = _doc(case.doc)
-    row: JsonMapping = {"name": name, "mocks": list(case.mocks), "asserts": case.asserts}
-    texts = [
-        (f"{case.name.removeprefix('test')} {case.owner.removeprefix('Test')}", 3),
-        (f"{case.doc} {' '.join([*case.words, *case.requests])} {one.path.rpartition('/')[2].removesuffix('.py')}", 1),
-    ]
-    template = f"{{}} has {plural(case.asserts, 'assertion')}{end}"
-    return PatternEntry("test", name, one.path, case.line, row, template, [code(name), *doc], texts)
+    row: JsonMapping = {"name": case.name, "mocks": list(case.mocks), "asserts": case.asserts}
+    sentence = Prose(f"{{}} has {plural(case.asserts, 'assertion')}{{}}.", (code(case.name), _doc(case.doc)))
+    text = " ".join([case.doc, *case.words, *case.requests, path.rpartition("/")[2].removesuffix(".py")])
+    heading = case.name.replace("_", " ")  # one long word is taken for a hash
+    return PatternEntry(case, "test", case.name, path, case.line, row, sentence, heading, text)
 
 
-def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry:
+def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry[str]:
     """The tests of one file that are written in one way."""
-    row: JsonMapping = {
-        "kind": kind,
-        "path": path,
-        "lines": [f"{case.line}-{case.end}" for case in cases[:_FILES]],
-        "count": len(cases),
-    }
-    if kind == "mock":
-        row["by"] = list(dict.fromkeys(name for case in cases for name in case.mocks))
-    names = " ".join(f"{case.name.removeprefix('test')} {case.doc}" for case in cases)
-    template = f"{{}} has {plural(len(cases), *PATTERNS[kind])}."
-    texts = [(kind, 1), (path, 2), (names, 1)]
-    return PatternEntry("test pattern", path, path, cases[0].line, row, template, [code(path)], texts)
+    lines = [f"{case.line}-{case.end}" for case in cases[:_FILES]]
+    row: JsonMapping = {"kind": kind, "path": path, "lines": lines, "count": len(cases)}
+    sentence = Prose(f"{{}} has {plural(len(cases), *PATTERNS[kind])}.", (code(path),))
+    names = " ".join(f"{case.name} {case.doc}" for case in cases).replace("_", " ")
+    return PatternEntry(kind, "test pattern", path, path, cases[0].line, row, sentence, path, f"{kind} {names}")
 
 
-def step_entry(step: StepDefinition, path: str, used_in: Sequence[str]) -> PatternEntry:
+def step_entry(step: StepSentence, path: str, used_in: Sequence[str] = ()) -> PatternEntry[StepSentence]:
     """A step of behaviour-driven tests, with the lines of feature files that it fits."""
-    row: JsonMapping = {"kind": step.kind, "text": one_line(step.text), **_used(path, step.line, used_in)}
-    template = f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}."
-    return PatternEntry(
-        "step", step.text, path, step.line, row, template, [code(step.text)], [(step.text, 2), (path, 1)]
-    )
+    row = _row(step, path=path, used_in=list(used_in[:_FILES]), uses=len(used_in))
+    sentence = Prose(f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}.", (code(step.text),))
+    return PatternEntry(step, "step", step.text, path, step.line, row, sentence, step.text, path)
 
 
-def helper_entry(symbol: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry:
+def helper_entry(one: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry[PublicSymbol]:
     """A public symbol of a module, with the other files that use it. `kind` is `source` or `test`."""
-    texts = {"symbol": symbol.name, "kind": kind, "signature": one_line(symbol.signature), "doc": one_line(symbol.doc)}
-    doc, end = _doc(symbol.doc)
-    template = f"{{}}, used in {plural(len(used_in), 'other file')}{end}"
-    return PatternEntry(
-        "helper",
-        symbol.name,
-        path,
-        symbol.line,
-        {**texts, **_used(path, symbol.line, used_in)},
-        template,
-        [code(symbol.signature), *doc],
-        [(symbol.name, 3), (f"{symbol.doc} {symbol.signature} {path}", 1)],
-    )
+    row = _row(one, path=path, kind=kind, used_in=list(used_in[:_FILES]), uses=len(used_in))
+    sentence = Prose(f"{{}}, used in {plural(len(used_in), 'other file')}{{}}.", (code(one.signature), _doc(one.doc)))
+    text = f"{one.doc} {one.signature} {path}"
+    return PatternEntry(one, "helper", one.symbol, path, one.line, row, sentence, one.symbol, text)
 
 
-def rule_entry(rule: RuleSentence, path: str) -> PatternEntry:
+def rule_entry(rule: RuleSentence, path: str) -> PatternEntry[RuleSentence]:
     """A sentence of a document that says what must not be done."""
-    row = {"text": one_line(rule.text), "path": path, "line": rule.line}
-    return PatternEntry(
-        "prohibition", path, path, rule.line, row, "{}", [quote(rule.text)], [(rule.text, 1), (path, 1)]
-    )
+    row, sentence = _row(rule, path=path), Prose("{}", (quote(rule.text),))
+    return PatternEntry(rule, "prohibition", path, path, rule.line, row, sentence, rule.text, path)
 
 
-def _used(path: str, line: int, used_in: Sequence[str]) -> JsonMapping:
-    return {"path": path, "line": line, "used_in": list(used_in[:_FILES]), "uses": len(used_in)}
+def _row(fact: Fixture | StepSentence | PublicSymbol | RuleSentence, **more: Any) -> JsonMapping:
+    """The fields of a fact that are shown, printable, and more."""
+    fields = [(name, value) for name, value in fact._asdict().items() if name not in ("owner", "form")]
+    return {name: one_line(value) if isinstance(value, str) else value for name, value in fields} | more
 
 
-def _doc(text: str) -> tuple[list[Piece], str]:
+def _doc(text: str) -> Prose | str:
     """A docstring as the end of a sentence."""
-    return ([quote(text.rstrip("."), longest=120)], ": {}.") if text else ([], ".")
+    return Prose(": {}", (quote(text.rstrip("."), longest=120),)) if text else ""

@@ -4,52 +4,38 @@ One syntax tree is in memory at a time. A file that cannot be read is a fact too
 """
 
 import ast
-import gc
+import re
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import pairwise
 from threading import Lock
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import (
-    CaseFacts,
-    FileFacts,
-    Fixture,
-    ImportBinding,
-    PublicSymbol,
-    StepDefinition,
-)
-from retinue.catalogue.pattern_discovery.prohibitions import rules_of
-from retinue.catalogue.pattern_discovery.pytest_functions import case_of, fixture_of
-from retinue.catalogue.pattern_discovery.steps import phrases_of, steps_of
-from retinue.catalogue.pattern_discovery.syntax import (
-    Function,
-    Names,
-    descend,
-    first_line,
-    is_name,
-    literal_strings,
-    source_of,
-    start_of,
-    statements,
-)
 from retinue.tools.encoding import decode
 
-__all__ = ["TEST", "extract", "facts_of"]
+from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
+from .prohibitions import rules_of
+from .steps import phrases_of, steps_of
+from .syntax import Function, Names, descend, first_line, source_of, start_of, statements
 
-TEST: Final = "test"
-"""The tag of files from which tests are collected."""
+__all__ = ["extract", "facts_of"]
 
 _PARSING: Final = Lock()
+_FIXTURES: Final = frozenset({"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture"})
+_WRAPPED: Final = re.compile(r"(?:\w+\.)*(?:Async)?(?:Generator|Iterable|Iterator)\[(.*?)(?:, \w+){0,2}\]")
+"""What a fixture that yields is annotated with; what it gives is the first thing in it."""
+_NOTHING: Final = frozenset({"None", "Any", "t.Any", "typing.Any", "object"})
+_WORDS: Final = 80
+_MOCKING: Final = re.compile(r"(?:unittest\.)?mock\.(\w+)")
+_MOCK_FIXTURES: Final = ("monkeypatch", "mocker")
+_RAISES: Final = frozenset({"pytest.raises", "pytest.warns", "pytest.deprecated_call"})
+_ASSERTING: Final = re.compile(r"assert(?![a-z])")
 
 
 def extract(batch: Sequence[tuple[str, bytes, str]]) -> list[FileFacts]:
-    """The facts of some files, in their order."""
-    # A syntax tree has a million small parts and no circles: looking for some costs a tenth of the time.
-    gc.disable()
-    try:
-        return [facts_of(path, data, is_test=tag == TEST) for path, data, tag in batch]
-    finally:
-        gc.enable()
+    """The facts of some files, in their order; of those that have a tag tests are collected."""
+    return [facts_of(path, data, is_test=bool(tag)) for path, data, tag in batch]
 
 
 def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
@@ -80,27 +66,27 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
     names = Names(imports)
     fixtures: list[Fixture] = []
     cases: list[CaseFacts] = []
-    steps: list[StepDefinition] = []
+    steps: list[StepSentence] = []
     for node, owner, marks, is_unittest in _functions(tree.body, "", [], names, is_unittest=False):
-        fixture, own_steps = fixture_of(node, owner, names), list(steps_of(node, names))
+        fixture, own_steps = _fixture_of(node, owner, names), list(steps_of(node, names))
         fixtures += [fixture] if fixture else []
         steps += own_steps
         if is_test and node.name.startswith("test") and not fixture and not own_steps:
-            cases.append(case_of(node, owner, marks, names, is_unittest=is_unittest))
-    lines = {one.line for one in (*fixtures, *cases, *steps)}
+            cases.append(_case_of(node, owner, marks, names, is_unittest=is_unittest))
+    lines = {one.line_start for one in fixtures} | {one.line for one in (*cases, *steps)}
     # Of overloads the last is the one that runs.
-    symbols = {one.name: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
+    symbols = {one.symbol: one for node in statements(tree.body) if (one := _symbol(node)) is not None}
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     inner = {id(node.value) for node in attributes}  # of `a.b.c` only the whole counts
-    dotted = (name for node in attributes if id(node) not in inner and (name := names.imported(node)))
+    dotted = dict.fromkeys(names.resolve(node) for node in attributes if id(node) not in inner)
+    roots = {one.target.partition(".")[0] for one in imports}
     return FileFacts(
         fixtures=fixtures,
         tests=cases,
         steps=steps,
         symbols=[one for one in symbols.values() if one.line not in lines],
         imports=imports,
-        dotted=list(dict.fromkeys(dotted)),
-        plugins=[name for value in _assigned(tree.body, "pytest_plugins") for name in literal_strings(value)],
+        dotted=[name for name in dotted if name and name.partition(".")[0] in roots],
     )
 
 
@@ -111,7 +97,8 @@ def _functions(
 
     A class that is not called as tests are counts too: in files of tests it is one that others build on.
     """
-    marks = [*above, *_assigned(body, "pytestmark")]
+    own = [one.value for one in body if isinstance(one, ast.Assign) and source_of(one.targets[0]) == "pytestmark"]
+    marks = [*above, *own]
     for node in statements(body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, owner, marks, is_unittest
@@ -137,23 +124,135 @@ def _imports(node: ast.AST) -> Iterator[ImportBinding]:
             pass
 
 
-def _assigned(body: Sequence[ast.stmt], name: str) -> list[ast.expr]:
-    """What a statement of this body binds the name to; each part of a list."""
-    values = [
-        node.value for node in body if isinstance(node, ast.Assign) and any(is_name(one, name) for one in node.targets)
-    ]
-    return [one for value in values for one in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])]
-
-
 def _symbol(node: ast.stmt) -> PublicSymbol | None:
     """The public function or class that a statement of a module defines, or None."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
         return None
-    if isinstance(node, ast.ClassDef):
-        bases = ", ".join(source_of(base, longest=60) for base in node.bases)
-        signature = f"class {node.name}({bases})" if bases else f"class {node.name}"
-    else:
-        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-        returns = f" -> {source_of(node.returns, longest=60)}" if node.returns else ""
-        signature = f"{keyword} {node.name}({source_of(node.args, longest=140)}){returns}"
-    return PublicSymbol(node.name, signature, first_line(node), start_of(node))
+    head = copy(node)
+    head.body, head.decorator_list = [], []
+    return PublicSymbol(node.name, source_of(head).removesuffix(":"), first_line(node), start_of(node))
+
+
+def _fixture_of(node: Function, owner: str, names: Names) -> Fixture | None:
+    """The fixture that a decorated function is, or None."""
+    decorator = next((one for one in node.decorator_list if names.resolve(one) in _FIXTURES), None)
+    if decorator is None:
+        return None
+    options = {one.arg: one.value for one in decorator.keywords} if isinstance(decorator, ast.Call) else {}
+    constants = {key: value.value for key, value in options.items() if isinstance(value, ast.Constant)}
+    own_name, scope = constants.get("name"), constants.get("scope", "function" if "scope" not in options else None)
+    inside = list(descend(node.body, into_functions=False))
+    params = options.get("params")
+    cases = params.elts if isinstance(params, ast.List | ast.Tuple | ast.Set) else [params] if params else []
+    return Fixture(
+        name=own_name if isinstance(own_name, str) else node.name,
+        owner=owner,
+        line_start=start_of(node),
+        line_end=node.end_lineno or node.lineno,
+        doc=first_line(node),
+        scope=scope if isinstance(scope, str) else "dynamic",
+        autouse=constants.get("autouse") is True,
+        params=[source_of(one, longest=80) for one in cases[:50]],
+        yields=_annotation(node.returns) or _value_given(inside),
+        depends_on=_requests(node, owner, node.decorator_list),
+    )
+
+
+def _requests(node: Function, owner: str, marks: Sequence[ast.expr]) -> list[str]:
+    """The fixtures asked for: by parameters without a default, `usefixtures` and `request.getfixturevalue("name")`."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    required = positional[: len(positional) - len(node.args.defaults)]
+    if owner and not any(getattr(one, "id", "") == "staticmethod" for one in node.decorator_list):
+        required = required[1:]
+    named = [one for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None]
+    by_name = [
+        argument.value
+        for call in descend([*marks, *node.body])
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in ("usefixtures", "getfixturevalue")
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
+    parameters = [one.arg for one in (*required, *named) if one.arg != "request"]
+    return list(dict.fromkeys([*parameters, *by_name]))
+
+
+def _annotation(node: ast.expr | None) -> str:
+    """An annotation without the iterator around it; nothing for None and for what says as little."""
+    text = source_of(node, longest=100).strip("'\"")
+    wrapped = _WRAPPED.fullmatch(text)
+    text = wrapped[1] if wrapped else text
+    return "" if text in _NOTHING else text
+
+
+def _value_given(inside: Sequence[ast.AST]) -> str:
+    """What it yields or returns, as a reader would name it: a local variable by what it was made of."""
+    bound: dict[str, ast.expr] = {}
+    for one in inside:
+        match one:
+            case ast.Assign(targets=targets, value=value):
+                bound = {target.id: value for target in targets if isinstance(target, ast.Name)} | bound
+            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
+                bound.setdefault(name, value)
+            case _:
+                pass
+    yielded = [one.value for one in inside if isinstance(one, ast.Yield)]
+    returned = [one.value for one in inside if isinstance(one, ast.Return) and one.value]
+    value = next(iter(yielded or returned), None)
+    value = bound.get(value.id, value) if isinstance(value, ast.Name) else value
+    value = value.value if isinstance(value, ast.Await) else value
+    if isinstance(value, ast.Call):
+        function = source_of(value.func, longest=80)
+        return function if function.rpartition(".")[2][:1].isupper() else f"{function}()"
+    text = source_of(value, longest=80)
+    return "" if text == "None" else text
+
+
+def _case_of(node: Function, owner: str, above: Sequence[ast.expr], names: Names, *, is_unittest: bool) -> CaseFacts:
+    """The facts of a test; `above` it are the decorators of its classes, and the marks of its module (`pytestmark`)."""
+    asserting = [sum(_is_assertion(one, names) for one in descend([statement])) for statement in node.body]
+    marks = [*above, *node.decorator_list]
+    requests = [] if is_unittest else _requests(node, owner, marks)
+    inside = [*descend([*marks, *node.body])]
+    called = {names.resolve(one): None for one in inside if isinstance(one, ast.Call)}
+    mocks = [name for name in _MOCK_FIXTURES if name in requests]
+    mocks += [found[1] for name in called if (found := _MOCKING.match(name))]
+    kinds = {
+        "parametrize": any(names.resolve(one).endswith("mark.parametrize") for one in marks),
+        "mock": bool(mocks),
+        "aaa": _is_in_three_parts(node, asserting),
+        "class": bool(owner) and not is_unittest,
+        "unittest": is_unittest,
+        "raises": not _RAISES.isdisjoint(called),
+        "property": any(names.resolve(one) == "hypothesis.given" for one in marks),
+    }
+    used = [getattr(one, "id", "") or getattr(one, "attr", "") for one in inside]
+    return CaseFacts(
+        name=f"{owner}::{node.name}" if owner else node.name,
+        owner=owner,
+        line=start_of(node),
+        end=node.end_lineno or node.lineno,
+        doc=first_line(node),
+        requests=requests,
+        patterns=[kind for kind, is_so in kinds.items() if is_so],
+        mocks=list(dict.fromkeys(mocks)),
+        asserts=sum(asserting),
+        words=list(dict.fromkeys(filter(None, used)))[:_WORDS],
+    )
+
+
+def _is_assertion(node: ast.AST, names: Names) -> bool:
+    """An `assert`, a method such as `assertEqual` or `assert_called_once`, or a `pytest.raises`."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Assert)
+    is_method = isinstance(node.func, ast.Attribute) and _ASSERTING.match(node.func.attr)
+    return bool(is_method) or names.resolve(node) in _RAISES
+
+
+def _is_in_three_parts(node: Function, asserting: Sequence[int]) -> bool:
+    """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
+    start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    body, checks = node.body[start:], [count > 0 for count in asserting[start:]]
+    first = checks.index(True) if True in checks else 0
+    if first < 2 or not all(checks[first:]):
+        return False
+    return any(after.lineno - (before.end_lineno or 0) > 1 for before, after in pairwise(body[: first + 1]))

@@ -5,17 +5,15 @@ as an order, or with `must not`, `should not` and the like.
 """
 
 import re
-from bisect import bisect
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import RuleSentence
+from retinue.catalogue._prose import one_line
+
+from .facts import RuleSentence
 
 __all__ = ["is_of_the_past", "rules_of"]
 
-_LONGEST: Final = 300
-_MOST: Final = 200
 _BEGIN: Final = re.compile(r"(?:[-*+•]|\d+[.)])\s+|>\s?|\.\. (?:[\w-]+::|[^:]*:)\s*")
 """What begins a paragraph inside of one: a list item, a quotation, a directive of reStructuredText."""
 _CODE: Final = (".. code", ".. sourcecode", ".. parsed-literal", ".. prompt")
@@ -44,26 +42,22 @@ def is_of_the_past(path: str) -> bool:
 
 def rules_of(text: str) -> Iterator[RuleSentence]:
     """What a document forbids, with the line on which each sentence begins."""
-    count = 0
-    for paragraph in _paragraphs(text):
-        whole = " ".join(line for _, line in paragraph)
-        starts = list(accumulate((len(line) + 1 for _, line in paragraph), initial=0))
+    for number, paragraph in _paragraphs(text):
+        whole = paragraph.replace("\n", " ")
         start = 0
         for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
             sentence = whole[start : end[0]]
             if _ORDER.search(sentence) and not sentence.endswith("?"):
-                yield RuleSentence(_cut(sentence.strip("*_ ")), paragraph[bisect(starts, start) - 1][0])
-                count += 1
-                if count == _MOST:
-                    return
+                shown = one_line(sentence.strip("*_ ").replace("``", "`"))
+                yield RuleSentence(shown, number + paragraph.count("\n", 0, start))
             start = end[1]
 
 
-def _paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Runs of lines that belong together, each with its number; code and headings are left out."""
-    current: list[tuple[int, str]] = []
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Runs of lines that belong together, each with the number of its first; code and headings are left out."""
+    current: list[str] = []
     fence, code_indent = "", -1
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate([*text.splitlines(), ""], 1):
         bare = line.strip()
         indent = len(line) - len(line.lstrip())
         if code_indent >= 0 and (not bare or indent > code_indent):
@@ -77,14 +71,7 @@ def _paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
             bare = ""
         begin = _BEGIN.match(bare)
         if (begin or not bare) and current:
-            yield current
+            yield number - len(current), "\n".join(current)
             current = []
         rest = bare[begin.end() :] if begin else bare
-        current += [(number, rest)] if rest else []
-    if current:
-        yield current
-
-
-def _cut(text: str) -> str:
-    text = text.replace("``", "`")
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
+        current += [rest] if rest else []

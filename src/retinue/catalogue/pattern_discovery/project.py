@@ -9,49 +9,43 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from retinue.agents.local import LocalContext
 from retinue.agents.port import RunContext
 from retinue.catalogue._remembered import Rows, content_key
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.pattern_discovery.extract import TEST, extract
-from retinue.catalogue.pattern_discovery.facts import VERSION, FileFacts
-from retinue.catalogue.pattern_discovery.prohibitions import is_of_the_past
 from retinue.contract.facts import Facts
 from retinue.engine.blocking import in_thread
-from retinue.tools.search.kinds import is_test
+from retinue.tools.search.kinds import is_test, kind_of
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
+from .extract import extract
+from .facts import VERSION, FileFacts
+from .prohibitions import is_of_the_past
+
 __all__ = ["is_read", "read_names", "read_project"]
 
-_DOCUMENTS: Final = (".adoc", ".markdown", ".md", ".mdx", ".rst", ".txt")
 _NAMES: Final = 2_000
 _NAMES_SECONDS: Final = 2.0
 
 
 def is_read(path: str) -> bool:
     """Whether a file of this name may hold anything that is looked for here."""
-    if path.endswith((".py", ".feature")):
-        return True
-    if not path.lower().endswith(_DOCUMENTS) or is_of_the_past(path):
-        return False
-    # Any other text file is more often data than a document.
-    return not path.lower().endswith(".txt") or path.rpartition("/")[2][:1].isupper() or "doc" in path.lower()
+    # A text file that is not called as documents are is more often data.
+    is_data = path.endswith(".txt") and not path.rpartition("/")[2][:1].isupper() and "doc" not in path.lower()
+    is_document = kind_of(path) == "docs" and not is_data and not is_of_the_past(path)
+    return is_document or path.endswith((".py", ".feature"))
 
 
 async def read_project(
     run: RunContext, workspace: Workspace, cache_dir: Path | None, *, seconds: float | None = None
 ) -> TreeReading[FileFacts]:
-    """Read every file that matters, or as many as there is time for.
-
-    Args:
-        run: Gives processes, and is told of the progress.
-        workspace: Where.
-        cache_dir: Where what was read is kept between runs; None keeps nothing.
-        seconds: A bound of its own, beside the run's deadline.
-    """
-    known = await in_thread(lambda: _rows(cache_dir, workspace))
+    """Read every file that matters, or as many as there is time for: until the run's deadline, and in some seconds."""
+    read, root = TypeAdapter(FileFacts).validate_python, str(workspace.root)
+    known = await in_thread(lambda: Rows(cache_dir, root, name="patterns", version=VERSION, read=read))
     reading = await read_tree(
         run,
         workspace,
@@ -59,14 +53,10 @@ async def read_project(
         is_wanted=is_read,
         known=known,
         watch=Watch(run, seconds=seconds),
-        tag=lambda path: TEST if is_test(path) else "",
+        tag=lambda path: "test" if is_test(path) else "",
     )
     reading.skipped += [(path, file.error_line, file.error) for path, file in reading.files.items() if file.error]
     return reading
-
-
-def _rows(cache_dir: Path | None, workspace: Workspace) -> Rows[FileFacts]:
-    return Rows(cache_dir, str(workspace.root), name="patterns", version=VERSION, read=FileFacts.from_row)
 
 
 def read_names(workspace: Workspace, cache_dir: Path | None) -> Facts:
@@ -100,8 +90,8 @@ def _names(reading: TreeReading[FileFacts]) -> Facts:
         uses.update({one.target.rpartition(".")[2] for one in file.imports})
     names = {
         "fixture": {one.name for file in reading.files.values() for one in file.fixtures},
-        "symbol": {one.name for path, file in reading.files.items() if not is_test(path) for one in file.symbols},
+        "symbol": {one.symbol for path, file in reading.files.items() if not is_test(path) for one in file.symbols},
     }
-    first = {kind: tuple(sorted(every, key=lambda name: (-uses[name], name))) for kind, every in names.items()}
+    first = {kind: sorted(every, key=lambda name: (-uses[name], name))[:_NAMES] for kind, every in names.items()}
     is_complete = not reading.left and all(len(every) <= _NAMES for every in names.values())
-    return Facts(names={kind: every[:_NAMES] for kind, every in first.items()}, is_complete=is_complete)
+    return Facts(names={kind: tuple(every) for kind, every in first.items()}, is_complete=is_complete)

@@ -1,91 +1,84 @@
 """What the skills give, as types."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.pattern_discovery.parameters import Domain, PatternKind
 from retinue.contract.model import Confidence, Count, Model
+
+from .parameters import Domain, PatternKind
 
 __all__ = [
     "DomainPatterns", "FixtureFacts", "FixtureMatch", "FixtureMatches", "HelperFacts", "Inventories", "NewPattern",
     "PatternFacts", "Prohibition", "SimilarTestFile", "SimilarTests", "StepFacts",
 ]  # fmt: skip
 
-_Relevance: TypeAlias = Annotated[
-    Confidence | None, Field(description="How well it fits the context; absent where none was stated.")
-]
-_Files: TypeAlias = Annotated[tuple[str, ...], Field(description="Who uses it: files, or lines; at most 20.")]
+_BANDS: Final = "10 all existing, 7 to 9 mostly, 4 to 6 mixed, 0 to 3 novel; absent where not measured."
 
 
-class FixtureFacts(Model):
+class _Placed(Model):
+    path: str
+    relevance: Confidence | None = Field(None, description="How well it fits the context, where one was stated.")
+
+
+class _Used(_Placed):
+    used_in: tuple[str, ...] = Field(description="Who uses it: files, or lines; at most 20.")
+    uses: Count = Field(description="How many use it: tests and fixtures by name, lines, or files.")
+
+
+class FixtureFacts(_Used):
     """A pytest fixture."""
 
     name: str
-    path: str
-    line_start: Annotated[Count, Field(description="With its decorators, as `pytest --fixtures -v` shows it.")]
+    line_start: Count = Field(description="With its decorators, as `pytest --fixtures -v` shows it.")
     line_end: Count
     doc: str
     scope: str
     autouse: bool
     params: tuple[str, ...]
-    yields: Annotated[str, Field(description="What a test gets: an annotation, a constructor or an expression.")]
-    tears_down: bool
+    yields: str = Field(description="What a test gets: an annotation, a constructor or an expression.")
     depends_on: tuple[str, ...]
-    used_in: _Files
-    uses: Annotated[Count, Field(description="How many tests and fixtures ask for it by name.")]
-    owner: Annotated[str | None, Field(alias="class", description="The class it is defined in.")] = None
-    relevance: _Relevance = None
 
 
 class FixtureMatch(FixtureFacts):
     """A fixture that fits, and why."""
 
-    score: Annotated[Confidence, Field(description="Its BM25 over the most that the words could reach.")]
+    score: Confidence = Field(description="Its BM25 over the most that the words could reach.")
     reason: str
 
 
-class PatternFacts(Model):
+class PatternFacts(_Placed):
     """The tests of one file that are written in one way."""
 
     kind: PatternKind
-    path: str
-    lines: Annotated[tuple[str, ...], Field(description="As start-end.")]
+    lines: tuple[str, ...] = Field(description="As start-end.")
     count: Count
-    by: Annotated[tuple[str, ...] | None, Field(description="By what things are replaced.")] = None
-    relevance: _Relevance = None
 
 
-class Prohibition(Model):
+class Prohibition(_Placed):
     """A sentence of a document that says what must not be done."""
 
-    path: str
     line: Count
     text: str
-    relevance: _Relevance = None
 
 
-class StepFacts(Prohibition):
+class StepFacts(_Used):
     """A step of behaviour-driven tests."""
 
     kind: Literal["given", "when", "then", "step"]
-    used_in: _Files
-    uses: Count
+    line: Count
+    text: str
 
 
-class HelperFacts(Model):
+class HelperFacts(_Used):
     """A public symbol that other files use."""
 
-    path: str
+    kind: Literal["source", "test"]
     line: Count
     symbol: str
-    kind: Literal["source", "test"]
     signature: str
     doc: str
-    used_in: _Files
-    uses: Count
-    relevance: _Relevance = None
 
 
 class NewPattern(Model):
@@ -97,19 +90,14 @@ class NewPattern(Model):
     source: str | None = None
 
 
-class _Reuse(Model):
-    reuse_score: Annotated[
-        Annotated[int, Field(ge=0, le=10)] | None,
-        Field(description="10 all existing, 7 to 9 mostly, 4 to 6 mixed, 0 to 3 novel; absent where not measured."),
-    ] = None
+class _Reuse(ReportData):
+    reuse_score: Annotated[int, Field(ge=0, le=10)] | None = Field(None, description=_BANDS)
     reuse_band: Literal["all existing", "mostly existing", "mixed", "novel"] | None = None
-    reuse_basis: Annotated[str, Field(description="How the score was computed.")]
-    new_patterns: Annotated[
-        tuple[NewPattern, ...] | None, Field(description="What nothing there serves; only where the score is below 7.")
-    ] = None
+    reuse_basis: str = Field(description="How the score was computed.")
+    new_patterns: tuple[NewPattern, ...] | None = Field(None, description="What nothing serves, below a score of 7.")
 
 
-class Inventories(ReportData, _Reuse):
+class Inventories(_Reuse):
     """The whole inventory, each list at most 500 long."""
 
     fixtures: tuple[FixtureFacts, ...]
@@ -117,7 +105,7 @@ class Inventories(ReportData, _Reuse):
     steps: tuple[StepFacts, ...]
     helpers: tuple[HelperFacts, ...]
     anti_patterns: tuple[Prohibition, ...]
-    counts: Annotated[dict[str, Count], Field(description="How many there are of everything, and of files read.")]
+    counts: dict[str, Count] = Field(description="How many there are of everything, and of files read.")
 
 
 class DomainPatterns(Inventories):
@@ -126,14 +114,11 @@ class DomainPatterns(Inventories):
     domain: Domain
 
 
-class FixtureMatches(ReportData, _Reuse):
+class FixtureMatches(_Reuse):
     """The fixtures that fit, and what they are made of."""
 
     matches: tuple[FixtureMatch, ...]
-    composition: Annotated[
-        tuple[FixtureFacts, ...],
-        Field(description="What the matches are made of, in the order in which pytest makes it."),
-    ]
+    composition: tuple[FixtureFacts, ...] = Field(description="What the matches are made of, in pytest's order.")
     why_not_new: str | None = None
 
 
@@ -141,12 +126,11 @@ class SimilarTestFile(Model):
     """A file with tests that fit."""
 
     path: str
-    lines: Annotated[tuple[str, ...], Field(description="As start-end.")]
+    lines: tuple[str, ...] = Field(description="As start-end.")
     tests: tuple[str, ...]
     fixtures: tuple[str, ...]
     mocks: tuple[str, ...]
-    asserts: Annotated[Count, Field(description="In these lines.")]
-    patterns: tuple[str, ...]
+    asserts: Count = Field(description="In these lines.")
     score: Confidence
 
 
@@ -154,4 +138,4 @@ class SimilarTests(ReportData):
     """The test files that fit best."""
 
     matches: tuple[SimilarTestFile, ...]
-    basis: Annotated[str, Field(description="How the score was computed.")]
+    basis: str = Field(description="How the score was computed.")

@@ -1,18 +1,20 @@
 """Reads steps of behaviour-driven tests: as code (pytest-bdd, behave) and as lines of `.feature` files.
 
-A step's text becomes pieces of literal words with gaps between them. That is exact for plain and `parse` texts; of a
-regular expression only the words count, so that no expression of a stranger is ever run.
+A step's text becomes literal words with gaps between them. That is exact for plain and `parse` texts; of a regular
+expression only the words count, so that no expression of a stranger is ever run.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from fnmatch import translate
+from glob import escape
 from typing import Final
 
-from retinue.catalogue.pattern_discovery.facts import Phrase, StepDefinition
-from retinue.catalogue.pattern_discovery.syntax import Function, Names, start_of
+from .facts import StepSentence
+from .syntax import Function, Names, start_of
 
-__all__ = ["fits", "phrases_of", "pieces_of", "steps_of"]
+__all__ = ["matcher_of", "phrases_of", "steps_of"]
 
 _KINDS: Final = frozenset({"given", "when", "then", "step"})
 _LIBRARIES: Final = {"behave": "parse", "pytest_bdd": "exact"}
@@ -24,33 +26,26 @@ _GAP: Final = re.compile(
         [*?+]? (?:\{[^}]*\})?"""
 )
 """What is no literal word in a regular expression: groups, classes, and whatever is repeated and so may be missing."""
-_LONGEST: Final = 300
 
 
-def steps_of(node: Function, names: Names) -> Iterator[StepDefinition]:
+def steps_of(node: Function, names: Names) -> Iterator[StepSentence]:
     """The steps that a function implements, one for each decorator."""
     for decorator in node.decorator_list:
         library, _, name = names.resolve(decorator).rpartition(".")
-        default = _LIBRARIES.get(library or next(filter(names.starred, _LIBRARIES), ""))
-        if isinstance(decorator, ast.Call) and default and name.lower() in _KINDS:
-            arguments = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]
-            text, form = _text(arguments[0], names, default) if arguments else ("", default)
-            if text:
-                yield StepDefinition(name.lower(), text[:_LONGEST], form, start_of(node))
+        default = _LIBRARIES.get(library or next((one for one in _LIBRARIES if one in names.stars), ""))
+        if not isinstance(decorator, ast.Call) or not default or name.lower() not in _KINDS:
+            continue
+        match [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]:
+            case [ast.Constant(value=str(text)), *_]:
+                yield StepSentence(name.lower(), text, start_of(node), default)
+            case [ast.Call(args=[ast.Constant(value=str(text)), *_]) as parser, *_]:
+                form = _FORMS.get(names.resolve(parser).rpartition(".")[2], "exact")
+                yield StepSentence(name.lower(), text, start_of(node), form)
+            case _:
+                pass
 
 
-def _text(node: ast.expr, names: Names, default: str) -> tuple[str, str]:
-    """The text of a step, and how it is read."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text, default
-        case ast.Call(args=[ast.Constant(value=str(text)), *_]):
-            return text, _FORMS.get(names.resolve(node).rpartition(".")[2], "exact")
-        case _:
-            return "", "exact"
-
-
-def phrases_of(text: str) -> Iterator[Phrase]:
+def phrases_of(text: str) -> Iterator[StepSentence]:
     """The steps of a `.feature` file; `And` and `But` are of the kind before them."""
     kind, quotation = "given", ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -59,30 +54,15 @@ def phrases_of(text: str) -> Iterator[Phrase]:
             quotation = "" if quotation == word[:3] else quotation or word[:3]
         elif not quotation and rest.strip() and word in ("Given", "When", "Then", "And", "But", "*"):
             kind = kind if word in ("And", "But", "*") else word.lower()
-            yield Phrase(kind, rest.strip()[:_LONGEST], number)
+            yield StepSentence(kind, rest.strip(), number)
 
 
-def pieces_of(text: str, form: str) -> tuple[str, ...]:
-    """The literal words of a step's text, in order, with a gap between each two."""
-    if form == "parse":
-        return tuple(_FIELD.split(text))
-    if form != "re":
-        return (text,)
-    literal = _GAP.split(text.removeprefix("^").removesuffix("$"))
-    return tuple(piece.replace("\\", "") for piece in literal)
-
-
-def fits(pieces: Sequence[str], phrase: str) -> bool:
-    """Whether `phrase` has the pieces in order, from its first character to its last."""
-    first, *rest = pieces
-    if not rest:
-        return first == phrase
-    if not phrase.startswith(first) or len(phrase) < sum(map(len, pieces)):
-        return False
-    at = len(first)
-    for piece in rest[:-1]:
-        place = phrase.find(piece, at)
-        if place < 0:
-            return False
-        at = place + len(piece)
-    return len(phrase) - at >= len(rest[-1]) and phrase.endswith(rest[-1])
+def matcher_of(step: StepSentence) -> re.Pattern[str]:
+    """What the lines look like that a step fits. It takes no longer than the line is long, whatever the step says."""
+    pieces = [step.text]
+    if step.form == "parse":
+        pieces = _FIELD.split(step.text)
+    elif step.form == "re":
+        literal = _GAP.split(step.text.removeprefix("^").removesuffix("$"))
+        pieces = [piece.replace("\\", "") for piece in literal]
+    return re.compile(translate("*".join(map(escape, pieces))))

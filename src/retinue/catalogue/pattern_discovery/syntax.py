@@ -2,37 +2,30 @@
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
-from retinue.catalogue.pattern_discovery.facts import ImportBinding
+from retinue.catalogue._prose import one_line
 
-__all__ = [
-    "Function", "Names", "descend", "first_line", "is_name", "literal_strings", "source_of", "start_of", "statements",
-]  # fmt: skip
+from .facts import ImportBinding
+
+__all__ = ["Function", "Names", "descend", "first_line", "source_of", "start_of", "statements"]
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _LONGEST: Final = 200
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_PLAIN: Final = frozenset(
-    {"arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "name", "op", "ops", "simple", "type_comment"}
-)
-"""Fields that hold text, numbers or operators."""
-
-_below: dict[type[ast.AST], tuple[str, ...]] = {}
-"""The fields of each kind of node that may hold others, the last first."""
 
 
 class Names:
     """What the names of a module stand for, by its imports.
 
-    Args:
-        imports: All of the module's imports.
+    Attributes:
+        stars: The modules of which everything was imported.
     """
 
     def __init__(self, imports: Sequence[ImportBinding]) -> None:
         self._targets = {one.bound: one.target for one in imports if one.bound != "*"}
-        self._stars = tuple(one.target.removesuffix(".*") for one in imports if one.bound == "*")
+        self.stars = frozenset(one.target.removesuffix(".*") for one in imports if one.bound == "*")
 
     def resolve(self, node: ast.expr) -> str:
         """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); empty when it is none.
@@ -48,17 +41,6 @@ class Names:
             return ""
         return ".".join([self._targets.get(node.id, node.id), *reversed(parts)])
 
-    def imported(self, node: ast.Attribute) -> str:
-        """The same for what is used through an import, as in `flask.json.dumps`; empty for anything else."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return self.resolve(node) if isinstance(root, ast.Name) and root.id in self._targets else ""
-
-    def starred(self, module: str) -> bool:
-        """Whether everything was imported from `module`."""
-        return module in self._stars
-
 
 def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements that run when a body does: also those under `if`, `try` and `with`."""
@@ -66,27 +48,13 @@ def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterator[ast.AST]:
-    """`roots` and everything below them, in source order, but for operators and what stands for "load" and "store".
-
-    Not `ast.walk`: most nodes are names and constants, and to look for something below each of them takes most of its
-    time.
-    """
-    waiting = list(reversed(roots))
+    """`roots` and everything below them, in source order; of names and constants, which are most, nothing is below."""
+    waiting = [*reversed(roots)]
     while waiting:
         node = waiting.pop()
         yield node
-        kind = node.__class__
-        if kind is ast.Name or kind is ast.Constant or (not into_functions and isinstance(node, _SCOPES)):
-            continue
-        fields = _below.get(kind)
-        if fields is None:
-            fields = _below[kind] = tuple(name for name in reversed(node._fields) if name not in _PLAIN)
-        for field in fields:
-            value = getattr(node, field, None)
-            if value.__class__ is list:
-                waiting += [one for one in cast("list[object]", value)[::-1] if isinstance(one, ast.AST)]
-            elif isinstance(value, ast.AST):
-                waiting.append(value)
+        if not isinstance(node, ast.Name | ast.Constant) and (into_functions or not isinstance(node, _SCOPES)):
+            waiting += [*ast.iter_child_nodes(node)][::-1]
 
 
 def start_of(node: Function | ast.ClassDef) -> int:
@@ -97,32 +65,11 @@ def start_of(node: Function | ast.ClassDef) -> int:
 def source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
     """`node` as code on one line, cut with an ellipsis; empty for nothing."""
     try:
-        return _cut(ast.unparse(node), longest) if node else ""
+        return one_line(ast.unparse(node), longest=longest) if node else ""
     except RecursionError:
         return "…"
 
 
 def first_line(node: Function | ast.ClassDef) -> str:
     """The first paragraph of its docstring, on one line."""
-    return _cut((ast.get_docstring(node) or "").partition("\n\n")[0], _LONGEST)
-
-
-def is_name(node: ast.expr, name: str) -> bool:
-    """Whether it is this name, and nothing else."""
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def literal_strings(node: ast.expr | None) -> list[str]:
-    """The texts in a literal: of one text, or of a list or tuple; a text of names is parted at its commas."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return [name for part in text.split(",") if (name := part.strip())]
-        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-            return [one.value for one in elements if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        case _:
-            return []
-
-
-def _cut(text: str, longest: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return one_line((ast.get_docstring(node) or "").partition("\n\n")[0], longest=_LONGEST)

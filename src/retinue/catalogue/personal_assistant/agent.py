@@ -97,6 +97,8 @@ class PersonalAssistant:
             "remind me at 6 pm to pick up the children",
             "do not let me forget to lock the bike",
             "what is on my to-do list",
+            "show my to-do list",
+            "my todo list",
             "what are my open tasks",
             "are any of my tasks due tomorrow",
             "put stamps on my list",
@@ -113,6 +115,9 @@ class PersonalAssistant:
             "what did I train this week",
             "how far did I cycle last month",
             "when was I last at the gym",
+            "what do I still have to do this week",
+            "cancel my reminder about the rent",
+            "remember that my bike lock has the number 77",
         ),
         samples=(
             Sample(

@@ -8,11 +8,12 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from retinue.agents.extensions import Extension, ExtensionTool, Used
 from retinue.agents.port import RunContext
@@ -158,31 +159,25 @@ async def broadcast(
     """
     begin = _begin_in_thread if in_threads else asyncio.ensure_future
     tasks = [begin(domain.run_timed(work)) for domain in domains]
-    if tasks:
-        _, late = await asyncio.wait(tasks, timeout=timeout_s)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-    duration_ns = int(timeout_s * 1e9)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):  # whatever ends the waiting, `gather` cancels those that are not done
+            await asyncio.gather(*tasks, return_exceptions=True)
     return [
-        replace(one, output=TIMED_OUT, status="timed out", traces=list(one.traces), duration_ns=duration_ns)
+        replace(one, output=TIMED_OUT, status="timed out", traces=list(one.traces), duration_ns=int(timeout_s * 1e9))
         if task.cancelled()
         else task.result()
         for one, task in zip(domains, tasks, strict=True)
     ]
 
 
-def _begin_in_thread(work: Awaitable[Domain]) -> "asyncio.Future[Domain]":
+def _begin_in_thread(work: Coroutine[Any, Any, Domain]) -> "asyncio.Future[Domain]":
     future: Future[Domain] = Future()
+    future.set_running_or_notify_cancel()  # before the thread begins: a future cancelled earlier would take no result
     context = contextvars.copy_context()
 
-    async def run() -> Domain:
-        return await work
-
     def body() -> None:
-        future.set_running_or_notify_cancel()
         try:
-            future.set_result(asyncio.run(run()))
+            future.set_result(asyncio.run(work))
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
             future.set_exception(error)
 

@@ -211,10 +211,8 @@ def _day_ahead(clause: str, today: date) -> tuple[date | None, str]:
     plain = [word.strip(".,;!?").casefold() for word in words]
     for place, word in enumerate(plain):
         begin = place - (place > 0 and plain[place - 1] in ("on", "by", "until", "next", "this", "to"))
-        if word in _NEAR:
-            return today + timedelta(days=_NEAR[word]), " ".join([*words[:begin], *words[place + 1 :]])
-        if word in _WEEKDAYS:
-            ahead = (_WEEKDAYS.index(word) - today.weekday()) % 7 or 7
+        if word in _NEAR or word in _WEEKDAYS:
+            ahead = _NEAR[word] if word in _NEAR else (_WEEKDAYS.index(word) - today.weekday()) % 7 or 7
             return today + timedelta(days=ahead), " ".join([*words[:begin], *words[place + 1 :]])
         count, unit = [*plain[place + 1 : place + 3], "", ""][:2]
         if word == "in" and count.isdecimal() and len(count) < 4 and unit in ("day", "days", "week", "weeks"):

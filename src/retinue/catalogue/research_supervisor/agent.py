@@ -93,6 +93,8 @@ class ResearchSupervisor:
             "are they all documented",
             "which of these are described in the docs",
             "tell me what the project says about each one",
+            "check whether each is documented",
+            "say for each what the docs promise",
         ),
         samples=(
             Sample(

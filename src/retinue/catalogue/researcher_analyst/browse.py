@@ -7,26 +7,28 @@ page is read than those that a search gave and somebody allowed.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Final, cast
 
 from retinue.agents.grants import Subject
 from retinue.agents.port import RunContext
 from retinue.catalogue._leave import see_allowed
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.researcher_analyst.texts import SourceText, WebReading
+from retinue.catalogue._watch import Watch
+from retinue.catalogue.researcher_analyst.parameters import ResearchRequest
+from retinue.catalogue.researcher_analyst.search import SourceText, WebReading
 from retinue.catalogue.web import Web
 from retinue.contract.event import Progress, ToolCall
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
-from retinue.errors import AccessDenied, Canceled, RetinueError, Unavailable
+from retinue.errors import AccessDenied, Canceled, RetinueError
 from retinue.telemetry import tool_span
 from retinue.tools.port import Grip, Tool, ToolOutput
 from retinue.tools.web.url import MAX_URL
 
 __all__ = ["browse"]
 
+_AGENT: Final = "researcher_analyst"
 _QUERY: Final = 400
 _PAGE: Final = 200_000
 _TRACED: Final = 2_000
@@ -35,25 +37,17 @@ _SPARE: Final = 2
 _MEMO: Final = "web_results"
 
 
-async def browse(
-    question: str, run: RunContext, *, web: Web | None, pages: int, deadline_ns: int | None, agent: str, skill: str
-) -> WebReading:
-    """Search for `question` and read at most `pages` of what is found. What fails is told in what is given.
+async def browse(request: ResearchRequest, run: RunContext, watch: Watch, web: Web) -> WebReading:
+    """Search for the question and read the best pages of what is found. What fails is told in what is given.
 
     Raises:
         Canceled: A person must be asked first, and the run waits for the answer.
     """
-    steps = _Steps(" ".join(question.split())[:_QUERY], run, deadline_ns, agent, skill)
+    steps = _Steps(" ".join(request.task.split())[:_QUERY], run, watch)
     try:
-        if web is None:
-            raise Unavailable(
-                "No search service is configured.",
-                hint="Give the agent a `Web`, as the command line does from its settings.",
-                detail={"retryable": False},
-            )
         steps.found.service, search, fetch = web.opened(clock=run.now)
         urls = await steps.search(search)
-        await steps.read(fetch, urls, pages)
+        await steps.read(fetch, urls, request.bounds.pages)
     except Canceled:
         raise
     except RetinueError as error:
@@ -65,9 +59,7 @@ async def browse(
 class _Steps:
     query: str
     run: RunContext
-    deadline_ns: int | None
-    agent: str
-    skill: str
+    watch: Watch
     found: WebReading = field(default_factory=WebReading)
 
     async def search(self, tool: Tool) -> list[str]:
@@ -77,8 +69,8 @@ class _Steps:
             what = f"search the web with `{self.found.service}` for {self.query!r}"
             await self._see_allowed(tool, [self.query], what)
             self.run.emit(Progress("searching the web", self.found.service))
-            said = await self._use(tool, {"query": self.query, "limit": 10}, self.query)
-            results = cast("list[JsonMapping]", (said.data or {}).get("results", []))
+            output = await self._use(tool, {"query": self.query, "limit": 10}, self.query)
+            results = cast("list[JsonMapping]", (output.data or {}).get("results", []))
             known = {"query": self.query, "urls": list(dict.fromkeys(str(one["url"]) for one in results))}
             self.run.memo[_MEMO] = known
         urls = cast("list[str]", known["urls"])
@@ -93,11 +85,11 @@ class _Steps:
             self.run.emit(Progress("reading pages", "", len(self.found.pages), most))
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._page(tool, url)) for url in wave]
-            for came in (task.result() for task in tasks):
+            for url, came in zip(wave, (task.result() for task in tasks), strict=True):
                 if isinstance(came, SourceText):
                     self.found.pages.append(came)
                 else:
-                    self.found.left_out.append(came)
+                    self.found.left_out.append((url, came))
 
     async def _allowed(self, tool: Tool, urls: Sequence[str], most: int) -> list[str]:
         """Those of `urls` that may be read. A person is asked about all at once that no rule speaks of."""
@@ -113,60 +105,44 @@ class _Steps:
                 return [url for url, each in verdicts.items() if each.word == "allow"]
         return [url for url, each in verdicts.items() if each.word != "deny"]
 
-    async def _page(self, tool: Tool, url: str, *, came_from: str = "") -> SourceText | tuple[str, str]:
-        """The page, or its URL with why it could not be read."""
-        try:
-            said = await self._use(tool, {"url": url}, url)
-        except Canceled:
-            raise
-        except RetinueError as error:
-            return came_from or url, error.message
-        facts = said.data or {}
-        if "moved_to" in facts:
-            return await self._moved(tool, url, str(facts["moved_to"]), again=bool(came_from))
-        title = one_line(str(facts.get("title", "")), longest=200)
-        more: JsonMapping = {"title": title} if title else {}
-        return SourceText("web", str(facts.get("url", url)), said.text, title, str(facts["accessed"])[:10], more)
-
-    async def _moved(self, tool: Tool, url: str, to: str, *, again: bool) -> SourceText | tuple[str, str]:
-        """The page at its new host, if that needs no question: leave was given for another."""
-        if not again and self.run.grants.verdict(tool.spec, to).word == "allow":
-            return await self._page(tool, to, came_from=url)
-        return url, f"it has moved to {one_line(to, longest=200)}, which nobody allowed."
+    async def _page(self, tool: Tool, url: str) -> SourceText | str:
+        """The page, or why it could not be read. To another host it is followed only where a rule allows that one."""
+        for _ in range(2):
+            try:
+                output = await self._use(tool, {"url": url}, url)
+            except Canceled:
+                raise
+            except RetinueError as error:
+                return error.message
+            facts = output.data or {}
+            if "moved_to" not in facts:
+                title = one_line(str(facts.get("title", "")), longest=200)
+                cited = {"accessed": str(facts["accessed"])[:10], **({"title": title} if title else {})}
+                return SourceText("web", str(facts.get("url", url)), output.text, title, cited)
+            url = str(facts["moved_to"])
+            if self.run.grants.verdict(tool.spec, url).word != "allow":
+                break
+        return f"it has moved to {one_line(url, longest=200)}, which nobody allowed."
 
     async def _see_allowed(self, tool: Tool, tellings: Sequence[str], what: str) -> None:
-        await see_allowed(
-            self.run,
-            tool.spec,
-            [Subject(telling) for telling in tellings],
-            what,
-            agent=self.agent,
-            skill=self.skill,
-            key=_digest(self.query),
-        )
+        about = [Subject(telling) for telling in tellings]
+        await see_allowed(self.run, tool.spec, about, what, agent=_AGENT, skill="research", key=self.query)
 
     async def _use(self, tool: Tool, arguments: JsonMapping, about: str) -> ToolOutput:
         """Use a tool, and record that it was used: what it touches is no secret."""
-        began = self.run.now()
-        grip = Grip(None, self.deadline_ns, _PAGE, agent=self.agent, run=self.run.run)
+        began, left = self.run.now(), self.watch.left_s()
+        ends = None if left is None else began + int(left * 1e9)
+        text, failed = "", True
         try:
             with tool_span(tool.spec.name):
-                said = await tool.use(arguments, grip)
+                found = await tool.use(arguments, Grip(None, ends, _PAGE, agent=_AGENT, run=self.run.run))
+            text, failed = found.text, False
         except RetinueError as error:
-            self._record(tool, arguments, about, f"{error.code}: {error.message}", began, failed=True)
+            text = f"{error.code}: {error.message}"
             raise
-        self._record(tool, arguments, about, said.text, began)
-        return said
-
-    def _record(
-        self, tool: Tool, arguments: JsonMapping, about: str, text: str, began: int, *, failed: bool = False
-    ) -> None:
-        took = max(0, self.run.now() - began)
-        more = f"\n[{len(text) - _TRACED:,} more characters]" if len(text) > _TRACED else ""
-        output = f"{printable(text[:_TRACED])}{more}"
-        self.found.traces.append(Trace(tool=tool.spec.name, output=output, args=arguments, duration_ns=took))
-        self.run.emit(ToolCall(tool.spec.name, took, failed=failed, about=one_line(about)))
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode(errors="replace")).hexdigest()[:16]
+        finally:
+            took = max(0, self.run.now() - began)
+            shown = printable(text[:_TRACED])
+            self.found.traces.append(Trace(tool=tool.spec.name, output=shown, args=arguments, duration_ns=took))
+            self.run.emit(ToolCall(tool.spec.name, took, failed=failed, about=one_line(about)))
+        return found

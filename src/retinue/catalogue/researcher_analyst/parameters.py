@@ -7,57 +7,21 @@ from typing import Annotated, Final, Literal, TypeAlias, cast, get_args
 from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
+from retinue.contract.model import Many, Model
 from retinue.tools.search.kinds import kind_of
 
-__all__ = [
-    "DEPTHS", "SOURCES", "Depth", "DepthChoice", "DepthName", "Focus", "FocusName", "Form", "Format", "Paths", "Source",
-    "Sources", "TaskText", "source_of",
-]  # fmt: skip
+__all__ = ["DEPTHS", "SOURCES", "Depth", "FocusName", "Form", "ResearchRequest", "Source", "source_of"]
 
 Source: TypeAlias = Literal["web", "docs", "memory", "code"]
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 """In the order of spec 000."""
 
-DepthName: TypeAlias = Literal["quick_scan", "deep_dive", "comprehensive"]
+_DepthName: TypeAlias = Literal["quick_scan", "deep_dive", "comprehensive"]
 Form: TypeAlias = Literal["summary", "detailed_report", "bullet_points"]
 FocusName: TypeAlias = Literal["explain", "define", "uses", "files", "value"]
 
 _MEMORY: Final = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "MEMORY.md", "copilot-instructions.md")
 _REMEMBERED: Final = ("*.claude/*memor*.md", "*.claude/*memor*.txt")
-
-
-TaskText = Annotated[
-    str,
-    Field(min_length=10, description="What to find, in plain words; name files and identifiers as they are written."),
-]
-Sources = Annotated[
-    list[Source],
-    Field(
-        json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
-        description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web is "
-        "named and a search service is there.",
-    ),
-]
-DepthChoice = Annotated[
-    DepthName,
-    Field(description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."),
-]
-Format = Annotated[Form, Field(description="The form of the written answer.")]
-Paths = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]],
-    Field(max_length=50, description="Only these files and folders; empty for all."),
-]
-Focus = Annotated[
-    FocusName,
-    Choices(
-        explain="prose that explains: what happens, how does it work, how do I, why, what is it, what does it say",
-        define="the definition of a name: where is it defined, which function, class or module implements it",
-        uses="the places of use: who calls it, who uses it, where is it used, callers, usages, who imports it",
-        files="a list of files: which files mention it, which documents or tests refer to it, list the files",
-        value="a value or setting: how many, how long, how often, which port, which version, the default, limit",
-    ),
-    Field(description="What kind of passage answers."),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +45,67 @@ class Depth:
     pages: int
 
 
-DEPTHS: Final[dict[DepthName, Depth]] = {
+DEPTHS: Final[dict[_DepthName, Depth]] = {
     "quick_scan": Depth(seconds=300, findings=5, per_file=3, candidates=40, usages=0, pages=3),
     "deep_dive": Depth(seconds=900, findings=10, per_file=4, candidates=80, usages=3, pages=5),
     "comprehensive": Depth(seconds=1800, findings=20, per_file=6, candidates=160, usages=5, pages=8),
 }
 """5, 15 and 30 minutes are upper bounds (A5); a search takes seconds."""
+
+
+class ResearchRequest(Model):
+    """What is to be found, and where."""
+
+    task: Annotated[
+        str,
+        Field(
+            min_length=10, description="What to find, in plain words; name files and identifiers as they are written."
+        ),
+    ]
+    depth: Annotated[
+        _DepthName,
+        Field(description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."),
+    ]
+    sources: Annotated[
+        Many[Source],
+        Field(
+            json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
+            description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
+            "is named and a search service is there.",
+        ),
+    ] = SOURCES
+    output_format: Annotated[Form, Field(description="The form of the written answer.")] = "summary"
+    paths: Annotated[
+        Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]],
+        Field(max_length=50, description="Only these files and folders; empty for all."),
+    ] = ()
+    focus: Annotated[
+        FocusName,
+        Choices(
+            explain="prose that explains: what happens, how does it work, how do I, why, what is it, what does it say",
+            define="the definition of a name: where is it defined, which function, class or module implements it",
+            uses="the places of use: who calls it, who uses it, where is it used, callers, usages, who imports it",
+            files="a list of files: which files mention it, which documents or tests refer to it, list the files",
+            value="a value or setting: how many, how long, how often, which port, which version, what is the default, "
+            "what is the limit",
+        ),
+        Field(description="What kind of passage answers."),
+    ] = "explain"
+
+    @property
+    def local(self) -> tuple[Source, ...]:
+        """The sources that are here, in the order of spec 000."""
+        return tuple(one for one in SOURCES if one in self.sources and one != "web")
+
+    @property
+    def names_web(self) -> bool:
+        """Whether the web is asked for on purpose: all four are the default, so only another list names it."""
+        return "web" in self.sources and len(self.sources) < len(SOURCES)
+
+    @property
+    def bounds(self) -> Depth:
+        """How far to go."""
+        return DEPTHS[self.depth]
 
 
 def source_of(path: str) -> Source | None:

@@ -7,13 +7,14 @@ from itertools import pairwise
 from typing import Final
 
 from retinue.catalogue._prose import Piece, Prose, code, quote
-from retinue.catalogue.researcher_analyst.parameters import FocusName, Source
+from retinue.catalogue.researcher_analyst.parameters import FocusName, ResearchRequest, Source
 from retinue.catalogue.researcher_analyst.results import PassageKind
 from retinue.catalogue.researcher_analyst.units import Unit
-from retinue.tools.search import terms
+from retinue.contract.sanitize import printable
+from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.words import STOP_WORDS
 
-__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge"]
+__all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge", "topic_of"]
 
 _LEAST: Final = 0.4
 """A unit that has less of the weight of the words, with its headings, answers something else."""
@@ -27,8 +28,8 @@ _SAME: Final = 0.7
 _ENDING: Final = 5
 _QUOTE: Final = 1200
 _ASKING_WORDS: Final = """
-    again allow allowed anything average away back best callers can't contain contains declared define defined
-    defines definition describe difference different doesn't don't down ever every everything explain explained
+    again allow allowed anything average away back being best between callers can't contain contains declared define
+    defined defines definition describe difference different doesn't don't down ever every everything explain explained
     far find first gave get gets give given go goes going happen happened happening happens here important know
     known like list located long look make makes many mean meaning means meant mention mentions much must off
     often old once one only other overview please possible project question really reason repository said same
@@ -73,8 +74,9 @@ class Query:
     focus: FocusName
 
     @classmethod
-    def of(cls, text: str, focus: FocusName, paths: Sequence[str]) -> "Query":
-        """The query that `text` is, without the words that only ask and those of `paths`."""
+    def of(cls, request: ResearchRequest) -> "Query":
+        """The query that a request is, without the words that only ask and those of its paths."""
+        text, paths = request.task, request.paths
         quoted = [first or second for first, second in _QUOTED.findall(text)]
         tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
         in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
@@ -95,17 +97,15 @@ class Query:
             tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
             tuple(one for one in quoted if " " in one)[:4],
             tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
-            focus,
+            request.focus,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A unit, and how well it answers.
+    """A unit of a passage, and how well it answers.
 
     Attributes:
-        line: Where it begins; `start` and `end` are the lines of the whole passage.
-        topic: The headings it stands under, or what it defines.
         covered: The share of the query's weight that it has, with its headings and names.
         measured: Whether that means anything: a query without words of its own has no weight.
         score: What it is ranked by.
@@ -113,35 +113,43 @@ class Quotation:
 
     kind: PassageKind
     source: Source
-    path: str
-    line: int
-    start: int
-    end: int
-    topic: str
-    signature: str
-    text: str
-    block: str
+    hit: PassageHit
+    unit: Unit
     covered: float
     score: float
     measured: bool = True
 
     @property
+    def path(self) -> str:
+        """The file, or what stands in place of its path."""
+        return self.hit.path
+
+    @property
+    def topic(self) -> str:
+        """The headings it stands under, or what it defines."""
+        return topic_of(self.hit)
+
+    @property
     def place(self) -> str:
         """`path:line`, or the URL of a page, whose lines nobody else counts."""
-        return self.path if self.source == "web" else f"{self.path}:{self.line}"
+        return self.path if self.source == "web" else f"{self.path}:{self.unit.start}"
 
     def prose(self) -> Prose:
         """What it says, as a sentence: a definition says where it stands, anything else is quoted as it is."""
-        words = quote(self.text, longest=_QUOTE)
-        pieces: tuple[Piece | str, ...] = (words,) if self.text else ()
+        words = quote(self.unit.text, longest=_QUOTE)
+        pieces: tuple[Piece | str, ...] = (words,) if self.unit.text else ()
         if self.kind == "definition":
-            head = (code(self.topic), code(self.path), code(self.signature))
-            return Prose("{} is defined in {}: {}." + (" {}" if self.text else ""), (*head, *pieces))
+            head = (code(self.topic), code(self.path), code(self.unit.signature))
+            return Prose("{} is defined in {}: {}." + (" {}" if self.unit.text else ""), (*head, *pieces))
         if self.kind == "usage":
-            return Prose("Used in {}: {}", (code(self.topic), code(self.signature)))
-        if self.signature:
-            return Prose("{}: {}" if self.text else "{}", (code(self.signature), *pieces))
+            return Prose("Used in {}: {}", (code(self.topic), code(self.unit.signature)))
+        if self.unit.signature:
+            return Prose("{}: {}" if self.unit.text else "{}", (code(self.unit.signature), *pieces))
         return Prose("{}", pieces or (quote(self.topic),))
+
+    def plain(self) -> str:
+        """The same as plain text, with its block."""
+        return f"{self.prose().plain()}\n{printable(self.unit.block)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +157,6 @@ class Judgement:
     """What a unit is worth.
 
     Attributes:
-        covered: The share of the query's weight that it has, with its headings.
         score: How well it answers; 0 when it does not.
         headed: How far its own heading says what is asked, and nothing else.
     """
@@ -159,14 +166,20 @@ class Judgement:
     headed: float = 0.0
 
 
+def topic_of(hit: PassageHit) -> str:
+    """What a passage is about: the headings it stands under, or what it defines."""
+    name = f"{hit.title}.{hit.name}" if hit.title and hit.name else hit.name or hit.title
+    return name or hit.path.rpartition("/")[2]
+
+
 def judge(
     unit: Unit,
     *,
     query: Query,
     weights: Mapping[str, float],
-    topic: str,
-    path: str,
-    is_first: bool,
+    topic: str = "",
+    path: str = "",
+    is_first: bool = False,
     strict: bool = False,
 ) -> Judgement:
     """How well a unit answers; a `strict` one must have every word."""
@@ -192,7 +205,7 @@ def judge(
     score = own / total + _HEADED * titled * (1.0 if is_first else 0.7)
     score *= 1 + _TOGETHER * _together(prose, list(weights))
     if query.focus == "value":
-        score *= 1.5 if any(char.isdigit() for char in f"{unit.text} {unit.block if unit.is_code else ''}") else 0.8
+        score *= 1.5 if any(char.isdigit() for char in f"{unit.text} {unit.block if unit.is_code else ''}") else 0.5
     return Judgement(covered, score * covered, titled)
 
 
@@ -219,11 +232,11 @@ def distinct(found: Iterable[Quotation], *, limit: int, per_file: int) -> list[Q
     """The first `limit` that say something new, at most `per_file` from one file."""
     kept: list[tuple[Quotation, set[str]]] = []
     for one in found:
-        words = set(terms(f"{one.text} {one.signature} {one.block}"))
+        words = set(terms(f"{one.unit.text} {one.unit.signature} {one.unit.block}"))
         same_file = [other for other, _ in kept if other.path == one.path]
         if len(kept) == limit:
             break
         alike = any(len(words & other) >= _SAME * max(1, len(words | other)) for _, other in kept)
-        if len(same_file) < per_file and not alike and all(other.line != one.line for other in same_file):
+        if len(same_file) < per_file and not alike and all(other.unit.start != one.unit.start for other in same_file):
             kept.append((one, words))
     return [one for one, _ in kept]

@@ -2,30 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from retinue.catalogue.researcher_analyst.parameters import Source
-from retinue.contract.model import Count, Model
+from retinue.contract.model import Count, JsonMapping, Model
 
-__all__ = [
-    "CitedClaim",
-    "DroppedClaim",
-    "MemoryOrigin",
-    "ModelSummary",
-    "PassageKind",
-    "Research",
-    "ResearchFinding",
-    "SearchedFiles",
-    "SearchedMemory",
-    "SearchedSources",
-    "SearchedWeb",
-    "SkippedSource",
-    "SourceCitation",
-]  # fmt: skip
+__all__ = ["PassageKind", "Research", "ResearchFinding", "SearchedSource", "SkippedSource", "SourceCitation"]
 
 PassageKind = Literal["definition", "passage", "usage", "mention", "overview"]
 _Place = Annotated[str, Field(description="The place, as path:line; of a page its URL.")]
-_Day = Annotated[str, Field(json_schema_extra={"format": "date"})]
 
 
 class ResearchFinding(Model):
@@ -43,16 +28,6 @@ class ResearchFinding(Model):
     kind: PassageKind
 
 
-class MemoryOrigin(Model):
-    """Who had it remembered, when, and on whose word."""
-
-    scope: Literal["project", "global"]
-    remembered: _Day
-    by: str
-    run: str | None = None
-    origin: str | None = None
-
-
 class SourceCitation(Model):
     """Where a finding stands, and when it was read there."""
 
@@ -60,41 +35,23 @@ class SourceCitation(Model):
     origin: Source
     path: str
     line: Annotated[Count, Field(description="Of a page, a line of its text as it was read.")]
-    accessed: _Day
+    accessed: Annotated[str, Field(json_schema_extra={"format": "date"})]
     revision: str | None = Field(default=None, description="The commit at which the file is as it was read.")
     title: str | None = Field(default=None, description="What a page is called.")
-    memory: MemoryOrigin | None = None
+    memory: dict[str, str] | None = Field(
+        default=None,
+        description="Who had it remembered (`by`), when (`remembered`), in which `run` and `scope`, and its `origin`.",
+    )
 
 
-class SearchedFiles(Model):
+class SearchedSource(Model):
     """How much of one source was searched."""
 
-    files: Count
+    files: Count | None = None
     passages: Count
-
-
-class SearchedMemory(SearchedFiles):
-    """The same of memory."""
-
-    memories: Count | None = Field(default=None, description="How many remembered in earlier runs were compared.")
-
-
-class SearchedWeb(Model):
-    """The same of the web."""
-
-    service: str
-    results: Count
-    pages: Count
-    passages: Count
-
-
-class SearchedSources(Model):
-    """How much was searched, by source."""
-
-    docs: SearchedFiles | None = None
-    memory: SearchedMemory | None = None
-    code: SearchedFiles | None = None
-    web: SearchedWeb | None = None
+    service: str | None = Field(default=None, description="Who searched the web.")
+    results: Count | None = None
+    pages: Count | None = None
 
 
 class SkippedSource(Model):
@@ -102,30 +59,6 @@ class SkippedSource(Model):
 
     source: str
     reason: str
-
-
-class CitedClaim(BaseModel):
-    """A sentence of a model with what it rests on."""
-
-    text: str
-    cites: tuple[str, ...]
-
-
-class DroppedClaim(BaseModel):
-    """A sentence of a model that did not hold."""
-
-    text: str
-    reason: str
-
-
-class ModelSummary(BaseModel):
-    """Who wrote the answer, when a model was asked: each sentence with what it cites, and those that did not hold."""
-
-    by: Literal["model", "rules"]
-    model: str
-    reason: str | None = None
-    claims: tuple[CitedClaim, ...] = ()
-    dropped: tuple[DroppedClaim, ...] = ()
 
 
 class Research(Model):
@@ -137,9 +70,13 @@ class Research(Model):
     )
     findings: tuple[ResearchFinding, ...]
     citations: tuple[SourceCitation, ...]
-    searched: SearchedSources
+    searched: dict[Source, SearchedSource] = Field(description="How much was searched, by source.")
     not_searched: tuple[SkippedSource, ...]
     notes: tuple[str, ...] = ()
     confidence_basis: str = Field(description="How the confidence was computed.")
     terms: tuple[str, ...] = Field(description="The words that were searched for.")
-    summary: ModelSummary | None = None
+    summary: JsonMapping | None = Field(
+        default=None,
+        description="Who wrote the answer when a model was asked: `by`, `model`, `claims` with what each cites, those"
+        " `dropped` because they did not hold, or the `reason` why there are none.",
+    )

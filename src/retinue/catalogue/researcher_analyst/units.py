@@ -40,23 +40,11 @@ _DIRECTIVE: Final = re.compile(
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _NO_CODE: Final = ("{toctree", "{contents", "{currentmodule")
 _OF_CODE: Final = frozenset({"code", "code-block", "sourcecode", "parsed-literal", "click:example", "click:run"})
-_NO_PROSE: Final = (
-    "auto",
-    "contents",
-    "csv-table",
-    "currentmodule",
-    "figure",
-    "highlight",
-    "image",
-    "index",
-    "math",
-    "module",
-    "only",
-    "py:currentmodule",
-    "py:module",
-    "raw",
-    "toctree",
-)
+_NO_PROSE_NAMES: Final = """
+    auto contents csv-table currentmodule figure highlight image index math module only py:currentmodule py:module raw
+    toctree
+"""
+_NO_PROSE: Final = tuple(_NO_PROSE_NAMES.split())
 _ADMONITION_NAMES: Final = """
     admonition attention caution danger deprecated error hint important note rubric seealso tab tabs tip topic
     versionadded versionchanged warning
@@ -227,9 +215,9 @@ def _as_markdown(rows: Sequence[str]) -> list[str]:
 
 def _deeper(rows: Sequence[str], place: int) -> Iterator[str]:
     """The rows below one that are blank or stand further right."""
-    depth = _depth(rows[place])
+    depth = len(rows[place]) - len(rows[place].lstrip())
     for row in rows[place + 1 :]:
-        if row.strip() and _depth(row) <= depth:
+        if row.strip() and len(row) - len(row.lstrip()) <= depth:
             return
         yield row
 
@@ -269,10 +257,6 @@ def _is_heading(row: str) -> bool:
 def _is_title(rows: Sequence[str], place: int) -> bool:
     below = rows[place + 1].strip() if place + 1 < len(rows) else ""
     return _is_rule(below) and len(below) >= len(rows[place].strip()) - 1
-
-
-def _depth(row: str) -> int:
-    return len(row) - len(row.lstrip())
 
 
 def _without_markup(text: str) -> str:

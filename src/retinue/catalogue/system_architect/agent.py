@@ -9,7 +9,6 @@ from retinue.catalogue._choosing import without_model
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
 from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
 from retinue.contract.definition import Sample, ThinkingBounds
-from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
@@ -25,17 +24,68 @@ __all__ = ["SystemArchitect"]
 
 _DOCUMENTS: Final = "What do the documents say about the architecture?"
 """The words of the request are left out: what documents call things is not what somebody asks in passing."""
-_NOTHING: Final[JsonMapping] = {
-    name: []
-    for name in ("components", "edges", "cycles", "hotspots", "violations", "findings", "tables", "subjects", "notes")
-}
+_WHO_USES_WHOM: Final[JsonMapping] = {
+    "components": [{"name": "agents", "files": 12, "lines": 1800, "complexity": 310, "fan_in": 3, "fan_out": 1,
+                    "instability": 0.25}],
+    "edges": [{"from": "cli", "to": "agents", "imports": 14, "place": "src/shop/cli/run.py:7", "deferred": False}],
+    "cycles": [], "hotspots": [], "violations": [], "findings": [],
+    "answer": "31 source files in 4 components, with 5 dependencies between them.",
+}  # fmt: skip
+_OWN_LAYERS: Final = {"question": "do the imports keep these layers", "layers": ["cli", "web | jobs", "core"]}
+_EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "dependencies": (
+        "draw the dependency graph of the components", "show component dependencies",
+        "dependencies between the packages", "modules the `cli` package depends on",
+        "what depends on the `contract` component", "fan-in and fan-out of packages", "how stable are the components",
+        "instability of components", "which modules does the `billing` package import",
+        "how strongly are the modules coupled",
+        "how tightly are the packages coupled", "which packages does the `billing` package rely on",
+        "who depends on src/billing/rates.py",
+    ),
+    "cycles": (
+        "are there circular imports", "find circular dependencies", "modules that import each other in a circle",
+        "import cycles between packages", "list dependency cycles",
+        "do any components depend on each other in a circle", "are there cyclic imports between the packages",
+        "is there a dependency loop", "can the core be split without circular imports",
+    ),
+    "layers": (
+        "does the code keep its layer rules", "check the architecture layers", "imports that violate the layering",
+        "forbidden imports between layers", "do the imports only go down", "violations of the import contracts",
+        "which imports go from a lower layer to a higher one", "does something break the layering",
+        "verify that the layer contracts hold", "is a layer rule violated",
+    ),
+    "hotspots": (
+        "where are the hotspots", "hotspots in the code", "complex files that are changed often",
+        "churn and complexity of the code", "refactoring candidates by churn and complexity",
+        "top 5 hotspots by churn and complexity", "which files are complex and change all the time",
+        "which parts of the code should be refactored first",
+        "which files are complicated and edited all the time", "the riskiest files by churn",
+        "files with the worst mix of churn and complexity",
+    ),
+    "overview": (
+        "give an overview of the architecture", "summarise the system architecture",
+        "how is this codebase structured into components", "architecture of this project",
+        "architecture report with cycles and hotspots", "what is this codebase made of",
+        "sketch the overall structure of the codebase", "overview of how the code is put together",
+    ),
+    "options": (
+        "weigh options for restructuring the code", "propose ways to break up the circles",
+        "what are our options to untangle the modules", "suggest alternatives for the architecture of the project",
+    ),
+    "assess": (
+        "assess the whole codebase before a rewrite", "full technical assessment of the codebase",
+        "due diligence of this codebase", "assess architecture, tests and documents together",
+        "have the codebase assessed by all agents", "assess this project thoroughly from every side",
+    ),
+}  # fmt: skip
 
 
 def _without_model(architect: Any) -> str:
     """Why it cannot propose options, and how to get it to."""
     models: Models | None = architect.models
-    has_model = models is not None and models.configured
-    return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
+    return (
+        "" if models and models.configured else "needs a model: set `models.default`, or pass `--model provider:model`"
+    )
 
 
 def _facts(workspace: "Workspace") -> Facts:
@@ -52,6 +102,7 @@ _READS: Final[dict[str, Any]] = {
     "timeout_s": 120,
     "facts": _facts,
 }
+_WEIGHS: Final[dict[str, Any]] = {**_READS, "output": RestructuringOptions}
 
 
 @retinue.agent(
@@ -79,46 +130,12 @@ class SystemArchitect:
 
     @retinue.skill(
         **_READS,
-        examples=(
-            "draw the dependency graph of the components",
-            "show component dependencies",
-            "dependencies between the packages",
-            "modules the `cli` package depends on",
-            "what depends on the `contract` component",
-            "fan-in and fan-out of packages",
-            "how stable are the components",
-            "instability of components",
-            "which modules does the `billing` package import",
-            "how strongly are the modules coupled",
-        ),
+        examples=_EXAMPLES["dependencies"],
         samples=(
             Sample(
                 title="Who uses whom",
                 parameters={"question": "which component depends on which"},
-                answer={
-                    **_NOTHING,
-                    "components": [
-                        {
-                            "name": "agents",
-                            "files": 12,
-                            "lines": 1800,
-                            "complexity": 310,
-                            "fan_in": 3,
-                            "fan_out": 1,
-                            "instability": 0.25,
-                        }
-                    ],
-                    "edges": [
-                        {
-                            "from": "cli",
-                            "to": "agents",
-                            "imports": 14,
-                            "place": "src/shop/cli/run.py:7",
-                            "deferred": False,
-                        }
-                    ],
-                    "answer": "31 source files in 4 components, with 5 dependencies between them.",
-                },
+                answer=_WHO_USES_WHOM,
             ),
         ),
     )
@@ -132,15 +149,7 @@ class SystemArchitect:
 
     @retinue.skill(
         **_READS,
-        examples=(
-            "are there circular imports",
-            "find circular dependencies",
-            "modules that import each other in a circle",
-            "import cycles between packages",
-            "list dependency cycles",
-            "do any components depend on each other in a circle",
-            "are there cyclic imports between the packages",
-        ),
+        examples=_EXAMPLES["cycles"],
     )
     async def cycles(self, scope: Scope, run: RunContext) -> Reply:
         """Finds circular dependencies between components and between files.
@@ -152,22 +161,8 @@ class SystemArchitect:
 
     @retinue.skill(
         **_READS,
-        examples=(
-            "does the code keep its layer rules",
-            "check the architecture layers",
-            "imports that violate the layering",
-            "forbidden imports between layers",
-            "do the imports only go down",
-            "violations of the import contracts",
-            "which imports go from a lower layer to a higher one",
-            "does something break the layering",
-        ),
-        samples=(
-            Sample(
-                title="Layers of its own",
-                parameters={"question": "do the imports keep these layers", "layers": ["cli", "web | jobs", "core"]},
-            ),
-        ),
+        examples=_EXAMPLES["layers"],
+        samples=(Sample(title="Layers of its own", parameters=_OWN_LAYERS),),
     )
     async def layers(self, scope: LayerScope, run: RunContext) -> Reply:
         """Checks that imports keep the layer rules of the project.
@@ -179,16 +174,7 @@ class SystemArchitect:
 
     @retinue.skill(
         **_READS,
-        examples=(
-            "where are the hotspots",
-            "hotspots in the code",
-            "complex files that are changed often",
-            "churn and complexity of the code",
-            "refactoring candidates by churn and complexity",
-            "top 5 hotspots by churn and complexity",
-            "which files are complex and change all the time",
-            "which parts of the code should be refactored first",
-        ),
+        examples=_EXAMPLES["hotspots"],
     )
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
         """Finds the source files that are complex and changed often, by churn times complexity.
@@ -199,14 +185,7 @@ class SystemArchitect:
 
     @retinue.skill(
         **_READS,
-        examples=(
-            "give an overview of the architecture",
-            "summarise the system architecture",
-            "how is this codebase structured into components",
-            "architecture of this project",
-            "architecture report with cycles and hotspots",
-            "what is this codebase made of",
-        ),
+        examples=_EXAMPLES["overview"],
     )
     async def overview(self, scope: Scope, run: RunContext) -> Reply:
         """Sums up the architecture of the project in figures: components, circles, broken layer rules and hotspots.
@@ -219,27 +198,14 @@ class SystemArchitect:
         description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
         " each reason held against components, circles, broken rules and hotspots. Use it to decide how to restructure"
         " a codebase. Returns two to four options with the places they rest on; a model proposes them.",
-        output=RestructuringOptions,
-        instruction_field="question",
-        effects=("read",),
-        timeout_s=120,
-        facts=_facts,
+        **_WEIGHS,
         unavailable=_without_model,
         thinks="must",
         thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
-        examples=(
-            "weigh options for restructuring the code",
-            "propose ways to break up the circles",
-            "what are our options to untangle the modules",
-            "suggest alternatives for the architecture of the project",
-        ),
+        examples=_EXAMPLES["options"],
     )
     async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
-        """Has a model weigh ways to mend what the figures of the project show.
-
-        Raises:
-            Unavailable: No model is configured.
-        """
+        """Has a model weigh ways to mend what the figures of the project show."""
         models = self.models
         if models is None or not models.configured:
             raise without_model("options")
@@ -260,14 +226,7 @@ class SystemArchitect:
         effects=("read",),
         timeout_s=900,
         thinks="by_others",
-        examples=(
-            "assess the whole codebase before a rewrite",
-            "full technical assessment of the codebase",
-            "due diligence of this codebase",
-            "assess architecture, tests and documents together",
-            "have the codebase assessed by all agents",
-            "assess this project thoroughly from every side",
-        ),
+        examples=_EXAMPLES["assess"],
     )
     async def assess(self, question: QuestionText, task: Task) -> Plan:
         """Has the whole project assessed by several agents at once."""
@@ -277,23 +236,17 @@ class SystemArchitect:
             Delegation(id="structure", agent="system_architect", skill="overview", parameters=whole),
             # After the structure, so that the files are read once.
             Delegation(
-                id="hotspots",
-                agent="system_architect",
-                skill="hotspots",
-                parameters=whole,
-                needs=("structure",),
-                context={"structure": "none"},
-                optional=True,
+                id="hotspots", agent="system_architect", skill="hotspots", parameters=whole, optional=True,
+                needs=("structure",), context={"structure": "none"},
             ),
             Delegation(id="tests", agent="pattern_discovery", skill="full_survey", parameters=whole, optional=True),
             Delegation(
                 id="documents", agent="researcher_analyst", skill="research", parameters=documents, optional=True
             ),
-        )
+        )  # fmt: skip
         return Plan(goal=whole["question"] or "Assess the project", nodes=nodes)
 
     async def _work(self, skill: str, scope: Scope, run: RunContext) -> Reply:
         from retinue.catalogue.system_architect.work import work  # noqa: PLC0415 - when it is needed
 
-        run.emit(Progress("reading the project", skill))
         return await work(skill, scope, run, self._cache_dir)

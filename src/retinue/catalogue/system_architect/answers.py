@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import Report, plural
-from retinue.catalogue.system_architect.churn import MOST_COMMITS, Churn
-from retinue.catalogue.system_architect.layers import Broken, Rule
+from retinue.catalogue.system_architect.layers import Rule, RuleImport
 from retinue.contract.model import JsonMapping
 from retinue.tools.structure import Dependency, Function, Graph, Structure, circles, tangles
 
-__all__ = ["Facts", "say_cycles", "say_dependencies", "say_hotspots", "say_violations"]
+__all__ = ["Churn", "Facts", "say_cycles", "say_dependencies", "say_hotspots", "say_violations"]
 
 _TOLD: Final = 5
 _LISTED: Final = 200
@@ -34,12 +33,23 @@ class Facts:
     target: str = ""
 
 
+class Churn(NamedTuple):
+    """In how many commits each file was changed; None when that is not known, and why some or all are missing."""
+
+    commits: Mapping[str, int] | None
+    gap: str = ""
+
+
 def say_dependencies(facts: Facts, report: Report, *, brief: bool = False) -> None:
     """Who depends on whom, the most depended on first."""
     parts = sorted(facts.parts.components.values(), key=lambda one: (-one.fan_in, -one.fan_out, one.name))
     edges = [one for one in facts.parts.edges.values() if one.when != "typing"]
     edges.sort(key=lambda one: (-one.imports, one.source, one.target))
-    _summary(facts, len(edges), report)
+    files, components = plural(len(facts.structures), "source file"), plural(len(parts), "component")
+    between = plural(len(edges), "dependency", "dependencies")
+    report.say("structure", f"{files} in {components}, with {between} between them.")
+    if typing := len(facts.parts.edges) - len(edges):
+        report.note(f"{plural(typing, 'dependency', 'dependencies')} for type checkers only are not counted.")
     if facts.target:
         edges = [one for one in edges if facts.target in (one.source, one.target)]
         near = {name for one in edges for name in (one.source, one.target)} | {facts.target}
@@ -49,31 +59,20 @@ def say_dependencies(facts: Facts, report: Report, *, brief: bool = False) -> No
         template = f"{{}} is used by {plural(one.fan_in, 'component')} and depends on {one.fan_out}."
         for example in [edge for edge in edges if edge.target == one.name][:1]:
             report.say("dependencies", template, code(one.name), source=example.place)
-    report.figures |= {
-        "components": [one.row() for one in parts[:_LISTED]],
-        "edges": [
-            {**_import(one), "imports": one.imports, "deferred": one.when == "deferred"} for one in edges[:_LISTED]
-        ],
-    }
+    report.figures["components"] = [one.row() for one in parts[:_LISTED]]
+    report.figures["edges"] = [
+        {**_import(one), "imports": one.imports, "deferred": one.when == "deferred"} for one in edges[:_LISTED]
+    ]
     report.about([one.name for one in parts])
     report.table(
         "Components",
         ("component", "files", "lines", "depended on by", "depends on", "instability", "complexity"),
         [(one.name, one.files, one.lines, one.fan_in, one.fan_out, one.instability, one.complexity) for one in parts],
-        note="Lines are those that are not blank. Instability is the share of a component's dependencies that lead out "
-        "of it.",
+        note="Lines are those that are not blank. Instability is the share of dependencies that lead out of it.",
     )
     if not brief:
         rows = [(one.source, one.target, one.imports, one.place) for one in edges]
         report.table("Dependencies", ("from", "to", "imports", "place"), rows)
-
-
-def _summary(facts: Facts, dependencies: int, report: Report) -> None:
-    files, parts = plural(len(facts.structures), "source file"), plural(len(facts.parts.components), "component")
-    between = plural(dependencies, "dependency", "dependencies")
-    report.say("structure", f"{files} in {parts}, with {between} between them.")
-    if typing := len(facts.parts.edges) - dependencies:
-        report.note(f"{plural(typing, 'dependency', 'dependencies')} for type checkers only are not counted.")
 
 
 def _say_one(target: str, edges: Sequence[Dependency], report: Report) -> None:
@@ -96,17 +95,20 @@ def say_cycles(facts: Facts, report: Report, *, brief: bool = False) -> None:
         following = graph.following()
         found = [graph.along(one) for one in circles(following) if _is_near(one, facts, level)]
         groups = [one for one in tangles(following) if _is_near(one, facts, level)]
-        if groups:
-            what = f"of {level}s that depend on each other"
-            count = plural(len(groups), f"group {what}", f"groups {what}")
-            verb = "is" if len(groups) == 1 else "are"
-            place = found[0][0].place if found else ""
-            report.say("cycles", f"There {verb} {count}; the largest has {len(groups[0])}.", source=place)
-        else:
-            report.say("cycles", f"No circle of {level}s.")
+        count = plural(len(groups), "group")
+        text = f"{count} of {level}s that depend on each other; the largest has {len(groups[0])}." if groups else ""
+        report.say("cycles", text or f"No circle of {level}s.", source=found[0][0].place if found else "")
         for edges in found[: 1 if brief else _TOLD]:
             _say_circle(edges, report)
-        rows += [_circle(level, edges) for edges in found]
+        rows += [
+            {
+                "level": level,
+                "path": [one.source for one in edges],
+                "deferred": any(one.when == "deferred" for one in edges),
+                "edges": [_import(one) for one in edges],
+            }
+            for edges in found
+        ]
     report.figures["cycles"] = rows[:_LISTED]
     report.about([str(name) for row in rows for name in row["path"]])
     report.table(
@@ -129,56 +131,44 @@ def _is_near(names: Sequence[str], facts: Facts, level: str) -> bool:
 def _say_circle(edges: Sequence[Dependency], report: Report) -> None:
     pieces = [code(one.source) for one in (*edges, edges[0])]
     template = " → ".join(["{}"] * len(pieces))
-    for late in [one for one in edges if one.when == "deferred"][:1]:
+    if late := [code(one.target) for one in edges if one.when == "deferred"][:1]:
         template += ", at run time only: {} is imported inside a function"
-        pieces.append(code(late.target))
+        pieces += late
     report.say("cycle", f"{template}.", *pieces, source=edges[0].place)
 
 
-def _circle(level: str, edges: Sequence[Dependency]) -> JsonMapping:
-    return {
-        "level": level,
-        "path": [one.source for one in edges],
-        "deferred": any(one.when == "deferred" for one in edges),
-        "edges": [_import(one) for one in edges],
-    }
-
-
-def say_hotspots(facts: Facts, churn: Churn | None, report: Report, *, limit: int, brief: bool = False) -> None:
+def say_hotspots(facts: Facts, churn: Churn, report: Report, *, limit: int, brief: bool = False) -> None:
     """Files that are complex and often changed, by the product of both."""
-    if churn is None or churn.why_not:
-        why = churn.why_not if churn else "it was not read"
-        report.note("Hotspots need the history, and {}.", quote(why.rstrip(".")))
-        if not brief:
-            report.reject(f"Hotspots need the history, and {why}", hint="Ask in a git repository that has commits.")
+    if churn.commits is None:
+        if brief:
+            report.note("Hotspots need the history, and {}.", quote(churn.gap.rstrip(".")))
+        else:
+            message = f"Hotspots need the history, and {churn.gap.rstrip('.')}."
+            report.reject(message, hint="Ask in a git repository that has commits.")
         return
     rows = [
-        _hotspot(path, churn.files[path], structure)
+        _hotspot(path, churn.commits[path], structure)
         for path, structure in facts.structures.items()
-        if path in churn.files and facts.target in ("", facts.names[path]) and structure.complexity
+        if path in churn.commits and facts.target in ("", facts.names[path]) and structure.complexity
     ]
     rows = sorted(rows, key=lambda row: (-row["score"], row["file"]))[:limit]
     report.figures["hotspots"] = rows
     for one in rows[: 2 if brief else _TOLD]:
         hardest = one["hardest"]
-        report.say(
-            "hotspot",
-            f"{{}} was changed in {plural(one['commits'], 'commit')} and has a complexity of {one['complexity']:,}; "
-            f"its hardest function is {{}} ({hardest['complexity']}).",
-            code(one["file"]),
-            code(hardest["name"]),
-            source=f"{one['file']}:{hardest['line']}",
-        )
+        text = f"{{}} was changed in {plural(one['commits'], 'commit')} and has a complexity of {one['complexity']:,}"
+        text += f"; its hardest function is {{}} ({hardest['complexity']})."
+        pieces = code(one["file"]), code(hardest["name"])
+        report.say("hotspot", text, *pieces, source=f"{one['file']}:{hardest['line']}")
     if not rows:
         report.say("hotspot", "No source file was changed in the time asked about.")
-    if churn.is_cut:
-        report.note(f"Only the newest {MOST_COMMITS:,} commits are counted.")
+    if churn.gap:
+        report.note(f"Only the newest commits are counted: {churn.gap}.")
     report.about([one["file"] for one in rows])
     report.table(
         "Hotspots",
-        ("file", "commits", "lines changed", "complexity", "score", "hardest function", "place"),
+        ("file", "commits", "complexity", "score", "hardest function", "place"),
         [
-            (one["file"], one["commits"], one["lines_changed"], one["complexity"], one["score"], one["hardest"]["name"],
+            (one["file"], one["commits"], one["complexity"], one["score"], one["hardest"]["name"],
              f"{one['file']}:{one['hardest']['line']}")
             for one in rows
         ],
@@ -186,51 +176,48 @@ def say_hotspots(facts: Facts, churn: Churn | None, report: Report, *, limit: in
     )  # fmt: skip
 
 
-def _hotspot(path: str, changed: tuple[int, int], structure: Structure) -> JsonMapping:
-    commits, lines = changed
-    whole = Function("the module itself", 1, structure.loose)
+def _hotspot(path: str, commits: int, structure: Structure) -> JsonMapping:
+    functions = structure.functions or [Function("the module itself", 1, structure.loose)]
     return {
         "file": path,
         "commits": commits,
-        "lines_changed": lines,
         "complexity": structure.complexity,
         "score": commits * structure.complexity,
-        "hardest": max(structure.functions, key=lambda one: one.complexity, default=whole)._asdict(),
+        "hardest": max(functions, key=lambda one: one.complexity)._asdict(),
     }
 
 
-def say_violations(found: Sequence[Broken], rules: Sequence[Rule], report: Report, *, brief: bool = False) -> None:
+def say_violations(
+    found: Sequence[tuple[Rule, RuleImport, str]], rules: Sequence[Rule], report: Report, *, brief: bool = False
+) -> None:
     """Every import that a rule does not allow."""
     report.figures["violations"] = [
-        {"rule": one.rule.name, "origin": one.rule.origin, "reason": one.reason, **_import(one)}
-        for one in found[:_LISTED]
+        {"rule": rule.name, "origin": rule.origin, "reason": reason, **_import(one)}
+        for rule, one, reason in found[:_LISTED]
     ]
     if not rules:
         if not brief:
-            report.reject(
-                "No layer rules were found.",
-                hint="Give `layers` from the top to the bottom, or write import-linter contracts into `.importlinter`.",
-            )
+            hint = "Give `layers` from the top to the bottom, or write import-linter contracts into `.importlinter`."
+            report.reject("No layer rules were found.", hint=hint)
         return
-    origins = ", ".join(dict.fromkeys(one_line(rule.origin) for rule in rules))
-    if not found:
-        report.say("layers", f"All imports keep {plural(len(rules), 'rule')} ({origins}).")
-    else:
-        number = len({id(one.rule) for one in found})
+    stated = f"{plural(len(rules), 'rule')} ({', '.join(dict.fromkeys(one_line(rule.origin) for rule in rules))})"
+    if found:
+        number = len({id(rule) for rule, _, _ in found})
         verb = "breaks" if len(found) == 1 else "break"
-        template = f"{plural(len(found), 'import')} {verb} {number} of {plural(len(rules), 'rule')} ({origins})."
-        report.say("layers", template, source=found[0].place)
-    for one in found[: 2 if brief else _TOLD]:
-        pieces = code(one.source), code(one.target), quote(one.reason)
+        report.say("layers", f"{plural(len(found), 'import')} {verb} {number} of {stated}.", source=found[0][1].place)
+    else:
+        report.say("layers", f"All imports keep {stated}.")
+    for _, one, reason in found[: 2 if brief else _TOLD]:
+        pieces = code(one.source), code(one.target), quote(reason)
         report.say("violation", "{} imports {}, and {}.", *pieces, source=one.place)
-    report.about([one.source for one in found])
+    report.about([one.source for _, one, _ in found])
     report.table(
         "Broken rules",
         ("rule", "from", "to", "place"),
-        [(one.rule.name, one.source, one.target, one.place) for one in found],
+        [(rule.name, one.source, one.target, one.place) for rule, one, _ in found],
         note="Only direct imports are judged.",
     )
 
 
-def _import(one: Dependency | Broken) -> JsonMapping:
+def _import(one: Dependency | RuleImport) -> JsonMapping:
     return {"from": one.source, "to": one.target, "place": one.place}

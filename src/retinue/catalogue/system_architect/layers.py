@@ -10,31 +10,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, NamedTuple, cast
 
 from retinue.errors import RetinueError
 from retinue.tools.workspace import Workspace
 
-__all__ = ["Broken", "Rule", "RuleImport", "broken", "layers_rule", "read_rules"]
+__all__ = ["Rule", "RuleImport", "broken", "layers_of", "read_rules"]
 
 _LARGEST: Final = 1024 * 1024
-_INI: Final = (".importlinter", "setup.cfg")
+_ENDS: Final = {
+    "forbidden": {"sources": "source_modules", "targets": "forbidden_modules"},
+    "independence": {"sources": "modules", "targets": "modules"},
+}
+"""Where import-linter's other contracts name who may not import whom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
+    """One rule: none imports one in a layer above it, or none of the sources imports another name among the targets.
 
     Attributes:
-        kind: `layers`: none imports one above it. `forbidden`: no source imports a target. `independence`: none of
-            the sources imports another.
+        origin: Who says so.
         layers: From the top to the bottom; those in one layer do not import each other, unless `open_siblings`.
         ignored: Imports that are let pass, as patterns of importer and imported.
-        origin: Who says so.
+        typing: Imports for type checkers only are judged too.
     """
 
     name: str
-    kind: Literal["layers", "forbidden", "independence"]
     origin: str
     layers: tuple[tuple[str, ...], ...] = ()
     sources: tuple[str, ...] = ()
@@ -43,73 +45,19 @@ class Rule:
     open_siblings: bool = False
     typing: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class RuleImport:
-    """One import, by all the names that its two ends go by: dotted names, paths and components."""
-
-    importer: frozenset[str]
-    imported: frozenset[str]
-    place: str
-    shown: tuple[str, str]
-    typing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """An import that a rule does not allow."""
-
-    rule: Rule
-    source: str
-    target: str
-    place: str
-    reason: str
-
-
-class _Group:
-    """Names that stand for modules, looked up often for the same files."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._patterns = [(name, _parts(name)) for name in names]
-        self._known: dict[frozenset[str], str] = {}
-
-    def first(self, names: frozenset[str]) -> str:
-        """The first of its names that one of `names` is, or lies below; empty when none is."""
-        if names not in self._known:
-            every = [_parts(name) for name in names]
-            fitting = (name for name, pattern in self._patterns if any(_fits(pattern, one) for one in every))
-            self._known[names] = next(fitting, "")
-        return self._known[names]
-
-
-class _Judge:
-    """One rule, ready to be held against many imports."""
-
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self._layers = [_Group(layer) for layer in rule.layers]
-        self._sources, self._targets = _Group(rule.sources), _Group(rule.targets)
-        self._ignored = [(_parts(left), _parts(right)) for left, right in rule.ignored]
-
-    def reason(self, one: RuleImport) -> str:
-        """Why the import is not allowed; empty when it is, or the rule says nothing of it."""
-        if one.typing and not self.rule.typing:
+    def reason(self, one: "RuleImport") -> str:
+        """Why an import is not allowed; empty when it is, or the rule says nothing of it."""
+        if one.typing and not self.typing:
             return ""
-        if any(_is_any(left, one.importer) and _is_any(right, one.imported) for left, right in self._ignored):
+        if any(_is_any(left, one.importer) and _is_any(right, one.imported) for left, right in self.ignored):
             return ""
-        match self.rule.kind:
-            case "layers":
-                return self._against_layers(one)
-            case "forbidden":
-                source = self._sources.first(one.importer)
-                target = self._targets.first(one.imported) if source else ""
-                return f"`{source}` may not import `{target}`" if target else ""
-            case "independence":
-                source = self._sources.first(one.importer)
-                target = self._sources.first(one.imported) if source else ""
-                return f"`{source}` and `{target}` are independent" if target and source != target else ""
+        if self.layers:
+            return self._against_layers(one)
+        source = _first(self.sources, one.importer)
+        target = _first(self.targets, one.imported) if source else ""
+        return f"`{source}` may not import `{target}`" if target not in ("", source) else ""
 
-    def _against_layers(self, one: RuleImport) -> str:
+    def _against_layers(self, one: "RuleImport") -> str:
         above = self._layer(one.importer)
         below = self._layer(one.imported) if above else None
         if above is None or below is None:
@@ -117,38 +65,41 @@ class _Judge:
         (high, source), (low, target) = above, below
         if low < high:
             return f"`{target}` is above `{source}`"
-        if low == high and source != target and not self.rule.open_siblings:
+        if low == high and source != target and not self.open_siblings:
             return f"`{source}` and `{target}` are neighbours"
         return ""
 
     def _layer(self, names: frozenset[str]) -> tuple[int, str] | None:
-        for number, layer in enumerate(self._layers):
-            if found := layer.first(names):
-                return number, found
-        return None
+        found = ((number, _first(layer, names)) for number, layer in enumerate(self.layers))
+        return next((one for one in found if one[1]), None)
 
 
-def broken(rules: Sequence[Rule], every: Iterable[RuleImport]) -> list[Broken]:
-    """Every import that some rule does not allow, in the order of the places."""
-    judges = [_Judge(rule) for rule in rules]
-    return [
-        Broken(judge.rule, *one.shown, one.place, reason)
-        for one in every
-        for judge in judges
-        if (reason := judge.reason(one))
-    ]
+class RuleImport(NamedTuple):
+    """One import, also by all the names that its two ends go by: dotted names, paths and components."""
+
+    importer: frozenset[str]
+    imported: frozenset[str]
+    source: str
+    target: str
+    place: str
+    typing: bool = False
 
 
-def layers_rule(layers: Sequence[str], *, origin: str) -> Rule:
-    """A rule out of names from the top to the bottom, `a | b` for neighbours."""
-    split = (tuple(_split_siblings(line)) for line in layers)
-    return Rule("layers", "layers", origin, layers=tuple(layer for layer in split if layer))
+def broken(rules: Sequence[Rule], every: Iterable[RuleImport]) -> list[tuple[Rule, RuleImport, str]]:
+    """Every import that some rule does not allow, with that rule and the reason, in the order of the places."""
+    judged = ((rule, one, rule.reason(one)) for one in every for rule in rules)
+    return [(rule, one, reason) for rule, one, reason in judged if reason]
+
+
+def layers_of(lines: Sequence[str], prefix: str = "") -> tuple[tuple[str, ...], ...]:
+    """The layers in lines from the top to the bottom, `a | b` for neighbours."""
+    split = ([one.strip() for one in line.replace(":", "|").split("|") if one.strip()] for line in lines)
+    return tuple(tuple(f"{prefix}{one}" for one in layer) for layer in split if layer)
 
 
 def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
     """The rules that the project itself states, and notes on what of them is not judged here."""
-    rules: list[Rule] = []
-    notes: list[str] = []
+    rules, notes = list[Rule](), list[str]()
     for file, options, contracts in _contracts(workspace):
         typing = str(options.get("exclude_type_checking_imports", "")).lower() not in ("true", "1", "yes", "on")
         for key, contract in contracts.items():
@@ -158,12 +109,12 @@ def read_rules(workspace: Workspace) -> tuple[list[Rule], list[str]]:
                 notes.append(f"The contract {key!r} in {file} is of type {kind!r}, which is not judged here.")
             rules += stated
     layers = _list(_toml(workspace, "retinue.toml", "architecture").get("layers"))
-    return rules + ([layers_rule(layers, origin="retinue.toml")] if layers else []), notes
+    return rules + ([Rule("layers", "retinue.toml", layers_of(layers))] if layers else []), notes
 
 
 def _contracts(workspace: Workspace) -> Iterator[tuple[str, Mapping[str, Any], dict[str, Mapping[str, Any]]]]:
     """import-linter's options and contracts, with the file they stand in."""
-    for file in _INI:
+    for file in (".importlinter", "setup.cfg"):
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         with suppress(configparser.Error, RetinueError):
             parser.read_string(workspace.read_text(file, max_bytes=_LARGEST))
@@ -181,25 +132,15 @@ def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) ->
     """The rules that a contract of import-linter states: of layers, one for each container; none for other types."""
     pairs = (one.partition("->") for one in _list(contract.get("ignore_imports")))
     ignored = tuple((left.strip(), right.strip()) for left, arrow, right in pairs if arrow)
-    rule = Rule(str(contract.get("name") or key), "layers", file, ignored=ignored, typing=typing)
-    match contract.get("type"):
-        case "layers":
-            # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
-            lines = [line.replace("(", "").replace(")", "") for line in _list(contract.get("layers"))]
-            rule = replace(rule, open_siblings=any(":" in line for line in lines))
-            prefixes = [f"{box}." for box in _list(contract.get("containers"))] or [""]
-            layers = [layer for line in lines if (layer := _split_siblings(line))]
-            return [
-                replace(rule, layers=tuple(tuple(f"{prefix}{one}" for one in layer) for layer in layers))
-                for prefix in prefixes
-            ]
-        case "forbidden":
-            sources, targets = _list(contract.get("source_modules")), _list(contract.get("forbidden_modules"))
-            return [replace(rule, kind="forbidden", sources=tuple(sources), targets=tuple(targets))]
-        case "independence":
-            return [replace(rule, kind="independence", sources=tuple(_list(contract.get("modules"))))]
-        case _:
-            return []
+    rule = Rule(str(contract.get("name") or key), file, ignored=ignored, typing=typing)
+    if contract.get("type") == "layers":
+        # Parentheses mark a layer that may be missing: one that is missing matches nothing anyhow.
+        lines = [line.replace("(", "").replace(")", "") for line in _list(contract.get("layers"))]
+        rule = replace(rule, open_siblings=any(":" in line for line in lines))
+        prefixes = [f"{box}." for box in _list(contract.get("containers"))] or [""]
+        return [replace(rule, layers=layers_of(lines, prefix)) for prefix in prefixes]
+    ends = _ENDS.get(str(contract.get("type")))
+    return [replace(rule, **{end: tuple(_list(contract.get(key))) for end, key in ends.items()})] if ends else []
 
 
 def _list(value: object) -> list[str]:
@@ -218,10 +159,14 @@ def _toml(workspace: Workspace, file: str, *keys: str) -> dict[str, Any]:
         return {}
     for key in keys:
         inner: object = table.get(key)
-        if not isinstance(inner, dict):
-            return {}
-        table = cast("dict[str, Any]", inner)
+        table = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
     return table
+
+
+@lru_cache(maxsize=50_000)
+def _first(patterns: tuple[str, ...], names: frozenset[str]) -> str:
+    """The first pattern that one of `names` is, or lies below; empty when none is."""
+    return next((one for one in patterns if any(_fits(_parts(one), _parts(name)) for name in names)), "")
 
 
 @lru_cache(maxsize=50_000)
@@ -230,8 +175,8 @@ def _parts(name: str) -> tuple[str, ...]:
     return tuple(name.strip().removesuffix("/").replace("/", ".").split("."))
 
 
-def _is_any(pattern: Sequence[str], names: Iterable[str]) -> bool:
-    return any(_fits(pattern, _parts(name), exact=True) for name in names)
+def _is_any(pattern: str, names: Iterable[str]) -> bool:
+    return any(_fits(_parts(pattern), _parts(name), exact=True) for name in names)
 
 
 def _fits(pattern: Sequence[str], parts: Sequence[str], *, exact: bool = False) -> bool:
@@ -241,7 +186,3 @@ def _fits(pattern: Sequence[str], parts: Sequence[str], *, exact: bool = False) 
     if pattern[0] == "**":
         return any(_fits(pattern[1:], parts[taken:], exact=exact) for taken in range(1, len(parts) + 1))
     return pattern[0] in ("*", parts[0]) and _fits(pattern[1:], parts[1:], exact=exact)
-
-
-def _split_siblings(line: str) -> list[str]:
-    return [one.strip() for one in line.replace(":", "|").split("|") if one.strip()]

@@ -51,10 +51,6 @@ class ProposedOption(Model):
     risk: _Text
     cites: Annotated[Many[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=12)]
 
-    def objection(self, known: Mapping[str, Piece]) -> str:
-        """Why its reason does not hold; empty when it does."""
-        return objection(self.why, self.cites, known)
-
     def row(self, known: Mapping[str, Piece]) -> JsonMapping:
         """What is told of it, with the places that it rests on."""
         cited = [known[cite] for cite in dict.fromkeys(self.cites)]
@@ -85,27 +81,27 @@ async def with_options(
     run.emit(Progress("weighing options", chosen.name))
     known = {piece.id: piece for piece in _pieces(data)}
 
+    def judged(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
+        options = ProposedOptions.model_validate(answer).options
+        return [(one, objection(one.why, one.cites, known)) for one in options]
+
     def judge(answer: JsonMapping) -> list[str]:
         """Sent back only when no option at all rests on the figures."""
-        options = ProposedOptions.model_validate(answer).options
-        wrong = [(one.title, one.objection(known)) for one in options]
-        return [] if any(not why for _, why in wrong) else [f"The `why` of {title!r}: {why}" for title, why in wrong]
+        wrong = [f"The `why` of {one.title!r}: {why}" for one, why in judged(answer) if why]
+        return wrong if len(wrong) == len(judged(answer)) else []
 
     thinker = Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
-    shape = AnswerShape(
-        ProposedOptions.model_json_schema(), name="options", description="Ways to mend what the figures show."
-    )
-    prompt = _prompt(question, known.values())
+    schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
+    shape, prompt = AnswerShape(schema, name="options", description=about), _prompt(question, known.values())
     thought = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, judge=judge, max_tokens=3_000)
     facts.usage = thought.usage
     data |= {"model": thought.model} if thought.model else {}
     if thought.data is None:
         return _without_options(facts, thought.refused)
-    judged = [(one, one.objection(known)) for one in ProposedOptions.model_validate(thought.data).options]
-    data["options"] = [one.row(known) for one, why in judged if not why]
-    dropped = [(one_line(one.title), why) for one, why in judged if why]
-    data["dropped"] = [{"title": title, "reason": why} for title, why in dropped]
-    notes = [Prose("{} was left out: {}.", (quote(title), quote(why.rstrip(".")))) for title, why in dropped]
+    proposed = judged(thought.data)
+    data["options"] = [one.row(known) for one, why in proposed if not why]
+    dropped = data["dropped"] = [{"title": one_line(one.title), "reason": why} for one, why in proposed if why]
+    notes = [Prose("{} was left out: {}.", (quote(one["title"]), quote(one["reason"].rstrip(".")))) for one in dropped]
     if not data["options"]:
         return _without_options(facts, f"none of what it proposed rests on the {len(known)} figures", notes)
     by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(thought.model),))

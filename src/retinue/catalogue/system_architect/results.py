@@ -8,22 +8,9 @@ from retinue.catalogue._report import ReportData
 from retinue.contract.model import Count, JsonMapping, Model
 
 __all__ = [
-    "Architecture",
-    "Assessment",
-    "Circle",
-    "ComponentFigures",
-    "DependencyEdge",
-    "DroppedOption",
-    "HardestFunction",
-    "Hotspot",
-    "ImportEdge",
-    "RestructuringOption",
-    "RestructuringOptions",
-    "SourcedText",
-    "Violation",
-]
-
-_Place = Annotated[str, Field(description="Where, as `path:line`.")]
+    "Architecture", "Assessment", "Circle", "ComponentFigures", "DependencyEdge", "DroppedOption", "HardestFunction",
+    "Hotspot", "ImportEdge", "RestructuringOption", "RestructuringOptions", "Violation",
+]  # fmt: skip
 
 
 class ComponentFigures(Model):
@@ -43,7 +30,7 @@ class ImportEdge(Model):
 
     source: str = Field(alias="from")
     target: str = Field(alias="to")
-    place: _Place
+    place: str = Field(description="Where, as `path:line`.")
 
 
 class DependencyEdge(ImportEdge):
@@ -75,7 +62,6 @@ class Hotspot(Model):
 
     file: str
     commits: Count
-    lines_changed: Count
     complexity: Count
     score: Count
     hardest: HardestFunction
@@ -89,19 +75,10 @@ class Violation(ImportEdge):
     reason: str
 
 
-class SourcedText(BaseModel):
-    """One sentence of an answer."""
-
-    content: str
-    source: str = ""
-
-
 class Architecture(ReportData):
     """What was found out about a project; each skill fills its own part."""
 
-    components: tuple[ComponentFigures, ...] = Field(
-        description="The parts of the project, the most depended on first."
-    )
+    components: tuple[ComponentFigures, ...] = Field(description="The parts, the most depended on first.")
     edges: tuple[DependencyEdge, ...] = Field(description="Which component depends on which.")
     cycles: tuple[Circle, ...] = Field(description="Circles, the shortest first.")
     hotspots: tuple[Hotspot, ...] = Field(description="Files by commits times complexity.")
@@ -128,9 +105,7 @@ class DroppedOption(Model):
 class RestructuringOptions(Architecture):
     """The figures, with the options that rest on them."""
 
-    options: tuple[RestructuringOption, ...] = Field(
-        description="The ways that were proposed, the model's first choice first."
-    )
+    options: tuple[RestructuringOption, ...] = Field(description="Those that rest on them, the first choice first.")
     dropped: tuple[DroppedOption, ...] = Field(
         default=(), description="What was proposed and does not rest on the figures."
     )
@@ -141,7 +116,7 @@ class Assessment(BaseModel):
     """What several agents found out, put together."""
 
     answer: str
-    findings: tuple[SourcedText, ...] = ()
+    findings: tuple[JsonMapping, ...] = ()
     parts: tuple[JsonMapping, ...] = ()
     subjects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

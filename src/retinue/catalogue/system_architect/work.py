@@ -1,9 +1,9 @@
 """Does one skill: reads the project, connects its files, and has the facts told (G21)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -16,17 +16,20 @@ from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.catalogue.system_architect.answers import (
+    Churn,
     Facts,
     say_cycles,
     say_dependencies,
     say_hotspots,
     say_violations,
 )
-from retinue.catalogue.system_architect.churn import count_churn
-from retinue.catalogue.system_architect.layers import Broken, Rule, RuleImport, broken, layers_rule, read_rules
+from retinue.catalogue.system_architect.layers import Rule, RuleImport, broken, layers_of, read_rules
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, Scope
+from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
+from retinue.tools.git import Git
+from retinue.tools.git.commit_index import CommitIndex, Selection
 from retinue.tools.structure import (
     Resolver,
     Structure,
@@ -43,6 +46,9 @@ from retinue.tools.workspace import Workspace
 __all__ = ["read_components", "structures", "work"]
 
 _HOTSPOTS: Final = 10
+_HISTORY_S: Final = 30.0
+"""Of a history that takes longer to read the newest commits are counted, and of more of them the next time."""
+_CHANGED: Final = 100_000
 _MANIFESTS: Final = ("Cargo.toml", "go.mod")
 """Files that say what the modules of a folder are called."""
 _LARGEST: Final = 2 * 1024 * 1024
@@ -50,20 +56,14 @@ _COMPONENTS: Final = 2_000
 
 
 async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Reply:
-    """Do one skill.
-
-    Args:
-        skill: Which.
-        scope: What it is about.
-        run: Where, and until when.
-        cache_dir: Where what was read is kept between runs.
+    """Do one skill; what was read is kept in `cache_dir` between runs.
 
     Raises:
         DeadlineExceeded: Time was up before anything was read.
         InvalidInput: A component is not there, or a date is none.
     """
+    run.emit(Progress("reading the project", skill))
     watch, workspace = Watch(run), run.workspace
-    since = _read_date(scope.since) if isinstance(scope, HotspotScope) else None
     known = Rows(cache_dir, str(workspace.root), name="structure", version=2, read=Structure.from_row)
     grammars = "grammars" if find_spec("tree_sitter") else ""
     reading = await read_tree(
@@ -78,8 +78,7 @@ async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None
     if reading.left and not reading.files:
         raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time.")
     return await in_watched_thread(
-        watch,
-        partial(_answer, skill, scope, reading, workspace=workspace, watch=watch, cache_dir=cache_dir, since=since),
+        watch, _answer, skill, scope, reading, workspace=workspace, watch=watch, cache_dir=cache_dir
     )
 
 
@@ -96,7 +95,6 @@ def _answer(
     workspace: Workspace,
     watch: Watch,
     cache_dir: Path | None,
-    since: datetime | None,
 ) -> Reply:
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
     report = Report(figures={"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []})
@@ -106,10 +104,8 @@ def _answer(
     for note in reading.notes:
         report.note("{}", quote(note))
     if not files:
-        report.reject(
-            "No source files were found that can be read.",
-            hint="Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too.",
-        )
+        hint = "Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too."
+        report.reject("No source files were found that can be read.", hint=hint)
         return report.reply()
     resolver = Resolver(files, _manifests(workspace, files))
     graph = connect(files, resolver)
@@ -123,10 +119,33 @@ def _answer(
     if is_overview or skill == "layers":
         say_violations(*_broken(scope, workspace, facts, resolver, report), report, brief=is_overview)
     if is_overview or skill == "hotspots":
-        limit = scope.limit if isinstance(scope, HotspotScope) else _HOTSPOTS
-        churn = None if reading.left else count_churn(workspace, watch, cache_dir, since)
+        limit, since = (scope.limit, scope.since) if isinstance(scope, HotspotScope) else (_HOTSPOTS, "")
+        churn = Churn(None, "time was up") if reading.left else _churn(facts, workspace, watch, cache_dir, since)
         say_hotspots(facts, churn, report, limit=limit, brief=is_overview)
     return report.reply()
+
+
+def _churn(facts: Facts, workspace: Workspace, watch: Watch, cache_dir: Path | None, since: str) -> Churn:
+    """In how many commits each file was changed under any of its names; what keeps that from being counted is told."""
+    try:
+        moment = datetime.fromisoformat(since) if since else None
+    except ValueError:
+        message, hint = f"{since!r} is not a valid date", "write it as 2024-03-31"
+        raise InvalidInput(message, hint=hint, path="/parameters/since") from None
+    try:
+        git = Git(workspace.root, timeout_s=min(watch.left_s() or _HISTORY_S, _HISTORY_S))
+        if git.head().sha is None:
+            return Churn(None, "the repository has no commits yet")
+        with CommitIndex(git, cache_dir, check=watch.check) as index:
+            cut = index.refresh()
+            index.select(Selection(since=moment, merges=False))
+            counted = {one.path: one.commits for one in index.files(_CHANGED)[0]}
+            names = {path: (path, *index.earlier_names(path)) for path in facts.structures}
+    except RetinueError as error:
+        return Churn(None, error.message)
+    churn = {path: sum(counted.get(name, 0) for name in names[path]) for path in names}
+    gap = {"": "", "time": "time was up", "cap": "there are too many"}[cut]
+    return Churn({path: count for path, count in churn.items() if count}, gap)
 
 
 def _manifests(workspace: Workspace, files: Mapping[str, Structure]) -> dict[str, str]:
@@ -135,50 +154,41 @@ def _manifests(workspace: Workspace, files: Mapping[str, Structure]) -> dict[str
         return {}
     found: dict[str, str] = {}
     for path in glob(workspace, _MANIFESTS):
-        try:
+        with suppress(RetinueError):
             found[path] = workspace.read_text(path, max_bytes=_LARGEST)
-        except RetinueError:
-            found[path] = ""
     return found
 
 
 def _target(name: str, names: Mapping[str, str]) -> str:
     """The component that is meant: by its name, or by a file or folder in it."""
-    text = name.strip().strip("`").removeprefix("./").rstrip("/")
+    text, known = name.strip().strip("`").removeprefix("./").rstrip("/"), sorted(set(names.values()))
     if text in ("", "."):
         return ""
-    known = set(names.values())
-    if text in known:
-        return text
     inside = {name for path, name in names.items() if path == text or path.startswith(f"{text}/")}
     ending = {name for name in known if name.rpartition("/")[2].partition(".")[0] == text}
-    found = inside if len(inside) == 1 else ending
-    if len(found) == 1:
-        return found.pop()
+    for found in ({text}.intersection(known), inside, ending):
+        if len(found) == 1:
+            return found.pop()
     if inside:
         return ""  # it holds several components: it is the project itself
-    near = get_close_matches(name, sorted(known), n=5, cutoff=0.4) or sorted(known)[:8]
-    raise InvalidInput(
-        f"There is no component {name[:200]!r}.",
-        hint=f"Available: {', '.join(near)}.",
-        path="/parameters/target",
-        suggestions=tuple(near),
-    )
+    near = get_close_matches(name, known, n=5, cutoff=0.4) or known[:8]
+    message, hint = f"There is no component {name[:200]!r}.", f"Available: {', '.join(near)}."
+    raise InvalidInput(message, hint=hint, path="/parameters/target", suggestions=tuple(near))
 
 
 def _broken(
     scope: Scope, workspace: Workspace, facts: Facts, resolver: Resolver, report: Report
-) -> tuple[list[Broken], list[Rule]]:
+) -> tuple[list[tuple[Rule, RuleImport, str]], list[Rule]]:
     """What breaks the rules that the request states, or else those of the project."""
     if isinstance(scope, LayerScope) and scope.layers:
-        rules = [layers_rule(scope.layers, origin="the request")]
+        rules = [Rule("layers", "the request", layers_of(scope.layers))]
     else:
         rules, notes = read_rules(workspace)
         for note in notes:
             report.note("{}", quote(note))
     found = broken(rules, _imports(facts, resolver)) if rules else []
     if facts.target:
-        found = [one for one in found if facts.names[one.place.rpartition(":")[0]] == facts.target]
+        found = [one for one in found if facts.names[one[1].source] == facts.target]
     return found, rules
 
 
@@ -194,26 +204,10 @@ def _imports(facts: Facts, resolver: Resolver) -> Iterator[RuleImport]:
             place, typing = f"{path}:{one.line}", one.when == "typing"
             targets = resolver.files(one, path)
             for target in targets:
-                yield RuleImport(known[path], known[target], place, (path, target), typing)
+                yield RuleImport(known[path], known[target], path, target, place, typing)
             if not targets:
                 outside = resolver.absolute(one.target, path)
-                yield RuleImport(known[path], frozenset({outside}), place, (path, outside), typing)
-
-
-def _read_date(text: str) -> datetime | None:
-    """A day as a moment; None for none.
-
-    Raises:
-        InvalidInput: It is no date.
-    """
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(
-            f"{text!r} is not a valid date", hint="write it as 2024-03-31", path="/parameters/since"
-        ) from None
+                yield RuleImport(known[path], frozenset({outside}), path, outside, place, typing)
 
 
 def read_components(workspace: Workspace) -> ParameterFacts:

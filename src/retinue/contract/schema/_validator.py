@@ -22,7 +22,6 @@ from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition
 
 from ._defaults import Defaults
-from ._explain import explain
 from ._graph import DRAFTS, Graph, Node, Size, draft_of, measure, purify
 
 __all__ = ["MAX_SCHEMA_NODES", "Loads", "Validator", "compile", "findings_in"]
@@ -218,6 +217,8 @@ class Validator:
         return self._defaults.apply(value)
 
     def _explained(self, value: object, size: Size) -> list[Finding]:
+        from ._explain import explain  # noqa: PLC0415 - most values pass
+
         if size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_TELLING:
             return explain(self._validator.iter_errors(value), instance=value, schema=self.schema)
         found: list[Finding] = []
@@ -315,6 +316,8 @@ def _against_meta_schema(schema: JsonMapping) -> list[Finding]:
     meta = _meta_validator(stated)
     if meta.is_valid(schema):
         return []
+    from ._explain import explain  # noqa: PLC0415 - most schemas pass
+
     return explain(meta.iter_errors(schema), instance=schema, schema={})
 
 

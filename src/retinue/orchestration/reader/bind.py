@@ -6,7 +6,7 @@ binder knows types, never agents, and judges no answer: the boundary validates w
 """
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,6 +56,7 @@ def bind(
     before: Iterable[Binding] = (),
     around: Surroundings = NOWHERE,
     parameters: Sequence[Parameter] | None = None,
+    asks: Collection[str] = (),
 ) -> Bound:
     """Fill the parameters of `skill` from `clause` (C45).
 
@@ -69,6 +70,7 @@ def bind(
         before: What an earlier clause said, for parameters about which this one says nothing.
         around: What may be known beside the clause.
         parameters: Those of the skill, for whoever binds it often.
+        asks: Parameters that must be said this time, though the schema has a value for them.
     """
     text = clause[:_CLAUSE_CHARS]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
@@ -107,10 +109,10 @@ def bind(
     if not unclear and (left := _only_open_text(parameters, words, skill, place)) is not None:
         bound.setdefault(left.parameter, left)
     open_still = [one for one in parameters if one.name not in bound and one.name not in unclear]
-    bound |= {one.name: binding for one in open_still if (binding := _default(one, skill)) is not None}
+    bound |= {one.name: usual for one in open_still if one.name not in asks and (usual := _default(one, skill))}
     values = {one.name: bound[one.name].value for one in parameters if one.name in bound}
     values |= {name: binding.value for name, binding in bound.items() if name not in values}
-    missing = [one for one in open_still if one.required and one.name not in bound]
+    missing = [one for one in open_still if (one.required or one.name in asks) and one.name not in bound]
     questions = (*unclear.values(), *(_question(one, skill, agent) for one in missing))
     return Bound(
         values,

@@ -144,9 +144,9 @@ class Parameter:
 
     @property
     def alone(self) -> JsonMapping:
-        """Its schema with the definitions that it may refer to."""
-        definitions = {key: self.whole[key] for key in ("$defs", "definitions", "$schema") if key in self.whole}
-        return {**definitions, **self.schema}
+        """Its schema, with the definitions of the whole where it refers to any."""
+        shared = ("$schema", "$defs", "definitions") if _refers(self.schema) else ("$schema",)
+        return {**{key: self.whole[key] for key in shared if key in self.whole}, **self.schema}
 
     def accepts(self, value: object) -> bool:
         """Whether `value` passes its schema; nothing passes one that cannot be used."""
@@ -184,6 +184,17 @@ def parameters_of(input_schema: Mapping[str, object]) -> tuple[Parameter, ...]:
         for name, inside in cast("dict[str, object]", properties).items()
         if isinstance(inside, dict)
     )
+
+
+def _refers(part: object) -> bool:
+    """Whether anything in `part` refers to another schema."""
+    if isinstance(part, dict):
+        members = cast("JsonMapping", part)
+        return not _REFERRING.isdisjoint(members) or any(map(_refers, members.values()))
+    return isinstance(part, list) and any(map(_refers, cast("list[object]", part)))
+
+
+_REFERRING: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
 def _plain(inside: JsonMapping, whole: Mapping[str, object]) -> JsonMapping:

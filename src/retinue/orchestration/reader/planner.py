@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from retinue.contract.definition import Definition, Skill
@@ -38,7 +39,8 @@ _REFUSED: Final = {"reason": "The goal says not to.", "nearest": (), "wanted": F
 _CAN: Final = "can be asked "
 _ALTERNATIVES: Final = 3
 _EXAMPLE_VALUE: Final = re.compile(r"`[^`]+`")
-_REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get")
+_REQUEST_WORDS: Final = word_set("what who how where when which why is are was were do does did can give tell get take")
+_PERSONS: Final = word_set("he him his she her")
 _DETERMINERS: Final = word_set("a an the me us my our your this that these those all some any every")
 
 
@@ -215,14 +217,23 @@ class Planner:
             return _Reading(candidate, Bound(), candidate.score, objection=strange)
         back = refers_back(text) if before is not None else None
         carried = () if before is None or not back else _carried(before, candidate, skill, parameters, around)
-        bound = bind(skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
+        asks = _names_for(back, parameters) if back and not self._takes_text(candidate) else []
+        if back and back.lower() in _PERSONS and "it" not in text.lower().split():
+            carried = tuple(one for one in carried if one.parameter in asks)
+        read = partial(bind, skill, text, agent=candidate.agent, before=carried, around=around, parameters=parameters)
+        bound = read()
+        # A query to a table is read anew: what it takes over is the same value, in other words.
+        is_known = any(one.value == bound.parameters.get(one.parameter) for one in carried)
+        said = {one.parameter for one in bound.bindings if one.how == "said"}
+        if asks and not (bound.missing or asks[0] in said or (is_known and str(back).lower() not in _PERSONS)):
+            bound, is_known = read(asks=asks[:1]), False
         values = len(telling_words(text)) - len(telling_words(f"{bound.rest} {bound.guessed}"))
         result = _Reading(
             candidate,
             bound,
             candidate.score + _NAMED * values,
             is_whole=takes_query(skill) and not bound.rest,
-            back=back if back is not None and not any(one in carried for one in bound.bindings) else "",
+            back=back if back is not None and not is_known else "",
         )
         result = replace(result, unknown=tuple(self.router.unknown_words(bound.rest, place)))
         objection = self._objection(result, skill, {one.name: one for one in parameters})
@@ -244,10 +255,12 @@ class Planner:
         return ""
 
     def _strangeness(self, candidate: Candidate, text: str) -> str:
-        """What speaks against putting any `text` to a skill; empty for one that must be able to be told all of it."""
-        if not self._takes_text(candidate):
-            return ""
+        """What speaks against putting `text` to a skill that changes things, or that may be told any text."""
         name, place = f"`{candidate.agent}.{candidate.skill}`", self.router.place(candidate)
+        if not self._takes_text(candidate):
+            skill, is_order = self._skill(candidate), not self._openers[place].isdisjoint(word_tokens(text))
+            is_change = "write" in (skill.effects or ()) and skill.examples and not is_order
+            return f"The nearest, {name}, changes things, and nothing says to." if is_change else ""
         if self._is_strange_order(text, place):
             return f"Nobody here says that it can `{text.split(maxsplit=1)[0].lower()}` anything."
         if candidate.share < (floor := self.router.floor(place)):
@@ -309,6 +322,8 @@ class Planner:
         """Whether two neighbouring pieces of a sentence are two requests."""
         if _is_refusal(left.clause.text) or _is_refusal(right.clause.text):
             return True
+        if NEGATIONS.intersection(right.clause.words[:1]):  # "but not by Ada" says more of the one before
+            return False
         if self._opens(left) and self._opens(right) and (left.chosen or right.chosen):
             return True
         if left.chosen is None or right.chosen is None or left.chosen.agent == right.chosen.agent:
@@ -482,6 +497,13 @@ def _carried(
     is_same = before.chosen is not None and before.chosen.skill == candidate.skill
     kinds = {one.name for one in parameters if one.facts or (is_same and one.takes_days)}
     return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
+
+
+def _names_for(back: str, parameters: Sequence[Parameter]) -> list[str]:
+    """Parameters whose value the "it" or the "she" of a clause may be; a "them" may be anything."""
+    is_person, is_thing = back.lower() in _PERSONS, back.lower() in {"it", "its"}
+    names = (one for one in parameters if one.facts and NEGATIONS.isdisjoint(one.words))
+    return [one.name for one in names if (is_person if one.facts == "author" else is_thing)]
 
 
 def _is_told(parameter: Parameter | None) -> bool:

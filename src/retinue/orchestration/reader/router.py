@@ -46,8 +46,8 @@ _ENOUGH_EXAMPLES: Final = 3
 
 _NOT_ALONE: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIONS}
 _MOST_CHARS: Final = 2_000
-_NOT_FOR: Final = re.compile(r"\bnot for [^.;]*")
-"""What a description says that a skill does not do."""
+_NOT_FOR: Final = re.compile(r"\bnot for [^.;]*|\bReturns:?(?= )|\bUse it\b")
+"""What a description says that a skill does not do, and how the sentences begin that each description has."""
 _VALUE: Final = re.compile(
     r"`[^`\n]+`|\{\w+\}|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
 )

@@ -99,8 +99,15 @@ class ClauseWords:
 
     def is_denied(self, start: int, *, within: int = 3) -> bool:
         """Whether what begins at `start` is to be left out: "not in the tests"."""
-        before = self.before(start, most=within)
-        return not NEGATIONS.isdisjoint(before) and "only" not in before
+        return self.denial(start, within=within) < start and "only" not in self.before(start, most=within)
+
+    def denial(self, start: int, *, within: int = 3) -> int:
+        """Where the "not" stands that denies what begins at `start`; `start` when nothing does."""
+        near = [number for number, place in enumerate(self.places) if place[1] <= start][-within:]
+        denying = (
+            one for one in near if self.words[one] in NEGATIONS or self.words[one : one + 2] == ["other", "than"]
+        )
+        return next((self.places[one][0] for one in denying), start)
 
     def find(self, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where the words with these stems stand in a row and are free: index of the first, index after the last."""
@@ -209,7 +216,8 @@ def _read_name(parameter: Parameter, words: ClauseWords, place: KnownNames) -> V
         return unclear
     values = chain.from_iterable(one.options or (cast("str", one.value),) for one in found)
     is_guess = all(one.is_guess for one in found)
-    return Value(list(dict.fromkeys(values)), found[0].start, found[-1].end, is_guess=is_guess)
+    start = words.denial(found[0].start) if leaves_out else found[0].start  # "not by" is said with the name
+    return Value(list(dict.fromkeys(values)), start, found[-1].end, is_guess=is_guess)
 
 
 def _stem(word: str) -> str:
@@ -230,10 +238,12 @@ def _names(parameter: Parameter, words: ClauseWords, place: KnownNames) -> Itera
             text = words.text[words.places[number][0] : words.places[last - 1][1]]
             value = words.value(meant[0], number, last, options=meant if len(meant) > 1 else ())
             chunk = next((one for one in _CHUNK.finditer(words.text) if one.start() <= value.start < one.end()), None)
-            if chunk is not None and "/" in chunk[0]:  # a path to what is meant
+            path = "" if chunk is None or "/" not in chunk[0] else chunk[0].rstrip(".")
+            if chunk is not None and path:
                 value = replace(value, start=chunk.start(), end=max(value.end, chunk.end()))
                 last = sum(start < value.end for start, _ in words.places)
-            yield replace(value, is_guess=is_of_code and text.isalpha() and text.islower())
+            if not path or text == path or value.value in path.split("/"):  # a path to it, not another's name
+                yield replace(value, is_guess=is_of_code and text.isalpha() and text.islower())
             number = last
         else:
             number += 1
@@ -294,9 +304,10 @@ def _name_index(names: tuple[str, ...]) -> tuple[dict[tuple[str, ...], tuple[str
     parts: dict[str, list[str]] = {}
     for name in names:
         stems = word_tokens(name)
-        if any(stem not in FUNCTION_STEMS for stem in stems):
+        is_version = name[:1].isdigit() and f"v{name}" in names  # "version 1.2.0" is `v1.2.0`
+        if any(stem not in FUNCTION_STEMS for stem in stems) and not is_version:
             whole.setdefault(tuple(stems), []).append(name)
-            if stems[0] == "v" and len(stems) > 1:  # "version 1.2.0" is `v1.2.0`
+            if stems[0] == "v" and len(stems) > 1:
                 whole.setdefault(tuple(stems[1:]), []).append(name)
         for stem in dict.fromkeys(stems):
             parts.setdefault(stem, []).append(name)
@@ -399,7 +410,7 @@ def _read_choice(parameter: Parameter, words: ClauseWords, place: KnownNames) ->
     for number, choice in enumerate(phrases):
         for phrase in choice:
             shared = phrase & free.keys()
-            if shared - silent and (shared == phrase or parameter.required):
+            if shared - silent and (shared == phrase or (parameter.required and shared - silent - NEGATIONS)):
                 weight = sum(map(weights.__getitem__, shared))
                 fit = weight / sum(map(weights.__getitem__, phrase))
                 scores.append((shared == phrase, weight * fit, number, shared))
@@ -454,6 +465,9 @@ def _read_flag(parameter: Parameter, words: ClauseWords, _place: KnownNames) -> 
     if parameter.type != "boolean":
         return None
     turned = not NEGATIONS.isdisjoint(parameter.words)
+    for phrase in re.split("[,:;.]", parameter.description.partition(":")[2]):  # "never used" of what is unused
+        if place := next(words.find(word_tokens(phrase)), None):
+            return words.value(not turned, *place)
     for first, last in words.find(word_tokens(" ".join(word for word in parameter.words if word not in _FLAG_WORDS))):
         before = words.before(words.places[first][0], most=3)
         if cue := next((word for word in before if word in NEGATIONS), None):

@@ -29,9 +29,11 @@ bye cheers fine good goodbye great hello hey hi morning nice ok okay perfect rig
 much lot everyone there
 """
 _LIGHT: Final = """
-actually another any anything code codebase currently each ever every exactly find given gives here instead kind list
-look made make makes mean means now one other own project really repo repository say says see show something still there
-thing things use used uses using work works yet
+across actually against another any anybody anyone anything anywhere because behind between both code codebase
+currently each either ever every everybody everyone everything everywhere exactly find given gives here instead kind
+list look made make makes mean means most must nobody none nothing now one other over own per project really repo
+repository say says see several shall show somebody someone something somewhere still take there thing things through
+too top toward under upon use used uses using via whether while whole within work works yet
 """
 """Words of asking and being: a skill need not know them to do what is asked, though they help to find it."""
 
@@ -114,4 +116,5 @@ FUNCTION_STEMS: Final = frozenset(word_tokens(FUNCTION_WORDS))
 _LIGHT_WORDS: Final = word_set(_LIGHT)
 NEGATIONS: Final = word_set(
     "no not without dont don't didn't doesn't isn't never exclude excluding except skip skipping omit ignore ignoring"
+    " apart leaving nor"
 )

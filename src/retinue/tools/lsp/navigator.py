@@ -248,12 +248,23 @@ class Navigator:
             UnknownName: Nothing is called that; `suggestions` names what is near.
             InvalidInput: Several are; the hint lists them.
         """
+        fitting = await self.find_all(symbol, path=path, language=language)
+        if len(fitting) > 1 and not path:
+            raise ambiguous(symbol, fitting)
+        return fitting[0]
+
+    async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Spot]:
+        """The places of all symbols of one name, as `find` finds one.
+
+        Raises:
+            UnknownName: Nothing is called that; `suggestions` names what is near.
+        """
         name = symbol.rpartition(".")[2]
         if path:
             known = await self.document_symbols(path)
             fitting = [each for each in known if _is_called(each, symbol)]
             if not fitting and (spot := self._mentioned(path, name)) is not None:
-                return spot
+                return [spot]
         else:
             everywhere = await self.workspace_symbols(name, language=language)
             known = tuple(each for each in everywhere if not each.place.is_outside)
@@ -262,11 +273,8 @@ class Navigator:
             raise unknown(symbol, path, [each.name for each in known], language=language)
         tops = [each for each in fitting if not each.container]
         # One name in one scope is one symbol (overloads, a property with its setter); its last place knows all others.
-        fitting = list({(each.place.path, each.container): each for each in tops or fitting}.values())
-        if len(fitting) > 1 and not path:
-            raise ambiguous(symbol, fitting)
-        place = fitting[0].place
-        return Spot(place.path, place.line, place.column)
+        places = [each.place for each in {(each.place.path, each.container): each for each in tops or fitting}.values()]
+        return [Spot(place.path, place.line, place.column) for place in places]
 
     async def _with_containers(self, symbols: Sequence[Symbol], wanted: str) -> list[Symbol]:
         """Those of `symbols` that are `wanted`, as their own files tell them: with what they stand in."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from retinue.errors import InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 
-from .places import Spot, Symbol, units_before
+from .places import Spot, units_before
 
 __all__ = ["ambiguous", "gone", "position", "unknown"]
 
@@ -46,9 +46,9 @@ def unknown(symbol: str, path: str, names: Sequence[str], *, language: str) -> U
     return UnknownName(f"Nothing {where} is called {symbol!r}.", hint=hint, suggestions=near or known)
 
 
-def ambiguous(symbol: str, found: Sequence[Symbol]) -> InvalidInput:
+def ambiguous(symbol: str, found: Sequence[Spot]) -> InvalidInput:
     """Several are called `symbol`."""
-    places = tuple(str(each.place) for each in found[:10])
+    places = tuple(map(str, found[:10]))
     return InvalidInput(
         f"{symbol!r} is defined in {len(found)} places.",
         hint=f"Say which, by its file: {', '.join(places)}.",

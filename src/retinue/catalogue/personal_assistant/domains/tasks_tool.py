@@ -46,7 +46,7 @@ def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
     What do I have to do today?
     Example response: Task 4: call Ada, due 2026-05-05.
     Example args: {"due": "2026-05-05"}
-    Notes: Show my to do list, what have I got to do, what is still left on my list, open tasks, due, overdue.
+    Notes: Show my to do list, my todo list, what have I got to do, what is left on my list, open tasks, due, overdue.
 
     Args:
         due: Only those due on or before this day.
