@@ -42,8 +42,8 @@ class Survey(Model):
             fixtures="the pytest fixtures: which fixtures are there, how many fixtures, list fixtures, conftest",
             steps="steps of behaviour-driven tests: BDD steps, gherkin, scenarios, feature files, behave",
             helpers="functions and classes that several files use: helpers, utilities, shared or reusable functions",
-            rules="what the documents forbid: prohibitions, forbidden, prohibited, anti-patterns, must not, must never,"
-            " never do, not allowed, avoid, don'ts",
+            rules="what the documents forbid: prohibitions, forbidden, prohibited, anti-patterns, must not, never do,"
+            " not allowed, avoid, don'ts",
         ),
         Field(
             description="What leads the answer; the result holds the whole inventory.",
