@@ -75,6 +75,8 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
 def _say(report: Report, search: Search, summary: Summary | None) -> None:
     """The answer: a model's sentences where they hold, else the passages."""
     _say_absent(report, search)
+    for word, meant in search.respelled.items():
+        report.note("{} stands nowhere: words that begin with {} are searched in its place.", code(word), code(meant))
     if search.query.focus == "files" and search.places:
         _say_files(report, search)
     elif not search.evidence:

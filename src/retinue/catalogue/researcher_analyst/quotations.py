@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -39,7 +39,7 @@ _ASKING_WORDS: Final = """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
 _LIGHT_WORDS: Final = """
-    add after apply before call calls change choose create fall handle handles help keep let need new own put
+    add after app application apply before call calls change choose create fall handle handles help keep let library need new own package program put
     reach reaches react run runs send set sets start starts stop take takes tell turn use want write written
 """
 _LIGHT: Final = frozenset(_LIGHT_WORDS.split())
@@ -99,6 +99,17 @@ class Query:
             tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
             request.focus,
         )
+
+    def respelled(self, meant: Mapping[str, str]) -> "Query":
+        """The query with other words in place of some of its terms, without those that only ask."""
+        words: dict[str, str] = {}
+        for term, word in self.words.items():
+            other = meant.get(term, "")
+            if not other:
+                words[term] = word
+            elif other not in STOP_WORDS and other not in _ASKING:
+                words[terms(other)[0]] = other
+        return replace(self, words=words) if words else self
 
 
 @dataclass(frozen=True, slots=True)

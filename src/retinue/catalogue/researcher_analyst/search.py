@@ -106,6 +106,7 @@ class Search:
         evidence: Best first; empty when nothing covers the query.
         nearest: The best of what does not cover it.
         absent: Names that stand nowhere.
+        respelled: Words that stand nowhere, each with what is searched in its place.
         absent_paths: Paths that are not there, each with those that look like it.
         places: For who asks for files: each with how often and where first it has the words.
         revisions: The commit at which a file that is cited is as it was read.
@@ -123,6 +124,7 @@ class Search:
     evidence: list[Quotation] = field(default_factory=list[Quotation])
     nearest: Quotation | None = None
     absent: list[str] = field(default_factory=list[str])
+    respelled: dict[str, str] = field(default_factory=dict[str, str])
     absent_paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     places: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
     files: dict[str, Source] = field(default_factory=dict[str, Source])
@@ -139,6 +141,7 @@ class Search:
         """Search, as long as there is time; then there are only the best of what the index knows already."""
         try:
             self._take_in()
+            self._spell()
             self._look_up()
             self._compare()
             for text in self.texts.values():
@@ -181,6 +184,19 @@ class Search:
         for path in self.request.paths:
             if not any(_is_below(one, path) for one in known):
                 self.absent_paths[path] = nearest(path, known)
+
+    def _spell(self) -> None:
+        """Take words that stand nowhere for those from which one letter parts them; names stay as they are."""
+        if self.index is None or not self.files:
+            return
+        words = self.query.words
+        counts, _ = self.index.holders(words.values())
+        others = "\n".join(text.text for text in self.texts.values()).casefold()
+        for (term, word), count in zip(words.items(), counts, strict=True):
+            is_known = count or word in self.query.names or word.casefold() in others
+            if not is_known and (meant := self.index.spelled(word)):
+                self.respelled[term] = meant
+        self.query = self.query.respelled(self.respelled)
 
     def _take_files(self) -> list[str]:
         """Which files are searched; gives all that the index has."""

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
+from retinue.contract.names import slip_of
 from retinue.orchestration.reader.table_words import (
     DIMENSIONS,
     FILLER,
@@ -17,7 +18,7 @@ from retinue.orchestration.reader.table_words import (
     UNIT_SIZES,
     WEEKDAYS,
 )
-from retinue.orchestration.reader.words import slip_of, split_words
+from retinue.orchestration.reader.words import split_words
 
 __all__ = ["Item", "Lexer", "name_words"]
 

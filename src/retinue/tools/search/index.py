@@ -18,6 +18,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
+from retinue.contract.names import slip_of
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, why_not
@@ -54,6 +55,12 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     title, body, name, content = '', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+"""
+_VOCABULARY: Final = """
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.stems USING fts5vocab(main, words, row);
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.looked_up USING fts5(word, tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.looked_up_stems USING fts5vocab(temp, looked_up, row);
+DELETE FROM temp.looked_up;
 """
 _EMPTY: Final = "DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS passages; DROP TABLE IF EXISTS words;"
 _SEARCH: Final = """
@@ -198,6 +205,21 @@ class Index:
             return found, self._database.execute("SELECT count(*) FROM passages").fetchone()[0]
 
         return self._trusted(counted)
+
+    def spelled(self, word: str) -> str | None:
+        """The stem that `word`, which stands nowhere, misspells by one letter other than its first."""
+
+        def looked_up() -> str | None:
+            self._database.executescript(_VOCABULARY)
+            self._database.execute("INSERT INTO temp.looked_up VALUES (?)", (word,))
+            stems = [row[0] for row in self._rows("SELECT term FROM temp.looked_up_stems")]
+            if len(stems) != 1:
+                return None
+            first = (stems[0][0], chr(ord(stems[0][0]) + 1))
+            known = self._database.execute("SELECT term FROM temp.stems WHERE term >= ? AND term < ?", first)
+            return slip_of(stems[0], [row[0] for row in known], shortest=4)
+
+        return self._trusted(looked_up)
 
     def _hits(self, statement: str, values: tuple[object, ...]) -> list[PassageHit]:
         return self._trusted(lambda: [PassageHit(*row) for row in self._database.execute(statement, values)])
