@@ -19,7 +19,7 @@ from retinue.contract.result import Result
 from retinue.contract.table_query import Measure
 from retinue.contract.task import Task
 from retinue.tools.workspace import Workspace
-from tests.catalogue.conftest import Ask
+from tests.catalogue.conftest import Ask, Repository
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -282,6 +282,47 @@ def test_times_that_no_calendar_has_are_left_out_of_what_is_known_of_a_column(tm
     (table,) = read_facts(Workspace(tmp_path)).tables
     assert (table.columns[0].least, table.columns[0].most) == ("2024-01-01T00:00:00", "2024-03-05T00:00:00")
     assert rows(ask_in(tmp_path)("data_analyst", "aggregate", question="mean price in rents.parquet")) == [[2.5, 6]]
+
+
+def test_a_table_that_git_ignores_is_meant_only_where_it_is_named(
+    make_repository: Callable[..., Repository], ask_in: AskIn
+) -> None:
+    made = make_repository("flat")
+    made.write("rooms.csv", "room,price\nkitchen,5\n")
+    made.write(".gitignore", "*.parquet\n")
+    made.commit("feat: rooms")
+    _parquet(made.root, "price", "(7), (9)")
+    tables = read_facts(Workspace(made.root)).tables
+    assert [(one.path, one.is_aside) for one in tables] == [("rooms.csv", False), ("rents.parquet", True)]
+    ask = ask_in(made.root)
+    assert rows(ask("data_analyst", "aggregate", question="highest price in rents.parquet")) == [[9, 2]]
+    assert rows(ask("data_analyst", "aggregate", question="highest price")) == [[5, 1]]
+
+
+_LOG = "".join(
+    f'192.0.2.{n % 3} - - [04/Mar/2025:1{n % 4}:00:00 +0000] "GET /{("cart", "search")[n % 2]} HTTP/1.1"'
+    f' {(200, 200, 503, 404, 200)[n % 5]} {n * 13} "-" "curl" {n / 100}\n'
+    for n in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "expected"),
+    [
+        ("How many 503 responses were there?", 0, [12]),
+        ("count the 404s", 0, [12]),
+        ("count the 503 responses per hour", 1, [3, 3, 3, 3]),
+        ("which endpoint is slowest on average", 0, ["/search"]),
+        ("median response time for /cart", 0, [pytest.approx(0.29)]),
+        ("hits per ip", 1, [20, 20, 20]),
+    ],
+)
+def test_a_log_is_asked_about_in_the_words_of_logs(
+    tmp_path: Path, ask_in: AskIn, question: str, column: int, expected: list[Any]
+) -> None:
+    (tmp_path / "access.log").write_text(_LOG, encoding="utf-8")
+    found = rows(ask_in(tmp_path)("data_analyst", "aggregate", question=question))
+    assert [row[column] for row in found[: len(expected)]] == expected
 
 
 def test_a_figure_that_is_no_number_is_said_to_be_left_out(tmp_path: Path, ask_in: AskIn) -> None:

@@ -76,3 +76,8 @@ def test_more_general_words_are_never_more_words(words: str, first: str, second:
         assert len(found.words.split()) <= len(words.split()) + 2
         assert len(found.words.split()) > 1
         assert found.left_out
+
+
+def test_a_table_that_is_named_stays_named():
+    node = asked("hits per teapot in access.log by hour", files="access.log", unit="hour")
+    assert broader(node, None) == Broader("hits per teapot in access.log", ("hour",))

@@ -22,7 +22,8 @@ class ColumnFacts(Model):
     """What is known of one column.
 
     Attributes:
-        values: All texts in it, where there are not too many.
+        other_names: What people call it who do not know its name, such as `response time` for `seconds`.
+        values: All texts in it, where there are not too many; of whole numbers, where there are few.
         least: Its smallest number, or its first time as ISO 8601.
         most: Its largest number, or its last time.
         is_unique: Each row has a value of its own.
@@ -32,6 +33,7 @@ class ColumnFacts(Model):
 
     name: str
     kind: ColumnKind
+    other_names: Many[str] = ()
     values: Many[str] = ()
     least: float | str | None = None
     most: float | str | None = None
@@ -46,11 +48,13 @@ class TableFacts(Model):
 
     Attributes:
         row_nouns: What a row is called, in the singular, beside the name of the file.
+        is_aside: It is meant only where it is named; git is told to ignore it.
     """
 
     path: str
     row_count: Count = 0
     row_nouns: Many[str] = ()
+    is_aside: bool = False
     columns: Many[ColumnFacts] = ()
 
     def column(self, name: str) -> ColumnFacts | None:

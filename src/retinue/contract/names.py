@@ -7,18 +7,15 @@ import functools
 import heapq
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-__all__ = ["canonical_name", "fold", "nearest", "slip_of", "to_kebab"]
+__all__ = ["canonical_name", "fold", "nearest", "to_kebab"]
 
 _LONGEST = 256
 """Names beyond this are cut before they are compared: nobody mistypes that much, and comparing takes square time."""
 
 _COMPARED = 200
 """Among so many is looked for a misspelling: those of like length, with the same first letter before others."""
-
-_LONGEST_SLIP = 24
-"""Letters of the longest word of which one may be wrong."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -79,21 +76,6 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
     alike = [wanted, *difflib.get_close_matches(wanted, sorted(likely), n=max(limit, 1))]
     found = [known for spelling in alike for known in folds.get(spelling, ())]
     return tuple(found[:limit])
-
-
-def slip_of(word: str, known: Collection[str], *, shortest: int = 5) -> str | None:
-    """The one of `known` that `word` misspells by one letter too few, too many or wrong, or by two swapped.
-
-    None when it is spelled right, too short to tell, or could be several of them.
-    """
-    if not shortest <= len(word) <= _LONGEST_SLIP or word in known:
-        return None
-    from rapidfuzz import process  # noqa: PLC0415 - most words are spelled right
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
-
-    found = process.extract(word, known, scorer=OSA.distance, score_cutoff=1, limit=2)
-    meant = [str(one) for one, *_ in found if len(str(one)) > 2]
-    return meant[0] if len(meant) == 1 else None
 
 
 _folded = functools.lru_cache(maxsize=8_192)(fold)

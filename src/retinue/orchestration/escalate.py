@@ -69,11 +69,11 @@ def broader(node: Delegation, fault: Fault | None) -> Broader | None:
     """The request of `node` without what limited it; None when nothing did, or nothing would be left.
 
     What the fault points at goes. When it points at nothing, whatever was read out of the words for the skill that
-    failed goes, since another skill has its own parameters.
+    failed goes, since another skill has its own parameters; but not a table: asked of another it is another question.
     """
     said = {one.parameter: one for one in node.bindings if _limits(one, node.instruction)}
     named = parameter_at_fault(fault, said)
-    dropped = [said[named]] if named is not None else list(said.values())
+    dropped = [said[named]] if named is not None else [one for one in said.values() if one.parameter != "files"]
     words = node.instruction
     for binding in sorted(dropped, key=lambda one: -len(one.words)):
         words = _as_words(binding.words).sub(" ", words, count=1)

@@ -28,7 +28,14 @@ _KEYS: Final = 12
 _VALUES: Final = 5_000
 _ENDS: Final = {"number": "{1}({0})", "time": "{1}({0}) FILTER (WHERE year({0}) BETWEEN 1 AND 9999)"}
 """The smallest or largest value of a column; `infinity` and years of five digits are no times that ISO 8601 writes."""
-_LOGGED: Final = ("request", "entry", "line", "event")
+_LOGGED: Final = ("request", "response", "hit", "entry", "line", "event")
+_LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "client": ("ip", "ip address", "visitor"), "path": ("endpoint", "page", "url", "route"),
+    "status": ("status code", "response code", "http status"), "bytes": ("response size",),
+    "seconds": ("response time", "latency", "duration"), "agent": ("user agent", "browser"), "referer": ("referrer",),
+}  # fmt: skip
+_CODES: Final = 50
+"""Whole numbers of which a column has at most so many are told one by one: they may be codes."""
 _DAY: Final = 86_400
 _SPANS: Final[dict[TimeUnit, int]] = {
     "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
@@ -191,12 +198,12 @@ class Columns:
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:
-        """The texts in each column of texts that has at most 5,000 different ones."""
+        """What stands in each column of texts, 5,000 different ones at most, or of whole numbers, 50 at most."""
         found: dict[str, tuple[str, ...]] = {}
-        for column in [one for one in self if one.kind == "text"][:_INSPECTED]:
+        for column in [one for one in self if one.kind == "text" or (one.kind == "number" and one.whole)][:_INSPECTED]:
             self._check()
-            text = column.expression
-            rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=_VALUES)
+            text, most = column.expression, _VALUES if column.kind == "text" else _CODES
+            rows = self.query(f"SELECT DISTINCT {text} FROM {self.table} WHERE {text} IS NOT NULL", limit=most)
             if not rows.truncated:
                 found[column.name] = tuple(sorted(str(row[0]) for row in rows.rows))
         return found
@@ -216,6 +223,7 @@ class Columns:
                 ColumnFacts(
                     name=one.name,
                     kind=one.kind,
+                    other_names=_LOG_NAMES.get(one.name, ()) if self.source.kind == "log" else (),
                     values=self.values.get(one.name, ()),
                     least=_end(bounds, one, 0),
                     most=_end(bounds, one, 1),

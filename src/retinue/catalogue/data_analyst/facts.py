@@ -9,7 +9,7 @@ from typing import Final
 
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._remembered import Rows, content_key
-from retinue.catalogue.data_analyst.files import data_files
+from retinue.catalogue.data_analyst.files import data_files, ignored_files
 from retinue.contract.facts import Facts, TableFacts
 from retinue.errors import BudgetExceeded, DeadlineExceeded, MissingFile, YourError
 from retinue.tools.workspace import Workspace
@@ -19,9 +19,11 @@ __all__ = ["read_facts"]
 _FILES: Final = 8
 _MOST: Final = 40
 """Where there are more, they are a program's own data (settings, cases of tests), and nobody's tables."""
+_LOOKED_AT: Final = 20_000
+"""So many files are looked at for data that git ignores."""
 _BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 2.0
-_FORM: Final = 2
+_FORM: Final = 3
 """Of what is kept; raised when `columns` reads something else in the same file."""
 
 _UNREADABLE: Final = TableFacts(path="-")
@@ -36,12 +38,13 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
         cache_dir: Where it is kept what they hold; None keeps nothing.
     """
     try:
-        paths = data_files(workspace)
+        paths = [path for path in data_files(workspace) if not is_aside(path)]
     except MissingFile:
-        return Facts()
-    paths = [path for path in paths if not is_aside(path)]
+        paths = []
     if len(paths) > _MOST:
         return Facts(is_complete=False)
+    listed = frozenset(paths)
+    paths += sorted({*ignored_files(workspace, looked_at=_LOOKED_AT)} - listed)[:_FILES]
     end = time.monotonic() + _SECONDS
     known = Rows(
         cache_dir,
@@ -62,11 +65,11 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
             table = known.get(key)
             if table is None:
                 table = new[key] = _table(workspace, path, end)
-            used[key] = table
+            used[key] = table.model_copy(update={"is_aside": path not in listed})
         except (DeadlineExceeded, OSError):
             break
     known.save(new, used)
-    tables = tuple(table for table in used.values() if table != _UNREADABLE)
+    tables = tuple(table for table in used.values() if table.path != _UNREADABLE.path)
     return Facts(tables=tables, is_complete=len(tables) == len(paths))
 
 

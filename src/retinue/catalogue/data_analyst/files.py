@@ -9,7 +9,7 @@ from retinue.tools.data import DATA_SUFFIXES, kind_of
 from retinue.tools.tree import IGNORED_FOLDERS, list_files
 from retinue.tools.workspace import Workspace
 
-__all__ = ["data_files", "named_files", "where_they_are"]
+__all__ = ["data_files", "ignored_files", "named_files", "where_they_are"]
 
 _LOOKED_AT: Final = 200_000
 _PREFERRED: Final = ("csv", "parquet", "log", "jsonl")
@@ -56,21 +56,26 @@ def where_they_are(workspace: Workspace, named: Sequence[str]) -> list[str]:
     below = {path: [one for one in listed if one.rpartition("/")[2] == path] for path in missing}
     if any(not there for there in below.values()):
         # Data is often what git is told to ignore: being named, such a file may be read all the same.
-        for path in _ignored(workspace):
+        for path in ignored_files(workspace):
             name = path.rpartition("/")[2]
             if name in missing and path not in below[name]:
                 below[name].append(path)
     return [below[path][0] if path in missing and len(below[path]) == 1 else path for path in named]
 
 
-def _ignored(workspace: Workspace) -> Iterator[str]:
-    """Files under the root, those too that git ignores; folders of caches and packages are left out."""
+def ignored_files(workspace: Workspace, *, looked_at: int = _LOOKED_AT) -> Iterator[str]:
+    """Data files under the root, those too that git ignores; folders of caches and packages are left out.
+
+    Args:
+        workspace: Where they lie.
+        looked_at: After so many files of any kind it ends.
+    """
     root = str(workspace.root)
     seen = 0
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS)
         seen += len(names)
-        if seen > _LOOKED_AT:
+        if seen > looked_at:
             return
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")  # noqa: PTH118 - as walked

@@ -39,8 +39,9 @@ _ASKING_WORDS: Final = """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
 _LIGHT_WORDS: Final = """
-    add after app application apply before call calls change choose create fall handle handles help keep let library need new own package program put
-    reach reaches react run runs send set sets start starts stop take takes tell turn use want write written
+    add after app application apply before call calls change choose create fall handle handles help keep let library
+    need new own package program put reach reaches react run runs send set sets start starts stop take takes tell turn
+    use want write written
 """
 _LIGHT: Final = frozenset(_LIGHT_WORDS.split())
 """Words that a passage need not have: what they say is often said in other words."""

@@ -33,6 +33,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Trace
 from retinue.errors import DeadlineExceeded, RetinueError
+from retinue.orchestration.reader.words import slip_of
 from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
@@ -194,7 +195,7 @@ class Search:
         others = "\n".join(text.text for text in self.texts.values()).casefold()
         for (term, word), count in zip(words.items(), counts, strict=True):
             is_known = count or word in self.query.names or word.casefold() in others
-            if not is_known and (meant := self.index.spelled(word)):
+            if not is_known and (meant := slip_of(*self.index.stems_like(word), shortest=4)):
                 self.respelled[term] = meant
         self.query = self.query.respelled(self.respelled)
 

@@ -11,9 +11,8 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final
 
-from retinue.contract.names import slip_of
 from retinue.errors import RetinueError
-from retinue.orchestration.reader.words import word_tokens
+from retinue.orchestration.reader.words import slip_of, word_tokens
 from retinue.tools.search.kinds import is_test, kind_of
 from retinue.tools.workspace import Workspace
 

@@ -110,7 +110,7 @@ def count_mentions(facts: Facts, goal: str) -> int:
     """How many words of `goal` stand among the names and values that there are."""
     columns = [column for table in facts.tables for column in table.columns]
     texts = [*(one.path for one in facts.tables), *(one.name for one in columns)]
-    texts += [value for one in columns for value in one.values]
+    texts += [value for one in columns if one.kind == "text" for value in one.values]
     texts += [name for names in facts.names.values() for name in names[:_MOST_NAMES]]
     return len(_significant_words(goal).intersection(word_tokens(" ".join(texts))))
 

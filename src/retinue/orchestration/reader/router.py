@@ -13,7 +13,6 @@ from itertools import chain, groupby, pairwise
 from typing import Final, TypeAlias
 
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.names import slip_of
 from retinue.contract.plan import Candidate
 from retinue.orchestration.reader.index import SkillIndex, z_scores
 from retinue.orchestration.reader.parameters import parameters_of
@@ -23,6 +22,7 @@ from retinue.orchestration.reader.words import (
     NEGATIONS,
     gram_tokens,
     is_light,
+    slip_of,
     telling_words,
     word_tokens,
 )

@@ -64,9 +64,10 @@ def _named(tables: Sequence[TableFacts], clause: str, files: list[str]) -> tuple
         names = {table.path: table.path if is_whole else table.path.rpartition("/")[2] for table in tables}
         named = [table for table in tables if names[table.path] in rest]
         for name in sorted((names[table.path] for table in named), key=len, reverse=True):
-            rest = rest.replace(name, " ")
+            rest = re.sub(rf"(?:\baccording to )?{re.escape(name)}", " ", rest)
         found += named
-    return (list({table.path: table for table in found}.values()) or list(tables), rest)
+    named = list({table.path: table for table in found}.values())
+    return named or [table for table in tables if not table.is_aside], rest
 
 
 def facts_text(facts: Facts) -> str:

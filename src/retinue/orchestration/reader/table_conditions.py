@@ -156,6 +156,9 @@ class Conditions:
         self, place: int, column: str, values: Sequence[Value], *, negated: bool, part: str = "none"
     ) -> None:
         """Add a condition on one or several values."""
+        facts = self.table.column(column)
+        if facts is not None and facts.kind == "number":
+            values = [int(one) if isinstance(one, str) else one for one in values]
         if len(values) > 1:
             self.add(place, column, "not_in" if negated else "in", tuple(values), part=part)
         else:
@@ -250,6 +253,12 @@ class Conditions:
                 ]
                 values = tuple(self._amount(self.items[place], column) for place in places)
                 self.add_listed(match.start("n"), column.name, values, negated=bool(match["no"] or match["neg"]))
+        for match in self.find("n"):  # "the 503 responses": a code before the rows that have it
+            number = f"{self.items[match.start()].number:g}"
+            coded = [one.name for one in self.table.columns if one.kind == "number" and number in one.values]
+            if len(coded) == 1 and [one.code for one in self.items[match.end() : match.end() + 1]] == ["R"]:
+                self.add(match.start(), coded[0], "=", int(number))
+                self.use_all(match)
 
     def dates(self) -> None:
         """Read "in March", "since 2013-07-01", "between May and July", "in 2013", "on weekends"."""

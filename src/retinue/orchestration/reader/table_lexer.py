@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from typing import Final
 
 from retinue.contract.facts import TableFacts
-from retinue.contract.names import slip_of
 from retinue.orchestration.reader.table_words import (
     DIMENSIONS,
     FILLER,
@@ -18,7 +17,7 @@ from retinue.orchestration.reader.table_words import (
     UNIT_SIZES,
     WEEKDAYS,
 )
-from retinue.orchestration.reader.words import split_words
+from retinue.orchestration.reader.words import slip_of, split_words
 
 __all__ = ["Item", "Lexer", "name_words"]
 
@@ -88,6 +87,8 @@ class Lexer:
             words = name_words(column.name)
             initials = ("".join(word[0] for word in words),) if len(words) >= _LEAST else ()
             self._whole["".join(words)] = (*self._whole.get("".join(words), ()), column.name)
+            for other in column.other_names:
+                self._whole["".join(name_words(other))] = (column.name,)
             for word in dict.fromkeys((*words, *initials)):
                 self._by_word[word] = (*self._by_word.get(word, ()), column.name)
         self._rows = {*name_words(re.split(r"\W", table.path.rpartition("/")[2])[0]), *table.row_nouns}
@@ -306,7 +307,8 @@ def _singular(word: str) -> str:
         return word
     if word.endswith("ies"):
         return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(("ses", "xes", "zes", "ches", "shes")) else word[:-1]
+    is_long = word.endswith(("sses", "xes", "zzes", "ches", "shes")) or re.search(r"[^aeo]uses$", word)
+    return word[:-2] if is_long else word[:-1]
 
 
 def _stems(word: str) -> Iterator[str]:

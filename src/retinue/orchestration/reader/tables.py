@@ -253,12 +253,19 @@ class _Parser(Conditions):
         return True
 
     def _averages(self) -> None:
-        """Read "average number of flights per day": the mean over the groups."""
+        """Read "average number of flights per day": the mean over the groups; "which is slowest on average"."""
         for match in self.find(r"fc?R"):
             if self.items[match.start()].detail == "mean" and self.groups:
                 self.use_all(match)
                 self.averaged = True
                 self.measures.append(Measure(function="count"))
+        for match in self.find(r"sf(?![cCR])"):
+            column, end = self.of_dimension(self.items[match.start()].text.casefold())
+            if column is not None:
+                function = self.items[match.start() + 1].detail
+                self.measures.append(Measure(function=cast("Function", function), column=column.name))
+                self.use_all(match)
+                self._lead(match.start(), end)
 
     def _functions(self) -> None:
         """Read "average delay", "min, max and mean of air time", "departure delay on average"."""

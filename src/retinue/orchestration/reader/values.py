@@ -12,13 +12,13 @@ from itertools import chain
 from math import log
 from typing import Final, TypeAlias, cast
 
-from retinue.contract.names import slip_of
 from retinue.orchestration.reader.dates import spans_of_time
 from retinue.orchestration.reader.parameters import Parameter, Surroundings
 from retinue.orchestration.reader.words import (
     FUNCTION_STEMS,
     NEGATIONS,
     is_light,
+    slip_of,
     word_set,
     word_tokens,
 )

@@ -1,6 +1,7 @@
 """The words of a text as texts are compared here: parted, in lower case, without endings; and its 4-grams."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
@@ -10,6 +11,7 @@ __all__ = [
     "NEGATIONS",
     "gram_tokens",
     "is_light",
+    "slip_of",
     "split_words",
     "telling_words",
     "word_set",
@@ -39,6 +41,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
 _FEW: Final = 10
+_LONGEST_SLIP: Final = 24
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -72,6 +75,21 @@ def telling_words(text: str) -> list[str]:
 def is_light(word: str) -> bool:
     """Whether `word` is so general that nobody must be able to be told of it."""
     return word.lower() in _LIGHT_WORDS
+
+
+def slip_of(word: str, known: Collection[str], *, shortest: int = 5) -> str | None:
+    """The one of `known` that `word` misspells by one letter too few, too many or wrong, or by two swapped.
+
+    None when it is spelled right, too short to tell, or could be several of them.
+    """
+    if not shortest <= len(word) <= _LONGEST_SLIP or word in known:
+        return None
+    from rapidfuzz import process  # noqa: PLC0415 - most words are spelled right
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    found = process.extract(word, known, scorer=OSA.distance, score_cutoff=1, limit=2)
+    meant = [str(one) for one, *_ in found if len(str(one)) > 2]
+    return meant[0] if len(meant) == 1 else None
 
 
 @lru_cache(maxsize=16_384)

@@ -18,7 +18,6 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
-from retinue.contract.names import slip_of
 from retinue.errors import RetinueError
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.search.kinds import NO_PROSE, NO_TEXT, Kind, kind_of, why_not
@@ -206,18 +205,16 @@ class Index:
 
         return self._trusted(counted)
 
-    def spelled(self, word: str) -> str | None:
-        """The stem that `word`, which stands nowhere, misspells by one letter other than its first."""
+    def stems_like(self, word: str) -> tuple[str, list[str]]:
+        """The stem of `word`, and all stems in the index that begin with the same letter."""
 
-        def looked_up() -> str | None:
+        def looked_up() -> tuple[str, list[str]]:
             self._database.executescript(_VOCABULARY)
             self._database.execute("INSERT INTO temp.looked_up VALUES (?)", (word,))
-            stems = [row[0] for row in self._rows("SELECT term FROM temp.looked_up_stems")]
-            if len(stems) != 1:
-                return None
-            first = (stems[0][0], chr(ord(stems[0][0]) + 1))
-            known = self._database.execute("SELECT term FROM temp.stems WHERE term >= ? AND term < ?", first)
-            return slip_of(stems[0], [row[0] for row in known], shortest=4)
+            stem = next((row[0] for row in self._rows("SELECT term FROM temp.looked_up_stems")), "")
+            first = (stem[:1], f"{stem[:1]}\U0010ffff")
+            known = self._database.execute("SELECT term FROM temp.stems WHERE term BETWEEN ? AND ?", first)
+            return stem, [row[0] for row in known]
 
         return self._trusted(looked_up)
 
