@@ -28,13 +28,13 @@ _SAME: Final = 0.7
 _ENDING: Final = 5
 _QUOTE: Final = 1200
 _ASKING_WORDS: Final = """
-    again allow allowed anything average away back being best between callers can't contain contains declared define
-    defined defines definition describe difference different doesn't don't down ever every everything explain explained
-    far find first gave get gets give given go goes going happen happened happening happens here important know
-    known like list located long look make makes many mean meaning means meant mention mentions much must off
-    often old once one only other overview please possible project question really reason repository said same
-    say says see show shows something soon sort thing things think time times together two usages used uses
-    usually way ways well whether work works worth
+    again allow allowed anything average away back being best between calculated calculates callers can't compute
+    computed computes contain contains declared define defined defines definition describe difference different doesn't
+    don't down ever every everything explain explained far find first gave get gets give given go goes going happen
+    happened happening happens here implementation implemented important know known like list located long look make
+    makes many mean meaning means meant mention mentions much must off often old once one only other overview please
+    possible project question really reason repository said same say says see show shows something soon sort thing
+    things think time times together two usages used uses usually way ways well whether work works worth
 """
 _ASKING: Final = frozenset(_ASKING_WORDS.split())
 """Words of questions, which answers do not have."""
@@ -50,6 +50,9 @@ _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{1,200})\"")
 _NAME: Final = re.compile(
     r"(?:--?)?[A-Za-z_][\w-]*(?:[._][A-Za-z_]\w*)+(?:\(\))?|\w+\(\)|[a-z]+[A-Z]\w*|(?:[A-Z][a-z]+){2,}\w*"
     r"|[A-Z]{2,}_?[A-Z][a-z]\w*|--[a-z][\w-]+|_\w+|[A-Z]+_[A-Z_]+"
+)
+_FIGURE: Final = re.compile(
+    r"(?i)\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|fifty)\b"
 )
 _LITERAL: Final = re.compile(r"v?\d+(?:\.\d+)+|-\w")
 
@@ -217,7 +220,7 @@ def judge(
     score = own / total + _HEADED * titled * (1.0 if is_first else 0.7)
     score *= 1 + _TOGETHER * _together(prose, list(weights))
     if query.focus == "value":
-        score *= 1.5 if any(char.isdigit() for char in f"{unit.text} {unit.block if unit.is_code else ''}") else 0.5
+        score *= 1.5 if _FIGURE.search(f"{unit.text} {unit.block if unit.is_code else ''}") else 0.5
     return Judgement(covered, score * covered, titled)
 
 

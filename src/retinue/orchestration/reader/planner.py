@@ -465,7 +465,7 @@ class _Reading:
 
     def fits_better_than(self, best: "_Reading") -> bool:
         """Whether it may be called in place of the one that came first; not when that only misses a fact."""
-        return not best.unknown or best.candidate.share < FLOOR or best.score - self.score < _NAMED
+        return not best.unknown or best.asks or best.candidate.share < FLOOR or best.score - self.score < _NAMED
 
     @property
     def values(self) -> list[Binding]:

@@ -127,6 +127,10 @@ class _Parser(Conditions):
             self._superlatives, self._counts, self.equal_numbers, self._rest,
         ):  # fmt: skip
             rule()
+        if self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
+            for place, item in enumerate(self.items):  # what of these rows?
+                if item.text.casefold() == "what":
+                    self.codes = f"{self.codes[:place]}x{self.codes[place + 1 :]}"
 
     def _limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
@@ -454,11 +458,14 @@ class _Parser(Conditions):
             one.model_copy(update={"where": tuple(inner)}) if one.function == "share" else one for one in self.measures
         ]
 
+    def _lists_rows(self) -> bool:
+        """Whether rows are asked for, and not figures."""
+        codes = {one.code for one in self.items}
+        return not (self.measures or self.groups or self.columns or "c" in codes) and not codes.isdisjoint("lw")
+
     def query(self) -> TableQuery:
         """What was read."""
-        lists = not (self.measures or self.groups or self.columns) and "c" not in [one.code for one in self.items]
-        asks = any(one.code in "lw" for one in self.items)
-        columns = ["*"] if lists and asks else self.columns
+        columns = ["*"] if self._lists_rows() else self.columns
         return TableQuery(
             measures=() if columns else (tuple(dict.fromkeys(self.measures)) or (Measure(function="count"),)),
             group_by=() if columns else tuple(self.groups),
