@@ -13,13 +13,14 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext, Outside
 from retinue.agents.registry import Registry
 from retinue.catalogue import _tree
+from retinue.catalogue._names import symbol_facts
 from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, analyze
 from retinue.catalogue.code_engineer_executor.analyze import Outlined, outlined
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InternalError, NotInstalled
-from retinue.tools.outline import Outline, outline_of
+from retinue.tools.outline import Outline
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.row("A19")
@@ -194,14 +195,14 @@ def test_a_grammar_that_is_not_here_is_said_as_it_is(shop: Path, monkeypatch: py
 def test_a_grammar_that_is_not_here_takes_no_names_of_other_languages(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_python(workspace: Workspace, path: str) -> Outline:
-        if path.endswith(".py"):
-            raise NotInstalled("The grammar of `python` is not installed.", hint="install `retinue[code]`")
-        return outline_of(workspace, path)
+    def without_grammar(_workspace: Workspace, _path: str) -> Outline:
+        raise NotInstalled("The grammar of `tsx` is not installed.", hint="install `retinue[code]`")
 
-    monkeypatch.setattr(analyze, "outline_of", without_python)
-    facts = analyze.read_symbols(Workspace(shop), None)
-    assert (facts.names, facts.is_complete) == ({"symbol": ("View",)}, False)
+    assert "View" in symbol_facts(Workspace(shop), None).names["symbol"]
+    monkeypatch.setattr("retinue.tools.outline.outline_of", without_grammar)
+    facts = symbol_facts(Workspace(shop), None)
+    assert facts.names["symbol"][:4] == ("step0", "bare0", "step1", "bare1")
+    assert ("View" in facts.names["symbol"], facts.is_complete) == (False, False)
 
 
 @pytest.mark.parametrize(("text", "lines"), [("", 0), ("x", 1), ("x\n", 1), ("\n", 1), ("x\n\ny", 3)])

@@ -14,11 +14,12 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import RunContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import _tree, agents
+from retinue.catalogue._names import fixture_facts
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery import PatternDiscovery
 from retinue.catalogue.pattern_discovery.extract import extract
 from retinue.catalogue.pattern_discovery.facts import FileFacts
-from retinue.catalogue.pattern_discovery.project import is_read, read_names, read_project
+from retinue.catalogue.pattern_discovery.project import is_read, read_project
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table import Table
@@ -706,20 +707,20 @@ def test_a_damaged_cache_costs_time_and_nothing_else(shop: Path, tmp_path: Path)
 
 
 def test_names_of_fixtures_and_symbols_are_facts_and_kept_until_a_file_changes(shop: Path, tmp_path: Path) -> None:
-    facts = read_names(Workspace(shop), tmp_path / "cache")
+    facts = fixture_facts(Workspace(shop), tmp_path / "cache")
     assert facts.names == {
         "fixture": ("cart", "full_cart", "forgotten", "prices", "quiet"),
         "symbol": ("Cart", "total_of", "send"),
     }
     assert facts.is_complete
-    assert read_names(Workspace(shop), tmp_path / "cache") == facts
+    assert fixture_facts(Workspace(shop), tmp_path / "cache") == facts
     (shop / "src/shop/mail.py").write_text("def send_by_post(): ...\n")
-    assert "send_by_post" in read_names(Workspace(shop), tmp_path / "cache").names["symbol"]
+    assert "send_by_post" in fixture_facts(Workspace(shop), tmp_path / "cache").names["symbol"]
 
 
 def test_names_can_be_asked_for_within_an_event_loop_and_without_a_cache(shop: Path) -> None:
     async def ask() -> int:
-        return len(read_names(Workspace(shop), None).names["fixture"])
+        return len(fixture_facts(Workspace(shop), None).names["fixture"])
 
     assert asyncio.run(ask()) == 5
 

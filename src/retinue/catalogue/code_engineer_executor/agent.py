@@ -53,9 +53,9 @@ def _without_model(engineer: _Engineer) -> str:
 
 def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
     """What the code here defines."""
-    from retinue.catalogue.code_engineer_executor.analyze import read_symbols  # noqa: PLC0415 - when it is needed
+    from retinue.catalogue._names import symbol_facts  # noqa: PLC0415 - when it is needed
 
-    return read_symbols(workspace, engineer.cache_dir)
+    return symbol_facts(workspace, engineer.cache_dir)
 
 
 _READS: Final[dict[str, Any]] = {"instruction_field": "task", "effects": ("read",), "timeout_s": 300}

@@ -1,41 +1,32 @@
 """`analyze` and `docs`: how large, branched and documented code is, by syntax trees. Texts are not invented.
 
-Outlines are read in worker processes and kept between runs; so are the names that the code defines.
+Outlines are read in worker processes and kept between runs.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from retinue.catalogue._aside import is_aside
+from retinue.catalogue._names import OUTLINED, TYPED
 from retinue.catalogue._prose import code, quote
-from retinue.catalogue._remembered import Rows, content_key
+from retinue.catalogue._remembered import Rows
 from retinue.catalogue._report import plural
 from retinue.catalogue._tree import read_tree
-from retinue.contract.facts import Facts
 from retinue.contract.text import listed
-from retinue.errors import DeadlineExceeded, InvalidInput, NotInstalled, RetinueError
+from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.outline import Item, language_for, outline, outline_of
-from retinue.tools.tree import list_files
-from retinue.tools.workspace import Workspace
 
 from .navigate import tell_of_symbol, whole_name
 from .parameters import CodeScope, CodeTarget
 from .work import Work
 
-__all__ = ["Outlined", "analyze", "document", "outlined", "read_symbols"]
+__all__ = ["Outlined", "analyze", "document", "outlined"]
 
-_TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
-_OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *_TYPED, ".rs", ".go")
 _VERSION: Final = 4
 """The form of an entry, and what is read into it: another number forgets what earlier versions kept."""
-_SYMBOLS: Final = 5_000
-_SECONDS: Final = 2.0
 _SHOWN: Final = 10
 _MISSING: Final = 20
 _ROWS: Final = 500
@@ -86,7 +77,7 @@ def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str
 async def _symbol(work: Work) -> None:
     """The figures of one symbol, its callers and what it calls."""
     spot = await work.spot()
-    outline = await work.in_thread(outline_of, work.workspace, spot.path) if spot.path.endswith(_OUTLINED) else None
+    outline = await work.in_thread(outline_of, work.workspace, spot.path) if spot.path.endswith(OUTLINED) else None
     inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
     for item in inside[-1:]:
         branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
@@ -128,7 +119,7 @@ def _is_public(path: str, item: Item) -> bool:
         return item.signature.startswith("pub ") or item.kind == "trait"
     if path.endswith(".go"):
         return item.name[:1].isupper()
-    if item.signature.startswith(("private ", "protected ")) and path.endswith(_TYPED):
+    if item.signature.startswith(("private ", "protected ")) and path.endswith(TYPED):
         return False
     hidden = any(part.startswith(("_", "#")) for part in (*item.container.split("."), item.name))
     return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
@@ -185,7 +176,7 @@ async def _read_outlines(work: Work) -> dict[str, Outlined]:
         work.run,
         work.workspace,
         outlined,
-        is_wanted=work.is_meant(_OUTLINED),
+        is_wanted=work.is_meant(OUTLINED),
         known=Rows(work.cache_dir, root, name="outlines", version=_VERSION, read=read, write=write),
         watch=work.watch,
         is_whole=work.target.scope == "project" or work.target.file in ("", "."),
@@ -203,36 +194,3 @@ async def _read_outlines(work: Work) -> dict[str, Outlined]:
         for note in each.notes:
             work.report.note("{}: {}", code(path), quote(note))
     return reading.files
-
-
-def read_symbols(workspace: Workspace, cache_dir: Path | None) -> Facts:
-    """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
-    end = time.monotonic() + _SECONDS
-    known = Rows[list[list[str]]](cache_dir, str(workspace.root), name="symbols", version=1, read=list)
-    new: dict[str, list[list[str]]] = {}
-    used: list[str] = []
-    groups: list[list[str]] = [[], [], [], []]
-    files = [each for each in list_files(workspace).files if each.path.endswith(_OUTLINED)]
-    for each in files:
-        key = content_key("symbols", repr((each.path, each.size, each.mtime_ns)).encode())
-        names = known.get(key)
-        if names is None and time.monotonic() <= end and (names := _names(workspace, each.path)) is not None:
-            new[key] = names
-        if names is not None:
-            used.append(key)
-        for depth, found in enumerate(names or ()):
-            groups[depth + 2 * is_aside(each.path)] += found
-    known.save(new, used)
-    symbols = tuple(dict.fromkeys(name for group in groups for name in group))
-    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=len(used) == len(files) and len(symbols) < _SYMBOLS)
-
-
-def _names(workspace: Workspace, path: str) -> list[list[str]] | None:
-    """What a file defines at its top, and one level below: nothing when it cannot be read, None without a grammar."""
-    try:
-        items = outline_of(workspace, path).items
-    except NotInstalled:
-        return None
-    except RetinueError:
-        return [[], []]
-    return [[whole_name(each) for each in items if each.depth == depth] for depth in (0, 1)]

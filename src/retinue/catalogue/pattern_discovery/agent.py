@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._names import fixture_facts
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
@@ -19,7 +20,7 @@ from .answers import say_survey
 from .facts import FileFacts
 from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
 from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
-from .project import read_names, read_project
+from .project import read_project
 from .results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
 from .search import look_up, query_words, rank_by_context, say_similar
 
@@ -160,7 +161,7 @@ class PatternDiscovery:
         instruction_field="query",
         effects=("read",),
         timeout_s=300,
-        facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
+        facts=lambda discovery, workspace: fixture_facts(workspace, discovery.cache_dir),
         examples=_LOOKUPS,
         samples=(Sample(parameters={"query": "the application"}, answer=_FIXTURES),),
     )
@@ -180,7 +181,7 @@ class PatternDiscovery:
         target_field="target",
         effects=("read",),
         timeout_s=300,
-        facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
+        facts=lambda discovery, workspace: fixture_facts(workspace, discovery.cache_dir),
         examples=_SEARCHES,
         samples=(Sample(parameters={"query": "the application"}, answer=_TESTS),),
     )

@@ -1,0 +1,144 @@
+"""The names that the code of a tree defines: facts, for telling whether a word of a request is one.
+
+Python is read by patterns and not parsed, a thousand files in a fifth of a second. What they take for a definition by
+mistake, inside of a string, costs nothing. Other languages are outlined, as long as there is time. All is kept between
+runs, by file.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from retinue.catalogue._aside import is_aside
+from retinue.catalogue._remembered import Rows, content_key
+from retinue.contract.facts import Facts
+from retinue.errors import NotInstalled, RetinueError
+from retinue.tools.search.kinds import is_test
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
+
+__all__ = ["OUTLINED", "TYPED", "fixture_facts", "symbol_facts"]
+
+TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
+OUTLINED: Final = (".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", *TYPED, ".rs", ".go")
+"""How the files end whose definitions are read."""
+_FORM: Final = 1
+_SECONDS: Final = 1.0
+_LARGEST: Final = 256 * 1024
+"""Bytes of the largest file that is read; a larger one is made by a program."""
+_SYMBOLS: Final = 5_000
+_FIXTURES: Final = 2_000
+_DEFINITION: Final = re.compile(r"^( {4}|\t)?(?:(class)|(?:async )?def) +(\w+)", re.MULTILINE)
+_OPTIONS: Final = r"\((?P<options>[^()]{0,300}(?:\([^()]{0,300}\)[^()]{0,300}){0,2})\)"
+_FIXTURE: Final = re.compile(
+    rf"^[ \t]*@(?:\w+\.)*fixture\b(?:{_OPTIONS})?\s*\n(?:[ \t]*@[^\n]*\n){{0,8}}[ \t]*(?:async )?def (?P<name>\w+)",
+    re.MULTILINE,
+)
+_NAMED: Final = re.compile(r"\bname\s*=\s*[\"'](\w+)")
+_TEST: Final = re.compile(r"^[ \t]*(?:async )?def test\w*\(([^)]{0,1000})\)", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^[ \t]*from +[\w.]+ +import +(?:\(([^)]{0,2000})\)|([^\n]+))", re.MULTILINE)
+_PARAMETER: Final = re.compile(r"(\w+)[^,]*")
+_WORD: Final = re.compile(r"\w+")
+
+
+class _Names(NamedTuple):
+    """The names in one file.
+
+    Attributes:
+        tops: Defined at its top.
+        members: Defined one level below, with the name of what they are part of.
+        fixtures: Of pytest.
+        used: Parameters of tests, and what is imported by name; once for each use.
+    """
+
+    tops: list[str]
+    members: list[str]
+    fixtures: list[str]
+    used: list[str]
+
+
+def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
+    """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
+    files, is_complete = _read(workspace, cache_dir)
+    aside = [one for path, one in files.items() if is_aside(path)]
+    product = [one for path, one in files.items() if not is_aside(path)]
+    groups = (names for group in (product, aside) for kind in (0, 1) for names in (one[kind] for one in group))
+    symbols = tuple(dict.fromkeys(name for names in groups for name in names))
+    return Facts(names={"symbol": symbols[:_SYMBOLS]}, is_complete=is_complete and len(symbols) < _SYMBOLS)
+
+
+def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
+    """The names of fixtures, and of what tests may use of the product; those that are used most come first."""
+    files, is_complete = _read(workspace, cache_dir, endings=(".py",))
+    uses = Counter(name for one in files.values() for name in one.used)
+    product = [one for path, one in files.items() if not is_test(path)]
+    names = {
+        "fixture": {name for one in files.values() for name in one.fixtures},
+        "symbol": {name for one in product for name in one.tops if not name.startswith("_")},
+    }
+    first = {kind: sorted(every, key=lambda name: (-uses[name], name))[:_FIXTURES] for kind, every in names.items()}
+    is_complete = is_complete and all(len(every) <= _FIXTURES for every in names.values())
+    return Facts(names={kind: tuple(every) for kind, every in first.items()}, is_complete=is_complete)
+
+
+def _read(
+    workspace: Workspace, cache_dir: Path | None, *, endings: tuple[str, ...] = OUTLINED
+) -> tuple[Mapping[str, _Names], bool]:
+    """The names in each file with one of these endings, and whether there was time for all."""
+    end = time.monotonic() + _SECONDS
+    known = Rows(cache_dir, str(workspace.root), name="names", version=_FORM, read=lambda row: _Names(*row))
+    new: dict[str, _Names] = {}
+    used: list[str] = []
+    found: dict[str, _Names] = {}
+    entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINED)]
+    wanted = [entry for entry in entries if entry.path.endswith(endings)]
+    for entry in wanted:
+        key = content_key("names", repr((entry.path, entry.size, entry.mtime_ns)).encode())
+        names = known.get(key)
+        if names is None and time.monotonic() <= end and (names := _names_in(workspace, entry.path)) is not None:
+            new[key] = names
+        if names is not None:
+            used.append(key)
+            found[entry.path] = names
+    known.save(new, used if len(wanted) == len(entries) else None)
+    return found, len(found) == len(wanted)
+
+
+def _names_in(workspace: Workspace, path: str) -> _Names | None:
+    """The names in a file; none when it cannot be read, None without a grammar for it."""
+    try:
+        if path.endswith((".py", ".pyi")):
+            return _names_of(workspace.read_text(path, max_bytes=_LARGEST))
+        from retinue.tools.outline import outline_of  # noqa: PLC0415 - Python needs none
+
+        items = outline_of(workspace, path).items
+    except NotInstalled:
+        return None
+    except RetinueError:
+        return _Names([], [], [], [])
+    tops, members = (
+        [f"{one.container}.{one.name}".lstrip(".") for one in items if one.depth == depth] for depth in (0, 1)
+    )
+    return _Names(tops, members, [], [])
+
+
+def _names_of(text: str) -> _Names:
+    found = _Names([], [], [], [])
+    owner = ""
+    for match in _DEFINITION.finditer(text):
+        inside, is_class, name = match.groups()
+        if not inside:
+            found.tops.append(name)
+            owner = name if is_class else ""
+        elif owner:
+            found.members.append(f"{owner}.{name}")
+    if "fixture" in text:
+        for match in _FIXTURE.finditer(text):
+            named = _NAMED.search(match["options"] or "")
+            found.fixtures.append(named[1] if named else match["name"])
+    found.used.extend(name for match in _TEST.finditer(text) for name in _PARAMETER.findall(match[1]))
+    found.used.extend({name for match in _IMPORT.finditer(text) for name in _WORD.findall(match[1] or match[2])})
+    return found
