@@ -44,7 +44,8 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
     if len(paths) > _MOST:
         return Facts(is_complete=False)
     listed = frozenset(paths)
-    paths += sorted({*ignored_files(workspace, looked_at=_LOOKED_AT)} - listed)[:_FILES]
+    ignored = {path for path in ignored_files(workspace, looked_at=_LOOKED_AT) if "/." not in f"/{path}"}
+    paths += sorted(ignored - listed)[:_FILES]
     end = time.monotonic() + _SECONDS
     known = Rows(
         cache_dir,
