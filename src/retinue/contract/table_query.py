@@ -33,7 +33,7 @@ Operator: TypeAlias = Literal[
 TimeUnit: TypeAlias = Literal[
     "none", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "weekday", "hour_of_day"
 ]
-DatePart: TypeAlias = Literal["none", "month", "year", "weekday", "hour"]
+DatePart: TypeAlias = Literal["none", "day", "month", "year", "weekday", "hour"]
 Value: TypeAlias = str | int | float | bool
 
 _LABELS: Final[dict[Function, str]] = {

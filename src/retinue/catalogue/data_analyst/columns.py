@@ -34,6 +34,11 @@ _LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
     "status": ("status code", "response code", "http status"), "bytes": ("response size",),
     "seconds": ("response time", "latency", "duration"), "agent": ("user agent", "browser"), "referer": ("referrer",),
 }  # fmt: skip
+_PERSONS: Final = (
+    "person", "people", "passenger", "patient", "customer", "client", "employee", "student", "player", "member", "user",
+    "participant", "respondent", "subject",
+)  # fmt: skip
+"""What a row may be called where it has an age, a sex or a gender."""
 _CODES: Final = 50
 """Whole numbers of which a column has at most so many are told one by one: they may be codes."""
 _DAY: Final = 86_400
@@ -237,14 +242,14 @@ class Columns:
         )
 
     def _row_nouns(self, bounds: dict[str, tuple[Cell, ...]]) -> tuple[str, ...]:
-        """What a row is, where a column says it: a day, when each day from the first to the last stands there once."""
+        """What a row is, where columns say it: a day, when each from the first to the last is there once; a person."""
         for column in (*self.times, *([] if self.day is None else [self.day])):
             first, last = bounds.get(column.name, (None, None))
             if isinstance(first, str) and isinstance(last, str):
                 days = (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
                 if days == self.source.rows == self.distinct(column.name):
                     return ("day",)
-        return ()
+        return _PERSONS if {"age", "sex", "gender"}.intersection(name.casefold() for name in self.names) else ()
 
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:
         """The stretch of time that makes a few dozen buckets of a column of times, of the rows that fulfil `where`."""

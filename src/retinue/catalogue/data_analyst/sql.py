@@ -37,6 +37,7 @@ _FUNCTIONS: Final = {
 }
 _TIED: Final = 8
 _PARTS: Final[dict[DatePart, str]] = {
+    "day": "day({})",
     "month": "month({})",
     "year": "year({})",
     "weekday": "isodow({})",

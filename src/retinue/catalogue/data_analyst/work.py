@@ -240,7 +240,8 @@ class _Work:
         ambiguity = next((one.ambiguity for _, one in readings.values() if one.ambiguity is not None), None)
         if ambiguity is not None:
             options = ambiguity.options[:_OPTIONS]
-            text = f"Which column is `{ambiguity.words}`? Available: {', '.join(options)}."
+            what = "figure" if options[0] == "mean" else "column"
+            text = f"Which {what} is `{ambiguity.words}`? Available: {', '.join(options)}."
             id_ = f"{_MEANING}{ambiguity.words.casefold()}"[:64]
             self.findings.report.questions = (Question(id=id_, text=text, kind="choice", options=options),)
             return

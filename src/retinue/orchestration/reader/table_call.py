@@ -46,7 +46,12 @@ def table_parameters(skill: Skill, clause: str, facts: Facts, given: Mapping[str
         return None
     meanings = cast("Mapping[str, str]", given.get("meanings") or {})
     readings = [(table, read_table_question(rest, table, meanings=meanings)) for table in tables]
+    if "key" in properties:  # a skill that compares
+        readings = [(table, one) for table, one in readings if one.compares]
     complete = [(table, one.query) for table, one in readings if one.query is not None and one.is_about]
+    unclear = [table.path for table, one in readings if one.ambiguity is not None]
+    if not complete and len(unclear) == 1:  # the skill asks what is meant
+        return {"files": unclear}
     if len(complete) != 1:
         return None
     table, query = complete[0]

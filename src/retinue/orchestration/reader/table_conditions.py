@@ -76,6 +76,8 @@ class Conditions:
                 both = tuple(name for name in last.columns if name in item.columns)
                 if last.code == item.code == "C" and both and (len(last.columns) > 1 or len(item.columns) > 1):
                     last.columns, last.text, last.detail = both, f"{last.text} {item.text}", ""
+                    named = tuple(name for name in both if len(name_words(name)) == len(last.text.split()))
+                    last.columns = named if len(named) == 1 else both  # "departure time", where one is scheduled
                     continue
                 self.narrow(item, adjective)
                 own = tuple(name for name in item.columns if adjective in name_words(name))
@@ -84,7 +86,11 @@ class Conditions:
                     if len(joined) > 1 and joined[-2].code in "fs":
                         joined.pop()
             joined.append(item)
-        self.items = [replace(one, code="x", columns=()) if one.detail == "part" else one for one in joined]
+        self.items = joined
+        for place, item in enumerate(joined):
+            beside = [name for one in joined[max(0, place - 1) : place] for name, _ in one.values]
+            if item.detail == "part" and not set(beside) & set(item.columns):  # "Same Day shipments", of a `Ship Mode`
+                joined[place] = replace(item, code="x", columns=())
 
     def find(self, pattern: str) -> Iterator[re.Match[str]]:
         """The matches of `pattern` among the items that are not used yet."""
@@ -334,7 +340,10 @@ class Conditions:
         if len(several) > 1 and re.search("[VK]", self.codes):
             unit = "none" if is_number else "month" if several[0].months else "year"
             self.groups.append(Grouping(column=column.name, unit=cast("TimeUnit", unit)))
-        if is_number or several[0].days is None:
+        if several[0].detail and len(several) == 1 and not (negated or is_number):
+            self.add(place, column.name, "=", several[0].months[0], part="month")
+            self.add(place, column.name, "=", int(several[0].detail), part="day")
+        elif is_number or several[0].days is None:
             numbers = tuple(number for one in several for number in one.months or (int(one.number),))
             self.add_listed(place, column.name, numbers, negated=negated, part="none" if is_number else "month")
         elif all(one.number for one in several) and (len(several) > 1 or negated):

@@ -8,6 +8,7 @@ from typing import Final
 
 from retinue.contract.facts import TableFacts
 from retinue.orchestration.reader.table_words import (
+    ALIKE,
     DIMENSIONS,
     FILLER,
     MONTHS,
@@ -26,6 +27,7 @@ _TOKEN: Final = re.compile(
     r"|[$€£]?-?\d[\d,]*(?:\.\d+)?|[<>!=]=|<>|\w+(?:['\u2019.&/_-]\w+)*|\S"
 )
 _SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
+_HYPHEN: Final = re.compile(r"(?<=\b\d)-(?=[a-z])")
 _EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
 _NUMBER: Final = re.compile(r"[$€£]?(-?\d[\d,]{0,28}(?:\.\d{1,20})?)([km]?)")
 _POINT: Final = re.compile(r"p(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)")
@@ -48,7 +50,8 @@ class Item:
 
     Attributes:
         code: The letter of its kind, as in `tables`; `x` when it names nothing.
-        detail: What of it: which function, which comparison; `part` of a column whose other words must stand beside it.
+        detail: What of it: which function, which comparison, which day of a month; `part` of a column whose
+            other words must stand beside it.
         columns: The columns that it may name.
         values: The values that it may name, each with its column.
         number: Its number, in `unit`.
@@ -106,7 +109,8 @@ class Lexer:
 
     def items(self, question: str) -> list[Item]:
         """What the words of `question` may be; words that say nothing are left out."""
-        tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", _SHORT_IS.sub(r"\1 is", question)))
+        plain = _HYPHEN.sub(" ", _SHORT_IS.sub(r"\1 is", question))  # "4-cylinder", "what's"
+        tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", plain))
         found: list[Item] = []
         at, lead = 0, ""
         while at < len(tokens):
@@ -164,7 +168,9 @@ class Lexer:
             else:
                 unit = token[0] if token[0] in "$€£" else ""
                 after = tokens[at + width].casefold() if at + width < len(tokens) else ""
-                if after in UNIT_SIZES and not unit and _singular(after) not in {*self._whole, *self._rows}:
+                named = next((wide for wide, *_ in self._column(tokens, at + width)), 0) if after else 0
+                is_name = named > 1 or _singular(after) in {*self._whole, *self._rows}  # "30 miles per gallon"
+                if after in UNIT_SIZES and not unit and not is_name:
                     unit, width = after, width + 1
                 yield width, Item(token, "n", number=value, unit=unit)
         elif word in NUMBERS:
@@ -249,11 +255,13 @@ class Lexer:
                     Item(" ".join(tokens[at : at + width]), "C", columns=columns),
                 )
                 return
-        joined = "".join(parts[:2])
-        short = [known for known in self._whole if len(known) > _LEAST and len(parts[0]) < len(known) < len(joined)]
-        short = [known for known in short if joined.startswith(known)]
-        if len(short) == 1:  # "tail number" is `tailnum`
-            yield 2, 4, Item(f"{tokens[at]} {tokens[at + 1]}", "C", columns=self._whole[short[0]])
+        for width in (3, 2):
+            joined, begun = "".join(parts[:width]), "".join(parts[: width - 1])
+            short = [known for known in self._whole if len(known) > _LEAST and len(begun) < len(known) < len(joined)]
+            short = [known for known in short if joined.startswith(known)]
+            if len(short) == 1 and all(parts[:width]):  # "tail number" is `tailnum`, "GDP per capita" `gdpPercap`
+                yield width, 4, Item(" ".join(tokens[at : at + width]), "C", columns=self._whole[short[0]])
+                break
         name = self._table.column(self._meanings.get(tokens[at].casefold(), ""))
         known = next((self._by_word[one] for one in name_words(tokens[at]) if one in self._by_word), ())
         if name or known:
@@ -273,14 +281,19 @@ class Lexer:
         }
         short = tuple(dict.fromkeys(name for names in (known or abbreviated).values() for name in names))
         if short and token.isalpha():
-            is_part = not known and all(one not in self._whole for one in abbreviated)
+            is_long = all(abs(len(one) - len(word)) > 1 for one in abbreviated)  # "weigh" is `weight` all the same
+            is_part = not known and is_long and all(one not in self._whole for one in abbreviated)
             return Item(token, "C", "part" if is_part else "", columns=short)
         if token[0].isupper() and (values := self._containing(token)):
             return Item(token, "v", "contains", values=values)
-        parts = name_words(token)
-        meant = slip_of(word, self._spelled, shortest=4) or slip_of(
-            parts[0] if parts else "", self._spelled, shortest=4
-        )
+        return self._meant(token)
+
+    def _meant(self, token: str) -> Item:
+        """A word that may be another's: of the same dimension, or one slip away."""
+        word, first = token.casefold(), next(iter(name_words(token)), "")
+        alike = {one for group in ALIKE if word in group for one in group if len(self._by_word.get(one, ())) == 1}
+        meant = slip_of(word, self._spelled, shortest=4) or slip_of(first, self._spelled, shortest=4)
+        meant = min(alike) if len(alike) == 1 else meant
         if meant is None or word in DIMENSIONS or not token.isalpha():
             return Item(token, "x")
         self.notes.append(f"“{token}” is read as “{meant}”.")
@@ -346,6 +359,8 @@ def _time(tokens: list[str], at: int) -> tuple[int, Item] | None:  # noqa: PLR09
                 return last, Item(f"{token} {second} {third}", "D", days=(day, day))
         if token not in MONTHS and not quarter:
             return None
+        if token in MONTHS and re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)", second):
+            return width, Item(f"{tokens[at]} {second}", "D", second[:-2], months=(MONTHS[token],))
         if token in ("may", "mar", "sep", "dec", "jan") and tokens[at].islower():
             return None  # "may" is a verb, and the others may be columns
         months = (MONTHS[token],) if token in MONTHS else tuple(range(3 * int(token[1]) - 2, 3 * int(token[1]) + 1))

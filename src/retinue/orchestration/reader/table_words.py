@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DIMENSIONS", "FILLER", "MONTHS", "NUMBERS", "PHRASES", "SYNONYMS", "UNIT_SIZES", "WEEKDAYS"]
+__all__ = ["ALIKE", "DIMENSIONS", "FILLER", "MONTHS", "NUMBERS", "PHRASES", "SYNONYMS", "UNIT_SIZES", "WEEKDAYS"]
 
 _TABLE: Final = {
     "f mean": "average, avg, mean, on average, mean of, average of, on the average, typical",
@@ -59,8 +59,8 @@ tell would like want know need when how much any only just all data table file d
 needs gets get shows reaches contains includes here about into within during made comes came come he she they them our
 your my will some look gave ones one seen observed recorded measured found listed reported registered happened happen
 occurred occur located existing exist exists live lives lived returned return took take takes built manufactured
-produced released created introduced published born sold bought placed type types kind kinds lie lies stand stands go
-goes went word words called . ? ! : ; ( ) - / ' s
+produced released created ever overall introduced published born sold bought placed type types kind kinds lie lies stand
+stands go goes went word words called . ? ! : ; ( ) - / ' s
 """
 FILLER: Final = frozenset({*_FILLER.split(), *"\u2013\u2014\u2019"})
 """Words that name nothing and change no figure."""
@@ -98,11 +98,14 @@ _ADJECTIVES: Final = (
     ("speed velocity", "fast fastest faster quickest", "slow slowest slower"),
     ("duration seconds time", "slow slowest slower", "fast fastest faster quickest"),
     ("size area", "large largest big biggest", "small smallest"),
+    ("distance", "far farther farthest furthest", "near nearer nearest close closer closest"),
     ("depth", "deep deepest deeper", "shallow shallowest"),
     ("width", "wide widest wider", "narrow narrowest"),
     ("precipitation rain rainfall", "wet wettest rainiest", "dry driest"),
     ("wind", "windy windiest", "calm calmest"),
 )
+ALIKE: Final = tuple(frozenset(nouns.split()) for nouns, *_ in _ADJECTIVES)
+"""Nouns that may be one another's names, where only one column has one of them."""
 DIMENSIONS: Final[dict[str, list[tuple[str, str]]]] = {}
 """By adjective, which dimensions it may be of where no column is named, and which end of each."""
 for _dimensions, *_ends in _ADJECTIVES:

@@ -54,6 +54,7 @@ class TableReading:
         ambiguity: What must be known first.
         is_about: Some word names a column or a value of the table, or its rows.
         is_open: The words ask only what the table holds.
+        compares: They ask for two sides of it.
     """
 
     query: TableQuery | None
@@ -62,6 +63,7 @@ class TableReading:
     notes: tuple[str, ...] = ()
     is_about: bool = False
     is_open: bool = False
+    compares: bool = False
 
 
 def read_table_question(question: str, table: TableFacts, *, meanings: Mapping[str, str] | None = None) -> TableReading:
@@ -88,7 +90,8 @@ def read_table_question(question: str, table: TableFacts, *, meanings: Mapping[s
     is_about = any(item.columns or item.values or item.code == "R" for item in parser.items)
     is_open = not unread and "." not in parser.codes
     query = None if unread or is_open else parser.query()
-    return TableReading(query, unread, notes=tuple(parser.notes), is_about=is_about, is_open=is_open)
+    compares = any(item.code in "KV" for item in parser.items)
+    return TableReading(query, unread, notes=tuple(parser.notes), is_about=is_about, is_open=is_open, compares=compares)
 
 
 def example_questions(table: TableFacts) -> tuple[str, ...]:
@@ -127,10 +130,9 @@ class _Parser(Conditions):
             self._superlatives, self._counts, self.equal_numbers, self._rest,
         ):  # fmt: skip
             rule()
-        if self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
-            for place, item in enumerate(self.items):  # what of these rows?
-                if item.text.casefold() == "what":
-                    self.codes = f"{self.codes[:place]}x{self.codes[place + 1 :]}"
+        if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
+            for match in self.find("wi"):  # "what does it …": what of these rows?
+                self.codes = f"{self.codes[: match.start()]}x{self.codes[match.end() - 1 :]}"
 
     def _limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
@@ -407,13 +409,13 @@ class _Parser(Conditions):
 
     def _rest(self) -> None:
         """Columns that are left: a truth is a condition, a text puts rows together, a number wants its row."""
-        self._split_share()
         unique = {one.name for one in self.table.columns if one.is_unique}
         one_row = any(one.column in unique and one.op == "=" for _, one in self.conditions)
         for match in self.find("(?P<neg>!?)(?P<c>C)"):
             column = self.column(self.item(match, "c"))
             if column is not None and self._take(match.start("c"), column, one_row=one_row, negated=bool(match["neg"])):
                 self.use_all(match)
+        self._split_share()
         self.use(*(one.start() for one in self.find(r"(?<=\.)a(?=[.a]|$)|(?<=\.),(?=\.)")))
         for match in self.find("f"):  # "what is the average": of what?
             numbers = [one.name for one in self.table.columns if one.kind == "number" and not one.is_unique]
@@ -429,6 +431,8 @@ class _Parser(Conditions):
             self.add(place, column.name, "=", flag_value(column, truth=not negated))
         elif negated:
             return False
+        elif any(one.column == column.name and one.op == "=" for _, one in self.conditions):
+            return True  # "Same Day shipments", of a `Ship Mode`
         elif one_row or self.columns:
             self.columns = list(
                 dict.fromkeys([*(self.columns or [one.column for _, one in self.conditions]), column.name])
@@ -448,8 +452,10 @@ class _Parser(Conditions):
         """Put the conditions behind the verb into the share; those before say of which rows it is one."""
         if self.share_at is None:
             return
-        codes = [one.code for one in self.items]
-        verb = codes.index("i", self.share_at) if "i" in codes[self.share_at :] else self.share_at
+        verbs = [at for at, one in enumerate(self.items) if one.code == "i"]  # or "survived", which is a column
+        flags = {one.name for one in self.table.columns if is_flag(one)}
+        verbs += [at - 1 for at, one in self.conditions if one.column in flags]
+        verb = min((at for at in verbs if at > self.share_at), default=self.share_at)
         inner = [] if self.groups and verb == self.share_at else [one for at, one in self.conditions if at > verb]
         if not inner and not self.groups:
             inner = [one for _, one in self.conditions]

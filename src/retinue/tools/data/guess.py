@@ -30,6 +30,10 @@ _ZONED: Final = re.compile(_STAMP.pattern + r" ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.A
 _TIME: Final = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?", re.ASCII)
 _YEAR_FIRST: Final = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}", re.ASCII)
 _WRITTEN_DATE: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}", re.ASCII)
+_NAMED_DATES: Final = (
+    (re.compile(r"(?P<month>[A-Z][a-z]{2,8}) \d{1,2}(?P<sign>,?) \d{4}", re.ASCII), "{month} %d{sign} %Y"),
+    (re.compile(r"\d{1,2}(?P<sign>[ -])(?P<month>[A-Z][a-z]{2,8})(?P=sign)\d{4}", re.ASCII), "%d{sign}{month}{sign}%Y"),
+)
 _MOST: Final = 0.8
 _EXACT: Final = 1e15
 """Numbers below this have no more digits than a double holds."""
@@ -177,7 +181,17 @@ def _type_of(values: Sequence[str]) -> Guess:  # noqa: C901, PLR0911 - a type, a
         return Guess("timestamp", form="zone")
     if all_fit(_TIME):
         return Guess("time")
-    return _written_date(values)
+    return _named_date(values) or _written_date(values)
+
+
+def _named_date(values: Sequence[str]) -> Guess | None:
+    """A date such as `Dec 31, 2024` or `31 December 2024`."""
+    for pattern, form in _NAMED_DATES:
+        named = [match for value in values if (match := pattern.fullmatch(value))]
+        if len(named) == len(values) and len({match["sign"] for match in named}) == 1:
+            month = "%b" if all(len(match["month"]) == len("Jan") for match in named) else "%B"
+            return Guess("date", form=form.format(month=month, sign=named[0]["sign"]))
+    return None
 
 
 def _written_date(values: Sequence[str]) -> Guess:
