@@ -1,19 +1,26 @@
-"""Which model a ready-made agent asks: as a prompted agent finds its own, by the task, the definition, then the tier.
+"""Which model a ready-made agent asks, and what it answers: a model is found as a prompted agent finds its own.
 
 `Task.model` is what a person chose or the rules allotted, so it comes before all that the agent says of itself.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
 
 from retinue.agents.prompted.delegating import PARENT_MODEL
+from retinue.contract import json
 from retinue.contract.definition import Definition
+from retinue.contract.model import Model
+from retinue.contract.refused import findings_of, in_short
 from retinue.contract.task import Task
-from retinue.errors import Unavailable
+from retinue.errors import OutputInvalid, ParseError, Unavailable
 
 if TYPE_CHECKING:
     from retinue.llm.models import Chosen, Models
 
-__all__ = ["model_for", "without_model"]
+__all__ = ["model_for", "read_answer", "without_model"]
+
+T = TypeVar("T", bound=Model)
 
 
 def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
@@ -44,3 +51,19 @@ def without_model(skill: str | None) -> Unavailable:
         hint="Set `models.default`, or pass `--model provider:model`.",
         detail={"retryable": False},
     )
+
+
+def read_answer(text: str, shape: type[T]) -> T:
+    """The object that a model was asked for.
+
+    Raises:
+        OutputInvalid: The text holds none of this shape.
+    """
+    try:
+        return shape.model_validate(json.repair(text)[0])
+    except ParseError as error:
+        wrong = error.message
+    except ValidationError as error:
+        wrong = in_short(findings_of(error, rule="answer"))
+    hint = "Answer with one JSON object that fits the schema."
+    raise OutputInvalid(f"The answer of the model cannot be used: {wrong.rstrip('.')}.", hint=hint)

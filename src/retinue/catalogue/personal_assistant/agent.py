@@ -2,9 +2,11 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import retinue
@@ -19,33 +21,30 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.dialects.run_agent import read_config
 from retinue.dialects.run_agent.config import ConfigRead
-from retinue.errors import AccessDenied, MissingFile, NotTrusted
+from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
+_ASKED: Final = "remind me to call Ada tomorrow"
+_TRACE: Final[dict[str, Any]] = {
+    "tool": "TASKS_ACTION_add", "args": {"title": "call Ada", "due": "2026-05-05"}, "output": _ADDED,
+    "duration_secs": 0.002,
+}  # fmt: skip
 _RESULT: Final[dict[str, Any]] = {
-    "name": "TASKS",
-    "intent": "remind me to call Ada tomorrow",
-    "output": _ADDED,
-    "status": "done",
-    "traces": [
-        {
-            "tool": "TASKS_ACTION_add",
-            "args": {"title": "call Ada", "due": "2026-05-05"},
-            "output": _ADDED,
-            "duration_secs": 0.002,
-        }
-    ],
-    "duration_secs": 0.004,
-}
+    "name": "TASKS", "intent": _ASKED, "output": _ADDED, "status": "done", "traces": [_TRACE], "duration_secs": 0.004,
+}  # fmt: skip
+_ANSWER: Final[dict[str, Any]] = {
+    "content": _ADDED, "targets": [{"extension": "TASKS", "intent": _ASKED}], "results": [_RESULT],
+    "timings": {"TASKS": 0.004}, "models": {},
+}  # fmt: skip
 
 
 def shipped_domains() -> tuple[Extension, ...]:
     """The domains that come with the assistant."""
-    return discover(_SHIPPED, trusted=True).found
+    return _read(_SHIPPED).found
 
 
 @retinue.agent(
@@ -85,7 +84,6 @@ class PersonalAssistant:
         self._tool_root = tool_root
         self._trusted = trusted
         self._environment = environment
-        self._known: dict[Path, tuple[tuple[tuple[str, int], ...], Extensions]] = {}
 
     @retinue.skill(
         output=AssistantAnswer,
@@ -119,19 +117,7 @@ class PersonalAssistant:
             "cancel my reminder about the rent",
             "remember that my bike lock has the number 77",
         ),
-        samples=(
-            Sample(
-                title="A reminder",
-                parameters={"prompt": "remind me to call Ada tomorrow"},
-                answer={
-                    "content": _ADDED,
-                    "targets": [{"extension": "TASKS", "intent": "remind me to call Ada tomorrow"}],
-                    "results": [_RESULT],
-                    "timings": {"TASKS": 0.004},
-                    "models": {},
-                },
-            ),
-        ),
+        samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
         """Keeps and finds a person's tasks and reminders, notes and workouts.
@@ -150,12 +136,10 @@ class PersonalAssistant:
         overrides = settings.config.model_overrides
         definition = PersonalAssistant.definition
         roles = None if self._models is None else Roles(self._models, overrides, definition, task, run)
-        call = Call(request, run, settings, extensions, roles)
-        if self._store is not None:
-            with stored_in(self._store):
-                return await call.answer()
-        with tempfile.TemporaryDirectory(prefix="retinue-assistant-") as folder, stored_in(Path(folder) / "store.db"):
-            return await call.answer()
+        with ExitStack() as stack:
+            file = self._store or Path(stack.enter_context(TemporaryDirectory(prefix="retinue-assistant-")), "store.db")
+            stack.enter_context(stored_in(file))
+            return await Call(request, run, settings, extensions, roles).answer()
 
     def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
         """The shipped extensions and those of the tool roots, as far as the call wants them.
@@ -165,32 +149,37 @@ class PersonalAssistant:
             MissingFile: It is not there.
             NotTrusted: Its code may not run.
         """
-        shipped, config = self._read(_SHIPPED), settings.config
-        named = _inside(run.workspace.root, config.tool_root) if config.tool_root else None
-        found, skipped = {one.name.casefold(): one for one in shipped.found}, list(shipped.skipped)
-        for root in dict.fromkeys(root for root in (self._tool_root, named) if root):
+        config, named = settings.config, None
+        if config.tool_root:
+            try:
+                named = run.workspace.resolve(config.tool_root)
+            except (AccessDenied, InvalidInput) as error:
+                raise AccessDenied(
+                    f"The tool root {config.tool_root[:200]!r} is not inside the workspace.",
+                    hint="Name a folder of the workspace, relative to its root.",
+                ) from error
+        together = Extensions()
+        for root in dict.fromkeys(root for root in (_SHIPPED, self._tool_root, named) if root):
             # Asked before the folder is looked into: a stranger's tool root may be as large as the disk.
-            if not root.is_dir():
-                raise MissingFile(f"There is no tool root {str(root)!r}.", hint="Name a folder with `*_tool.py` files.")
-            if not self._trusted(root):
+            if root != _SHIPPED and root.is_dir() and not self._trusted(root):
                 raise NotTrusted(
                     f"The tool root {str(root)!r} is not trusted to run its code.",
                     hint=f"Look at its Python files, then run `retinue trust --tool-root {root}`.",
                 )
-            more = self._read(root)
-            for extension in more.found:
-                found.setdefault(extension.name.casefold(), extension)
-            skipped += more.skipped
-        together = Extensions(tuple(found.values()), tuple(skipped))
+            more, names = _read(root), {one.name.casefold() for one in together.found}
+            new = (one for one in more.found if one.name.casefold() not in names)
+            together = Extensions((*together.found, *new), (*together.skipped, *more.skipped))
         return together if config.only_domains is None else together.only(config.only_domains)
 
-    def _read(self, root: Path) -> Extensions:
-        """Read a trusted folder once; again when a file has changed (B19)."""
-        state = tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
-        known = self._known.get(root)
-        if known is None or known[0] != state:
-            known = self._known[root] = (state, discover(root, trusted=True))
-        return known[1]
+
+def _read(root: Path) -> Extensions:
+    """What a trusted folder holds, read once; again when a file has changed (B19)."""
+    return _discovered(root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py"))))
+
+
+@lru_cache(maxsize=16)
+def _discovered(root: Path, _: tuple[tuple[str, int], ...]) -> Extensions:
+    return discover(root, trusted=True)
 
 
 def _config(task: Task) -> JsonMapping:
@@ -198,21 +187,3 @@ def _config(task: Task) -> JsonMapping:
     own: Any = task.extras.get("run_agent")
     config: Any = cast("JsonMapping", own).get("config") if isinstance(own, dict) else None
     return cast("JsonMapping", config) if isinstance(config, dict) else {}
-
-
-def _inside(root: Path, tool_root: str) -> Path:
-    """The tool root that a `config` or the environment names, relative to the workspace at `root`.
-
-    Raises:
-        AccessDenied: It leads out of the workspace.
-    """
-    try:
-        real = (root / tool_root).resolve()
-    except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL
-        real = None
-    if real is None or not real.is_relative_to(root):
-        raise AccessDenied(
-            f"The tool root {tool_root[:200]!r} is not inside the workspace.",
-            hint="Name a folder of the workspace, relative to its root.",
-        )
-    return real

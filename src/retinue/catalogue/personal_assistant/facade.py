@@ -48,13 +48,11 @@ def read_cases(path: Path) -> tuple[Case, ...]:
         MissingFile: There is no such file.
         InvalidInput: It is no such file; the hint shows what one looks like.
     """
+    hint = 'Write: [[case]], then prompt = "..." and tool = "..." below it.'
     try:
         return _CASES.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
     except FileNotFoundError:
-        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a TOML file with `[[case]]` tables.") from None
+        raise MissingFile(f"There is no file {str(path)!r}.", hint=hint) from None
     except (OSError, ValueError, RecursionError) as error:
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        raise InvalidInput(
-            f"{str(path)!r} holds no cases that can be read: {why}.",
-            hint='Write: [[case]], then prompt = "..." and tool = "..." below it.',
-        ) from None
+        raise InvalidInput(f"{str(path)!r} holds no cases that can be read: {why}.", hint=hint) from None

@@ -4,30 +4,23 @@ The router sees the light schema and the person's words; a domain its prompt, it
 the results and the person's words. Their signatures hold nothing else.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from pydantic import ValidationError
-
 from retinue.agents.port import RunContext
-from retinue.catalogue._choosing import model_for
+from retinue.catalogue._choosing import model_for, read_answer
 from retinue.catalogue.personal_assistant.domain import Domain
-from retinue.catalogue.personal_assistant.parameters import RoutingAnswer, Target
-from retinue.contract import json as strict
+from retinue.catalogue.personal_assistant.parameters import RoutingAnswer
 from retinue.contract.definition import Definition
-from retinue.contract.model import JsonMapping
-from retinue.contract.refused import findings_of, in_short
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.dialects.run_agent.config import ModelOverrides
-from retinue.errors import OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Said, ToolAnswer, ToolUse
 
-__all__ = ["Roles", "Routed", "merged_targets"]
+__all__ = ["Roles"]
 
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""
@@ -52,23 +45,6 @@ You put the results of an assistant's domains together into one answer to the pe
 results say: no result, no claim. Name what failed or timed out. {_FOREIGN}"""
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """Where a prompt goes: `targets`, or `direct_text`, never both. `notes` say what was dropped."""
-
-    targets: tuple[Target, ...] = ()
-    direct_text: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def merged_targets(targets: Sequence[Target]) -> tuple[Target, ...]:
-    """One target for each domain; what is wanted of it twice is said together."""
-    intents: dict[str, dict[str, None]] = {}
-    for target in targets:
-        intents.setdefault(target.extension, {})[target.intent] = None
-    return tuple(Target(extension=name, intent="\n".join(lines)) for name, lines in intents.items())
-
-
 @dataclass(slots=True)
 class Roles:
     """The models of one call.
@@ -86,25 +62,16 @@ class Roles:
     names: dict[str, str] = field(default_factory=dict[str, str])
     used: list[Usage] = field(default_factory=list[Usage])
 
-    async def route(self, prompt: str, light_schema: str, names: Sequence[str]) -> Routed:
-        """Ask the router, once. A name that no extension has is dropped and told, and nothing is guessed instead.
+    async def route(self, prompt: str, light_schema: str) -> RoutingAnswer:
+        """Ask the router, once.
 
         Raises:
             OutputInvalid: What it says is no routing.
             RetinueError: It could not be asked.
         """
-        shape = AnswerShape(_shape(), name="routing", description="Where the prompt goes.")
+        shape = AnswerShape(RoutingAnswer.model_json_schema(), name="routing", description="Where the prompt goes.")
         request = Request(turns=(Said(self._talk(prompt)),), instructions=_ROUTER + light_schema, shape=shape)
-        answer = _read((await self._ask("router", request)).text)
-        there = {name.casefold(): name for name in names}
-        pairs = [(one, there.get(one.extension.casefold())) for one in answer.targets]
-        targets = [Target(extension=name, intent=one.intent) for one, name in pairs if name is not None]
-        notes = (
-            f"The router named {one.extension[:80]!r}, and no extension is called that; it was dropped."
-            for one, name in pairs
-            if name is None
-        )
-        return Routed(merged_targets(targets), answer.direct_text.strip(), tuple(notes))
+        return read_answer((await self._ask("router", request)).text, RoutingAnswer)
 
     async def work(self, domain: Domain) -> None:
         """Let a model do what a domain is asked, in at most eight steps; `domain` is filled while it works."""
@@ -164,29 +131,3 @@ class Roles:
         if conversation.stopped is not None and use is None:
             raise conversation.stopped
         return conversation
-
-
-def _shape() -> JsonMapping:
-    return RoutingAnswer.model_json_schema()
-
-
-def _read(text: str) -> RoutingAnswer:
-    """What the router said.
-
-    Raises:
-        OutputInvalid: It is no JSON of the shape asked for, or says both or nothing.
-    """
-    answer = RoutingAnswer()
-    try:
-        answer = RoutingAnswer.model_validate(strict.loads(text))
-        why = "it says both where to go and what to answer" if answer.targets else "it says neither"
-    except RetinueError as error:
-        why = f"it is not JSON: {error.message}"
-    except ValidationError as error:
-        why = in_short(findings_of(error, rule="assistant/routing"))
-    if bool(answer.targets) != bool(answer.direct_text.strip()):
-        return answer
-    raise OutputInvalid(
-        f"The router's answer cannot be used: {why.rstrip('.')}.",
-        hint=f"Answer with one object of this schema, and either `targets` or `direct_text`: {json.dumps(_shape())}",
-    )

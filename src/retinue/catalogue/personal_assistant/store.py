@@ -6,7 +6,7 @@ Which file it is, is settled by the call that is being made: a tool is a plain f
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -53,15 +53,10 @@ def open_store() -> Generator[sqlite3.Connection]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = sqlite3.connect(file, timeout=10.0)
-    except (OSError, sqlite3.Error) as error:
-        raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint="Check its folder and its mode.") from error
-    try:
-        with connection:
+        with closing(sqlite3.connect(file, timeout=10.0)) as connection, connection:
             use_wal(connection)
             connection.executescript(_SCHEMA)
             yield connection
-    except sqlite3.DatabaseError as error:
-        raise Unavailable(f"{str(file)!r} cannot be read: {error}.", hint="Move it away; a new one is made.") from error
-    finally:
-        connection.close()
+    except (OSError, sqlite3.Error) as error:
+        hint = "Check its folder and its mode, or move it away: a new one is made."
+        raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint=hint) from error

@@ -6,14 +6,9 @@ from datetime import date
 from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
-    "NAME",
-    "SYSTEM_PROMPT",
-    "TOOLS",
-    "NOTES_ACTION_write",
-    "NOTES_GET_latest",
-    "NOTES_GET_search",
+    "NAME", "SYSTEM_PROMPT", "TOOLS", "NOTES_ACTION_write", "NOTES_GET_latest", "NOTES_GET_search",
     "NOTES_UPDATE_delete",
-]
+]  # fmt: skip
 
 NAME = "NOTES"
 SYSTEM_PROMPT = """You keep the notes of one person: short texts, found again by their words.

@@ -6,13 +6,8 @@ from typing import Literal
 from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
-    "NAME",
-    "SYSTEM_PROMPT",
-    "TOOLS",
-    "WORKOUTS_ACTION_log",
-    "WORKOUTS_GET_best",
-    "WORKOUTS_GET_history",
-]
+    "NAME", "SYSTEM_PROMPT", "TOOLS", "WORKOUTS_ACTION_log", "WORKOUTS_GET_best", "WORKOUTS_GET_history",
+]  # fmt: skip
 
 NAME = "WORKOUTS"
 SYSTEM_PROMPT = """You keep the training log of one person: exercises with sets and repetitions, or minutes, by day.
@@ -86,16 +81,11 @@ def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
     """
     with open_store() as store:
         row = store.execute(
-            "SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE exercise LIKE ? ESCAPE '!'"
+            "SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE instr(lower(exercise), lower(?))"
             " ORDER BY coalesce(sets, 1) * coalesce(repetitions, 0) DESC, minutes DESC, day LIMIT 1",
-            (f"%{_literal(exercise)}%",),
+            (exercise,),
         ).fetchone()
     return f"{_told(*row[:4])}, on {row[4]}." if row else f"No {exercise} in the log."
-
-
-def _literal(text: str) -> str:
-    """`text` for LIKE, its wildcards meant as themselves."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _told(exercise: str, sets: int | None, repetitions: int | None, minutes: int | None) -> str:
