@@ -68,6 +68,54 @@ _PROPOSES: Final[dict[str, Any]] = {
     "thinks_within": ThinkingBounds(requests=120),
     "unavailable": _without_model,
 }
+_EXAMPLES: Final = {
+    "navigate_only": (
+        "who calls `parse_header`", "list all callers of `Workspace.resolve`",
+        "find every reference to `retry_policy`", "where is the function `load_config` used",
+        "go to the definition of `TokenBucket`", "which functions does `walk` call", "what implements `Engine.start`",
+        "list the symbols defined in src/app.py", "find usages of the class `HttpClient`",
+        "which methods override `Base.run`", "what invokes `on_close`", "what calls `flush`",
+        "who uses the function `parse_date`", "where is the class `Invoice` defined",
+        "which classes inherit from `BaseView`", "take me to the declaration of `Invoice`",
+        "show usages of `Cart.add`",
+    ),
+    "analyze": (
+        "which functions are the most complex", "what is the cyclomatic complexity of `parse`",
+        "how many functions and classes does this module have", "what are the longest functions in src",
+        "how branched is the function `walk`", "measure the code in the package `billing`",
+        "how many lines does src/models.py have", "is the class `Invoice` too large",
+        "complexity figures per function in src/app.py", "how complex is `walk`",
+    ),
+    "review": (
+        "review src/app.py", "do a code review of the `billing` package", "lint the code in src",
+        "find code smells in the `payments` module", "which TODO and FIXME comments are left",
+        "are there unused imports", "find broad except clauses", "what would you criticise in src/api.py",
+        "are there lint problems in src/api.py", "look over src/api.py for code smells",
+        "are there bare excepts or unused variables anywhere",
+    ),
+    "docs": (
+        "which public functions have no docstring", "list missing docstrings in src/app.py",
+        "what is the docstring coverage", "give me a table of all function signatures in src/api.py",
+        "which classes are undocumented", "list the public API of the package with signatures",
+        "which functions in src lack docstrings", "signatures of everything public in src/app.py",
+    ),
+    "refactor": (
+        "rename the function `load` to `load_settings`", "rename class `Foo` to `Bar`",
+        "move `slugify` from utils.py to text.py", "extract lines 20 to 35 of app.py into a function `validate`",
+        "refactor: rename `tmp` to `folder` everywhere", "call the class `Parser` `Reader` from now on",
+        "relocate the function `slugify` to text.py", "pull lines 8-19 of app.py out into `load_all`",
+    ),
+    "fix_bug": (
+        "fix the bug that the total is wrong when the cart is empty", "the parser crashes on empty input, fix it",
+        "fix the failing test test_refund", "fix the off-by-one error in `paginate`",
+        "debug and fix why login times out",
+    ),
+    "add_feature": (
+        "add a --verbose option to the command line", "implement pagination for the orders endpoint",
+        "add support for CSV export", "write a function that validates e-mail addresses",
+        "implement retry with backoff in client.py",
+    ),
+}  # fmt: skip
 _WHO: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
 _CALLERS: Final[dict[str, Any]] = {
     "operation": "navigate_only", "answer": "`use` calls `helper`. (b.py:3)", "changes": [],
@@ -117,25 +165,7 @@ class CodeEngineerExecutor:
         output=CodeWork,
         facts=_facts,
         **_READS,
-        examples=(
-            "who calls `parse_header`",
-            "list all callers of `Workspace.resolve`",
-            "find every reference to `retry_policy`",
-            "where is the function `load_config` used",
-            "go to the definition of `TokenBucket`",
-            "which functions does `walk` call",
-            "what implements `Engine.start`",
-            "list the symbols defined in src/app.py",
-            "find usages of the class `HttpClient`",
-            "which methods override `Base.run`",
-            "what invokes `on_close`",
-            "what calls `flush`",
-            "who uses the function `parse_date`",
-            "where is the class `Invoice` defined",
-            "which classes inherit from `BaseView`",
-            "take me to the declaration of `Invoice`",
-            "show usages of `Cart.add`",
-        ),
+        examples=_EXAMPLES["navigate_only"],
         samples=(Sample(title="Who calls it", parameters=_WHO, answer=_CALLERS),),
     )
     async def navigate_only(self, target: NavigationTarget, task: Task, run: RunContext) -> Reply:
@@ -152,18 +182,7 @@ class CodeEngineerExecutor:
         output=CodeAnalysis,
         facts=_facts,
         **_READS,
-        examples=(
-            "which functions are the most complex",
-            "what is the cyclomatic complexity of `parse`",
-            "how many functions and classes does this module have",
-            "what are the longest functions in src",
-            "how branched is the function `walk`",
-            "measure the code in the package `billing`",
-            "how many lines does src/models.py have",
-            "is the class `Invoice` too large",
-            "complexity figures per function in src/app.py",
-            "how complex is `walk`",
-        ),
+        examples=_EXAMPLES["analyze"],
     )
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
@@ -181,19 +200,7 @@ class CodeEngineerExecutor:
         " leftover TODOs. Returns findings with rule, severity, place and fix.",
         output=CodeReview,
         **_READS,
-        examples=(
-            "review src/app.py",
-            "do a code review of the `billing` package",
-            "lint the code in src",
-            "find code smells in the `payments` module",
-            "which TODO and FIXME comments are left",
-            "are there unused imports",
-            "find broad except clauses",
-            "what would you criticise in src/api.py",
-            "are there lint problems in src/api.py",
-            "look over src/api.py for code smells",
-            "are there bare excepts or unused variables anywhere",
-        ),
+        examples=_EXAMPLES["review"],
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
@@ -204,16 +211,7 @@ class CodeEngineerExecutor:
     @retinue.skill(
         output=CodeDocumentation,
         **_READS,
-        examples=(
-            "which public functions have no docstring",
-            "list missing docstrings in src/app.py",
-            "what is the docstring coverage",
-            "give me a table of all function signatures in src/api.py",
-            "which classes are undocumented",
-            "list the public API of the package with signatures",
-            "which functions in src lack docstrings",
-            "signatures of everything public in src/app.py",
-        ),
+        examples=_EXAMPLES["docs"],
     )
     async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
@@ -231,16 +229,7 @@ class CodeEngineerExecutor:
         effects=("read", "write"),
         timeout_s=600,
         facts=_facts,
-        examples=(
-            "rename the function `load` to `load_settings`",
-            "rename class `Foo` to `Bar`",
-            "move `slugify` from utils.py to text.py",
-            "extract lines 20 to 35 of app.py into a function `validate`",
-            "refactor: rename `tmp` to `folder` everywhere",
-            "call the class `Parser` `Reader` from now on",
-            "relocate the function `slugify` to text.py",
-            "pull lines 8-19 of app.py out into `load_all`",
-        ),
+        examples=_EXAMPLES["refactor"],
     )
     async def refactor(self, target: RefactoringRequest, task: Task, run: RunContext) -> Reply:
         """Renames a symbol everywhere, moves a function or class to another module, or extracts lines into a function.
@@ -254,13 +243,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         **_PROPOSES,
-        examples=(
-            "fix the bug that the total is wrong when the cart is empty",
-            "the parser crashes on empty input, fix it",
-            "fix the failing test test_refund",
-            "fix the off-by-one error in `paginate`",
-            "debug and fix why login times out",
-        ),
+        examples=_EXAMPLES["fix_bug"],
     )
     async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
@@ -272,13 +255,7 @@ class CodeEngineerExecutor:
 
     @retinue.skill(
         **_PROPOSES,
-        examples=(
-            "add a --verbose option to the command line",
-            "implement pagination for the orders endpoint",
-            "add support for CSV export",
-            "write a function that validates e-mail addresses",
-            "implement retry with backoff in client.py",
-        ),
+        examples=_EXAMPLES["add_feature"],
     )
     async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.

@@ -14,7 +14,6 @@ from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.call import Call
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest
-from retinue.catalogue.personal_assistant.roles import Roles
 from retinue.catalogue.personal_assistant.store import stored_in
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
@@ -27,6 +26,18 @@ from retinue.llm.models import Models
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
+_EXAMPLES: Final = (
+    "remind me to water the plants on Sunday", "remind me at 6 pm to pick up the children",
+    "do not let me forget to lock the bike", "what is on my to-do list", "show my to-do list", "my todo list",
+    "what are my open tasks", "are any of my tasks due tomorrow", "put stamps on my list",
+    "my task about the rent is done", "postpone my haircut to next week", "take a note: the spare key is at Ada's",
+    "write down that the car is parked on level 3", "note to self: bring the charger",
+    "save an idea: a lamp that wakes me up", "find my note about the wifi password",
+    "search my notes for the pancake recipe", "log 30 minutes of running", "I cycled 20 km today",
+    "what did I train this week", "how far did I cycle last month", "when was I last at the gym",
+    "what do I still have to do this week", "cancel my reminder about the rent",
+    "remember that my bike lock has the number 77",
+)  # fmt: skip
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
 _ASKED: Final = "remind me to call Ada tomorrow"
 _TRACE: Final[dict[str, Any]] = {
@@ -80,7 +91,7 @@ class PersonalAssistant:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
-        self._models = models if models is not None and models.configured else None
+        self._models = models or Models()
         self._tool_root = tool_root
         self._trusted = trusted
         self._environment = environment
@@ -90,33 +101,7 @@ class PersonalAssistant:
         instruction_field="prompt",
         effects=("read", "write"),
         thinks="can",
-        examples=(
-            "remind me to water the plants on Sunday",
-            "remind me at 6 pm to pick up the children",
-            "do not let me forget to lock the bike",
-            "what is on my to-do list",
-            "show my to-do list",
-            "my todo list",
-            "what are my open tasks",
-            "are any of my tasks due tomorrow",
-            "put stamps on my list",
-            "my task about the rent is done",
-            "postpone my haircut to next week",
-            "take a note: the spare key is at Ada's",
-            "write down that the car is parked on level 3",
-            "note to self: bring the charger",
-            "save an idea: a lamp that wakes me up",
-            "find my note about the wifi password",
-            "search my notes for the pancake recipe",
-            "log 30 minutes of running",
-            "I cycled 20 km today",
-            "what did I train this week",
-            "how far did I cycle last month",
-            "when was I last at the gym",
-            "what do I still have to do this week",
-            "cancel my reminder about the rent",
-            "remember that my bike lock has the number 77",
-        ),
+        examples=_EXAMPLES,
         samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
@@ -133,13 +118,11 @@ class PersonalAssistant:
         environment = os.environ if self._environment is None else self._environment
         settings = read_config({**_config(task), **{name: one for name, one in parameters.items() if one}}, environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
-        overrides = settings.config.model_overrides
         definition = PersonalAssistant.definition
-        roles = None if self._models is None else Roles(self._models, overrides, definition, task, run)
         with ExitStack() as stack:
             file = self._store or Path(stack.enter_context(TemporaryDirectory(prefix="retinue-assistant-")), "store.db")
             stack.enter_context(stored_in(file))
-            return await Call(request, run, settings, extensions, roles).answer()
+            return await Call(definition, request, task, run, settings, extensions, self._models).answer()
 
     def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
         """The shipped extensions and those of the tool roots, as far as the call wants them.
