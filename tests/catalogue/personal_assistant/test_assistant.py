@@ -405,7 +405,9 @@ def test_a_tool_root_that_is_not_trusted_is_refused_and_its_code_not_run(tmp_pat
 
 
 @pytest.mark.row("B12", "B13", "B14", "B6")
-def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environment(tmp_path: Path) -> None:
+def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answer(request: Request) -> Line:
         if request.shape is not None:
             return route(("TASKS", "list"), ("NOTES", "list"))
@@ -416,9 +418,8 @@ def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environ
     names = ("m:router", "m:domain", "m:synth", "m:usual")
     ready: dict[str, LanguageModel] = {name: ScriptedModel(answer, name=name) for name in names}
     models = Models(tiers=dict.fromkeys(("small", "medium", "large"), "m:usual"), default="m:usual", ready=ready)
-    agent = PersonalAssistant.bind(
-        store=tmp_path / "store.db", models=models, environment={"EXECUTION_MODE": "threads"}
-    )
+    monkeypatch.setenv("EXECUTION_MODE", "threads")
+    agent = PersonalAssistant.bind(store=tmp_path / "store.db", models=models)
     overrides = {"router": "m:router", "domain": "m:domain", "synth": "m:synth"}
     run_agent = as_run_agent(agent, environment={"DOMAIN_TIMEOUT_SECS": "45"})
     answered = asyncio.run(

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
@@ -78,7 +78,6 @@ class PersonalAssistant:
         tool_root: Where more extensions are.
         trusted: Whether the code of a tool root may run. A `config` names a tool root inside the workspace, never its
             trust.
-        environment: Where settings are looked up; the process's own when absent.
     """
 
     def __init__(
@@ -88,13 +87,11 @@ class PersonalAssistant:
         models: Models | None = None,
         tool_root: Path | None = None,
         trusted: Callable[[Path], bool] = lambda _: False,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
         self._models = models or Models()
         self._tool_root = tool_root
         self._trusted = trusted
-        self._environment = environment
 
     @retinue.skill(
         output=AssistantAnswer,
@@ -110,13 +107,9 @@ class PersonalAssistant:
         Use it for what somebody wants to be reminded of, has to do, wants noted down, or has trained. Returns the
         answer, and what each of its domains brought to it.
         """
-        parameters = {
-            "only_domains": list(request.only_domains),
-            "execution_mode": request.execution_mode if request.execution_mode != "usual" else "",
-            "domain_timeout_secs": request.domain_timeout_secs,
-        }
-        environment = os.environ if self._environment is None else self._environment
-        settings = read_config({**_config(task), **{name: one for name, one in parameters.items() if one}}, environment)
+        keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
+        said = request.model_dump(mode="json", include=keys, exclude_defaults=True)
+        settings = read_config({**_config(task), **said}, os.environ)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
         definition = PersonalAssistant.definition
         with ExitStack() as stack:
@@ -125,13 +118,7 @@ class PersonalAssistant:
             return await Call(definition, request, task, run, settings, extensions, self._models).answer()
 
     def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
-        """The shipped extensions and those of the tool roots, as far as the call wants them.
-
-        Raises:
-            AccessDenied: The tool root that the settings name is not inside the workspace.
-            MissingFile: It is not there.
-            NotTrusted: Its code may not run.
-        """
+        """The shipped extensions and those of the tool roots that may be read, as far as the call wants them."""
         config, named = settings.config, None
         if config.tool_root:
             try:

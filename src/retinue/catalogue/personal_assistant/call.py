@@ -77,20 +77,13 @@ class Call:
     names: dict[str, str] = field(default_factory=dict[str, str])
     used: list[Usage] = field(default_factory=list[Usage])
 
-    @property
-    def prompt(self) -> str:
-        """What the person says."""
-        return self.request.prompt.strip()
-
     async def answer(self) -> Reply:
         """Do it all.
 
         Raises:
-            InvalidInput: Nothing is asked, or a tool is named that nobody has.
+            InvalidInput: A tool is named that nobody has.
             RetinueError: A model could not route the prompt.
         """
-        if not self.prompt and not self.request.tool:
-            raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         self._note_settings()
         requests, direct_text = await self._route()
         asked: dict[str, Domain] = {}
@@ -127,14 +120,14 @@ class Call:
         if name:
             for extension in found:
                 if tool := extension.tool(name):
-                    return [ToolRequest(self.prompt or name, extension, tool, {**self.request.arguments})], ""
+                    return [ToolRequest(self.request.prompt, extension, tool, {**self.request.arguments})], ""
             there = ", ".join(tool.name for extension in found for tool in extension.tools)
             raise InvalidInput(f"There is no tool {name[:80]!r}.", hint=f"Available: {there}.", path="/parameters/tool")
-        if is_question(self.prompt):
+        if is_question(self.request.prompt):
             found = tuple(replace(each, tools=tuple(filter(only_reads, each.tools))) for each in found)
         if not self.models.configured:
             today = date.today()  # noqa: DTZ011 - the person's own day is meant
-            return await asyncio.to_thread(read_prompt, self.prompt, found, today=today), ""
+            return await asyncio.to_thread(read_prompt, self.request.prompt, found, today=today), ""
         shape = AnswerShape(RoutingAnswer.model_json_schema(), name="routing", description="Where the prompt goes.")
         instructions = _ROUTER + light_schema(found)
         request = Request(turns=(Said(self._talk()),), instructions=instructions, shape=shape)
@@ -182,7 +175,7 @@ class Call:
     def _talk(self) -> str:
         """The person's side as one text; each part under its name."""
         context = self.task.context
-        parts = {"Memory": context.memory, "Earlier turns": "\n".join(context.history), "Prompt": self.prompt}
+        parts = {"Memory": context.memory, "Earlier turns": "\n".join(context.history), "Prompt": self.request.prompt}
         return "\n\n".join(f"{name}:\n{text}" for name, text in parts.items() if text)
 
     async def _ask(
@@ -198,14 +191,9 @@ class Call:
         must = getattr(overrides, role) if overrides else None
         chosen = model_for(self.task, self.models, self.definition, must=must)
         self.names[role] = chosen.name
+        model, run = self.models.get(chosen.name), self.run
         conversation = await converse(
-            self.models.get(chosen.name),
-            request,
-            use=use,
-            purse=self.run.purse,
-            max_turns=max_turns,
-            clock=self.run.now,
-            deadline_ns=self.run.deadline_ns,
+            model, request, use=use, purse=run.purse, max_turns=max_turns, clock=run.now, deadline_ns=run.deadline_ns
         )
         self.used.append(conversation.usage)
         if conversation.stopped is not None and use is None:
@@ -248,15 +236,11 @@ class Call:
         """That none of the domains is for the prompt, and what they are for."""
         found = self.extensions.found
         examples = [tool.words.example_prompt for one in found for tool in one.tools[:1] if tool.words.example_prompt]
+        for_example = f"Say for example: {'; '.join(examples[:6])}. " if examples else ""
+        hint = f"{for_example}`retinue assistant domains` shows what each does."
         names = tuple(one.name for one in found)
-        for_example = f" Say for example: {'; '.join(examples[:6])}." if examples else ""
-        hint = f"It has: {', '.join(names) or 'none'}.{for_example}"
         return Fault.from_error(
-            InvalidInput(
-                "None of the assistant's domains is for that.",
-                hint=f"{hint} `retinue assistant domains` shows what each does.",
-                suggestions=names,
-            )
+            InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=names)
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from retinue.agents.extensions import Extension, ExtensionTool, Used
+from retinue.agents.extensions import Extension, Used
 from retinue.agents.port import RunContext
 from retinue.agents.prompted.about import subjects
 from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus
@@ -57,8 +57,12 @@ class Domain:
         return "\n".join(request.clause for request in self.requests)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools that may be used here."""
-        return tuple(spec for spec in map(_spec, self.extension.tools) if self.run.grants.offers(spec))
+        """The tools that may be used here, as a model is told of them; whether one only reads its name tells (B21)."""
+        specs = [
+            tool.spec.model_copy(update={"effects": ("read",) if only_reads(tool) else ("read", "write")})
+            for tool in self.extension.tools
+        ]
+        return tuple(spec for spec in specs if self.run.grants.offers(spec))
 
     async def use(self, name: str, arguments: JsonMapping) -> Used:
         """Use a tool.
@@ -67,14 +71,13 @@ class Domain:
             AccessDenied: The run may not use it, or there is none of that name.
             InvalidInput: The arguments are not what it takes.
         """
-        tool = self.extension.tool(name)
-        if tool is None or not self.run.grants.offers(_spec(tool)):
-            there = ", ".join(spec.name for spec in self.specs()) or "none"
-            raise AccessDenied(
-                f"`{self.extension.name}` has no tool {name[:80]!r} to use.", hint=f"Available: {there}."
-            )
+        specs = {spec.name: spec for spec in self.specs()}
+        tool, spec = self.extension.tool(name), specs.get(name)
+        if tool is None or spec is None:
+            hint = f"Available: {', '.join(specs) or 'none'}."
+            raise AccessDenied(f"`{self.extension.name}` has no tool {name[:80]!r} to use.", hint=hint)
         # Whoever asks an assistant to note something has allowed it; only a rule that says otherwise holds.
-        verdict = self.run.grants.verdict(_spec(tool), *subjects(name, arguments))
+        verdict = self.run.grants.verdict(spec, *subjects(name, arguments))
         if verdict.word == "deny" or (verdict.word == "ask" and verdict.reason.startswith("the rule ")):
             raise AccessDenied(f"`{name}` is not used: {verdict.reason}.", hint="Do without it.")
         with tool_span(name) as span:
@@ -117,18 +120,11 @@ class Domain:
 
     def timed_out(self, duration_ns: int) -> "Domain":
         """What it had done when its time was up; what a thread of it still does changes this no more."""
-        error = DeadlineExceeded(
-            f"`{self.extension.name}` did not answer in time.",
-            hint="Raise `domain_timeout_secs`, or ask one domain at a time.",
-        )
-        return replace(
-            self,
-            output="Timed out",
-            status="timed out",
-            traces=[*self.traces],
-            duration_ns=duration_ns,
-            fault=Fault.from_error(error),
-        )
+        hint = "Raise `domain_timeout_secs`, or ask one domain at a time."
+        late = DeadlineExceeded(f"`{self.extension.name}` did not answer in time.", hint=hint)
+        known = replace(self, traces=[*self.traces], duration_ns=duration_ns, fault=Fault.from_error(late))
+        known.output, known.status = "Timed out", "timed out"
+        return known
 
     def result(self) -> DomainResult:
         """What it came to."""
@@ -146,11 +142,6 @@ class Domain:
             traces=traces,
             duration_secs=self.duration_ns / 1e9,
         )
-
-
-def _spec(tool: ExtensionTool) -> ToolSpec:
-    """The tool as a model is told of it; whether it only reads is told by its name (B21)."""
-    return tool.spec.model_copy(update={"effects": ("read",) if only_reads(tool) else ("read", "write")})
 
 
 async def broadcast(

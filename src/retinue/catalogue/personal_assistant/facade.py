@@ -1,8 +1,4 @@
-"""Facade tests: for each prompt the tool that must be used, and a verdict (B27). Running the prompts is for the caller.
-
-What is shipped are prompts in words of their own: none of them is the example of a tool's docstring, or the router
-would only be asked to recognise it.
-"""
+"""Facade tests: for each prompt the tool that must be used, and a verdict (B27). Who calls this runs the prompts."""
 
 import tomllib
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from retinue.agents.python import FromFacts
 from retinue.contract.model import Many, Model
@@ -18,7 +18,11 @@ _Value = str | int | float | bool
 class AssistRequest(Model):
     """What a person says, and how it is answered."""
 
-    prompt: Annotated[str, Field(min_length=1, max_length=10_000, description="What the person says.")]
+    prompt: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True),
+        Field(min_length=1, max_length=10_000, description="What the person says."),
+    ]
     only_domains: Annotated[
         Many[_Name],
         Field(
