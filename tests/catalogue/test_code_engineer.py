@@ -353,7 +353,7 @@ def test_a_proposal_is_a_diff_with_its_reasoning(call: Call, tmp_path: Path) -> 
     ("first", "why"),
     [
         ("I would rather talk about it.", "no JSON"),
-        ({"reasoning": "x"}, "does not fit"),
+        ({"reasoning": "x"}, "cannot be used"),
         (proposal("not there", "x"), "a.py"),
         (proposal("    return 3\n", "    return (\n"), "would be broken"),
         (proposal("x", "y", file="../outside.py"), "outside"),

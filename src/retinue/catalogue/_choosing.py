@@ -3,7 +3,7 @@
 `Task.model` is what a person chose or the rules allotted, so it comes before all that the agent says of itself.
 """
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -18,9 +18,11 @@ from retinue.errors import OutputInvalid, ParseError, Unavailable
 if TYPE_CHECKING:
     from retinue.llm.models import Chosen, Models
 
-__all__ = ["model_for", "read_answer", "without_model"]
+__all__ = ["model_for", "needs_model", "read_answer", "without_model"]
 
 T = TypeVar("T", bound=Model)
+
+_HOW: Final = "set `models.default`, or pass `--model provider:model`"
 
 
 def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
@@ -44,11 +46,17 @@ def model_for(task: Task, models: "Models", definition: Definition, *, must: str
     )
 
 
+def needs_model(agent: Any) -> str:
+    """Why the skills of `agent` that need one of its `models` are not available; empty when they are."""
+    models: Models | None = agent.models
+    return "" if models is not None and models.configured else f"needs a model: {_HOW}"
+
+
 def without_model(skill: str | None) -> Unavailable:
     """The error for a skill that needs a model where none is configured."""
     return Unavailable(
         f"`{skill}` needs a model, and none is configured.",
-        hint="Set `models.default`, or pass `--model provider:model`.",
+        hint=f"{_HOW[0].upper()}{_HOW[1:]}.",
         detail={"retryable": False},
     )
 

@@ -1,15 +1,13 @@
 """The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
-# what an operation needs is imported when it is asked for: listing agents must stay cheap
-
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import without_model
+from retinue.catalogue._choosing import needs_model, without_model
 from retinue.catalogue.code_engineer_executor.parameters import (
     ChangeRequest,
     CodeScope,
@@ -31,27 +29,13 @@ from retinue.contract.task import Task
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.catalogue.code_engineer_executor.work import Work
     from retinue.llm.models import Models
     from retinue.tools.workspace import Workspace
 
 __all__ = ["CodeEngineerExecutor"]
 
 
-class _Engineer(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    models: "Models | None"
-    cache_dir: Path | None
-
-
-def _without_model(engineer: _Engineer) -> str:
-    """Why it cannot propose changes, and how to get it to."""
-    has_model = engineer.models is not None and engineer.models.configured
-    return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
-
-
-def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
+def _facts(engineer: Any, workspace: "Workspace") -> Facts:
     """What the code here defines."""
     from retinue.catalogue.code_engineer_executor.analyze import read_symbols  # noqa: PLC0415 - when it is needed
 
@@ -66,7 +50,7 @@ _PROPOSES: Final[dict[str, Any]] = {
     "timeout_s": 1800,
     "thinks": "must",
     "thinks_within": ThinkingBounds(requests=120),
-    "unavailable": _without_model,
+    "unavailable": needs_model,
 }
 _EXAMPLES: Final = {
     "navigate_only": (
@@ -159,7 +143,7 @@ class CodeEngineerExecutor:
     ) -> None:
         self.models = models
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
-        self._servers = servers
+        self.servers = servers
 
     @retinue.skill(
         output=CodeWork,
@@ -174,9 +158,7 @@ class CodeEngineerExecutor:
         Use it when a function, class or method is named and somebody asks who calls it or what refers to it. Returns
         places in the code.
         """
-        from retinue.catalogue.code_engineer_executor.navigate import navigate  # noqa: PLC0415 - when it is needed
-
-        return await self._do(navigate, target, task, run)
+        return await self._do("navigate.navigate", target, task, run)
 
     @retinue.skill(
         output=CodeAnalysis,
@@ -190,9 +172,7 @@ class CodeEngineerExecutor:
         Use it when somebody asks how complex, how long or how large code is. Returns figures with places; for one
         symbol its callers and callees too.
         """
-        from retinue.catalogue.code_engineer_executor.analyze import analyze  # noqa: PLC0415 - when it is needed
-
-        return await self._do(analyze, target, task, run)
+        return await self._do("analyze.analyze", target, task, run)
 
     @retinue.skill(
         description="Reviews source code with a linter: broad excepts, mutable defaults, unused imports, complexity,"
@@ -204,9 +184,7 @@ class CodeEngineerExecutor:
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
-        from retinue.catalogue.code_engineer_executor.review import review  # noqa: PLC0415 - when it is needed
-
-        return await self._do(review, target, task, run)
+        return await self._do("review.review", target, task, run)
 
     @retinue.skill(
         output=CodeDocumentation,
@@ -219,9 +197,7 @@ class CodeEngineerExecutor:
         Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
         share that is documented, the missing names and all signatures.
         """
-        from retinue.catalogue.code_engineer_executor.analyze import document  # noqa: PLC0415 - when it is needed
-
-        return await self._do(document, target, task, run)
+        return await self._do("analyze.document", target, task, run)
 
     @retinue.skill(
         output=CodeChange,
@@ -237,9 +213,7 @@ class CodeEngineerExecutor:
         Use it when somebody asks to rename, move or extract code. Returns the changed files and a diff; writes them
         only with `apply`.
         """
-        from retinue.catalogue.code_engineer_executor.refactor import refactor  # noqa: PLC0415 - when it is needed
-
-        return await self._do(refactor, target, task, run)
+        return await self._do("refactor.refactor", target, task, run)
 
     @retinue.skill(
         **_PROPOSES,
@@ -265,17 +239,14 @@ class CodeEngineerExecutor:
         return await self._propose(request, task, run)
 
     async def _propose(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
-        from retinue.catalogue.code_engineer_executor.propose import propose  # noqa: PLC0415 - when it is needed
-
-        models = self.models
-        if models is None or not models.configured:
+        if needs_model(self):
             raise without_model(task.skill)
-        definition = CodeEngineerExecutor.definition
-        return await self._do(partial(propose, models, definition), request, task, run)
+        return await self._do("propose.propose", request, task, run)
 
-    async def _do(
-        self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeScope, task: Task, run: RunContext
-    ) -> Reply:
+    async def _do(self, operation: str, target: CodeScope, task: Task, run: RunContext) -> Reply:
+        """Do what a function of one of the modules beside does; they are imported when they are asked for."""
         from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
 
-        return await do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)
+        module, _, name = operation.partition(".")
+        function = getattr(import_module(f"{__package__}.{module}"), name)
+        return await do_work(function, target, task, run, self)

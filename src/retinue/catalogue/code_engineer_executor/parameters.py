@@ -8,8 +8,8 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
 __all__ = [
-    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryFile", "EntryPosition", "EntrySymbol",
-    "NavigationTarget", "NoEntry", "RefactoringKind", "RefactoringRequest", "Show",
+    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryPoint", "EntryPosition", "NavigationTarget",
+    "NoEntry", "RefactoringKind", "RefactoringRequest", "Show",
 ]  # fmt: skip
 
 Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
@@ -23,23 +23,18 @@ class NoEntry(Model):
     """Nothing: the other parameters say what is meant."""
 
 
-class EntryFile(Model):
-    """A file."""
+class EntryPoint(Model):
+    """A file, or a symbol in it."""
 
     file_path: _Path
-
-
-class EntrySymbol(EntryFile):
-    """A symbol in a file."""
-
     symbol_name: Annotated[
         str,
         FromFacts("symbol"),
-        Field(min_length=1, max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
-    ]
+        Field(max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
+    ] = ""
 
 
-class EntryPosition(EntryFile):
+class EntryPosition(EntryPoint):
     """A character of a file."""
 
     line: Annotated[int, Field(ge=1, description="Which line, counted from 1.")]
@@ -69,7 +64,7 @@ class CodeScope(Model):
         str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
     ] = ""
     entry_point: Annotated[
-        EntrySymbol | EntryPosition | EntryFile | NoEntry,
+        EntryPosition | EntryPoint | NoEntry,
         Field(
             # Said beside the references too: a reader that follows none of them must not take it for free text.
             json_schema_extra={"type": "object", "properties": {}},
@@ -91,12 +86,12 @@ class CodeScope(Model):
     @property
     def file(self) -> str:
         """The file or folder; empty when none is named."""
-        return (self.entry_point.file_path if isinstance(self.entry_point, EntryFile) else self.path).rstrip("/")
+        return (self.entry_point.file_path if isinstance(self.entry_point, EntryPoint) else self.path).rstrip("/")
 
     @property
     def name(self) -> str:
         """The symbol; empty when none is named."""
-        return self.entry_point.symbol_name if isinstance(self.entry_point, EntrySymbol) else ""
+        return self.entry_point.symbol_name if isinstance(self.entry_point, EntryPoint) else ""
 
     @property
     def position(self) -> tuple[int, int] | None:

@@ -7,19 +7,16 @@ The model holds only tools that read. Its edits must fit the files exactly, keep
 from contextlib import suppress
 from typing import Annotated, Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from retinue.agents.grants import Grants, Subject
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
-from retinue.catalogue._choosing import model_for
+from retinue.catalogue._choosing import model_for, read_answer
 from retinue.catalogue._prose import code, quote
-from retinue.contract import json
-from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.model import Many, Model
-from retinue.contract.refused import findings_of, in_short
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
@@ -32,6 +29,7 @@ from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite
 from retinue.tools.refactor import Change, Changes
 
+from .agent import CodeEngineerExecutor
 from .parameters import ChangeRequest
 from .refactor import see_number, test, write
 from .work import Work
@@ -79,7 +77,7 @@ class Proposal(Model):
     new_files: Annotated[Many[ProposedFile], Field(max_length=50)]
 
 
-async def propose(models: Models, definition: Definition, work: Work, request: ChangeRequest) -> None:
+async def propose(work: Work, request: ChangeRequest) -> None:
     """Let a model propose a change, verify it, and hand it over.
 
     Raises:
@@ -88,7 +86,8 @@ async def propose(models: Models, definition: Definition, work: Work, request: C
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         # before anything is spent
         await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
-    chosen = model_for(work.task, models, definition)
+    models = work.engineer.models or Models()
+    chosen = model_for(work.task, models, CodeEngineerExecutor.definition)
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
     turns: tuple[Turn, ...] = (Said(_prompt(work, request)),)
@@ -144,7 +143,7 @@ async def _conversed(
 async def _objection(work: Work, answer: str) -> str:
     """Why a proposal cannot be taken; empty when it can. The last one that fits the files is kept."""
     try:
-        proposal = _read(answer)
+        proposal = read_answer(answer, Proposal)
         changes = await work.in_thread(_changes, work, proposal)
     except RetinueError as error:
         return f"{error.message} {error.hint} {error.detail.get('findings') or ''}".strip()
@@ -160,16 +159,6 @@ async def _objection(work: Work, answer: str) -> str:
             before = ", and without it as well" if tests.get("passed_before") is False else ""
             return f"The tests {verb} with your change{before}:\n{fenced(str(tests['output']), 'the tests')}"
     return ""
-
-
-def _read(text: str) -> Proposal:
-    """The proposal in an answer, or an error when it is none."""
-    value, _ = json.repair(text)
-    try:
-        return Proposal.model_validate(value)
-    except ValidationError as error:
-        wrong = in_short(findings_of(error, rule="proposal"))
-        raise OutputInvalid(f"The answer does not fit: {wrong}.", hint="Answer with an object that fits.") from None
 
 
 def _changes(work: Work, proposal: Proposal) -> Changes:

@@ -18,8 +18,7 @@ from retinue.catalogue.personal_assistant.store import stored_in
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
-from retinue.dialects.run_agent import read_config
-from retinue.dialects.run_agent.config import ConfigRead
+from retinue.dialects.run_agent import ConfigRead, read_config
 from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -20,9 +20,6 @@ class Case(Model):
 
     prompt: str
     tool: str
-
-
-_CASES: Final = TypeAdapter(Annotated[tuple[Case, ...], Field(min_length=1)])
 
 
 def judge(expected: str, called: Sequence[str]) -> Verdict:
@@ -46,7 +43,8 @@ def read_cases(path: Path) -> tuple[Case, ...]:
     """
     hint = 'Write: [[case]], then prompt = "..." and tool = "..." below it.'
     try:
-        return _CASES.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
+        cases = TypeAdapter(Annotated[tuple[Case, ...], Field(min_length=1)])
+        return cases.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
     except FileNotFoundError:
         raise MissingFile(f"There is no file {str(path)!r}.", hint=hint) from None
     except (OSError, ValueError, RecursionError) as error:

@@ -84,9 +84,8 @@ def TASKS_UPDATE_move(number: int, due: date) -> str:  # noqa: N802
         due: The new day.
     """
     with open_store() as store:
-        found = store.execute(
-            "UPDATE tasks SET due = ? WHERE id = ? RETURNING title", (due.isoformat(), number)
-        ).fetchone()
+        sql = "UPDATE tasks SET due = ? WHERE id = ? RETURNING title"
+        found = store.execute(sql, (due.isoformat(), number)).fetchone()
     return f"Task {number} ({found[0]}) is due {due.isoformat()}." if found else f"There is no task {number}."
 
 

@@ -41,10 +41,8 @@ def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
     """
     when = (day or date.today()).isoformat()  # noqa: DTZ011 - the person's own day is meant
     with open_store() as store:
-        store.execute(
-            "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)",
-            (exercise, sets, repetitions, minutes, when),
-        )
+        sql = "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)"
+        store.execute(sql, (exercise, sets, repetitions, minutes, when))
     return f"Logged {_told(exercise, sets, repetitions, minutes)} on {when}."
 
 
