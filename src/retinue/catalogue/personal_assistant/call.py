@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from retinue.agents.extensions import Extensions, light_schema
 from retinue.agents.port import Reply, RunContext
@@ -28,7 +28,9 @@ from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Said, ToolAnswer, ToolUse
 
-__all__ = ["Call"]
+__all__ = ["Call", "Role"]
+
+Role: TypeAlias = Literal["router", "domain", "synth"]
 
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""
@@ -166,7 +168,7 @@ class Call:
 
         instructions = domain.extension.prompt.strip() + _DOMAIN
         request = Request(turns=(Said(domain.intent),), instructions=instructions, tools=domain.specs())
-        conversation = await self._ask("domain", request, use=use, max_turns=_STEPS)
+        conversation = await self._ask("domain", request, use=use)
         domain.output = conversation.text
         if conversation.stopped is not None:
             domain.status = "failed"
@@ -179,19 +181,14 @@ class Call:
         return "\n\n".join(f"{name}:\n{text}" for name, text in parts.items() if text)
 
     async def _ask(
-        self,
-        role: Literal["router", "domain", "synth"],
-        request: Request,
-        *,
-        use: Callable[[ToolUse], Awaitable[ToolAnswer]] | None = None,
-        max_turns: int = 1,
+        self, role: Role, request: Request, *, use: Callable[[ToolUse], Awaitable[ToolAnswer]] | None = None
     ) -> Conversation:
         """One conversation of a role; the model set for it comes before the one that the whole task was given."""
         overrides = self.settings.config.model_overrides
         must = getattr(overrides, role) if overrides else None
         chosen = model_for(self.task, self.models, self.definition, must=must)
         self.names[role] = chosen.name
-        model, run = self.models.get(chosen.name), self.run
+        model, run, max_turns = self.models.get(chosen.name), self.run, _STEPS if use else 1
         conversation = await converse(
             model, request, use=use, purse=run.purse, max_turns=max_turns, clock=run.now, deadline_ns=run.deadline_ns
         )
@@ -217,15 +214,15 @@ class Call:
             ("partial" if bad else "success") if useful else "error" if bad else None if domains else "rejected"
         )
         fault = next((one.fault for one in bad if one.fault), None)
+        impact, recovery = "Its part of the answer is missing.", "Ask for it by itself, with more time."
+        messages = [f"`{one.extension.name}` {one.status}: {one.output[:300]}" for one in bad]
+        missing = [Warned(type="missing_data", message=each, impact=impact, recovery=recovery) for each in messages]
         return Reply(
             data=data,
             content=content,
             outcome=outcome,
             fault=self._not_mine() if outcome == "rejected" else fault if outcome == "error" else None,
-            warnings=(
-                *map(_warning, bad),
-                *(Warned(type="degraded_analysis", message=note[:500]) for note in self.notes),
-            ),
+            warnings=(*missing, *(Warned(type="degraded_analysis", message=note[:500]) for note in self.notes)),
             traces=tuple(trace for one in domains for trace in one.traces),
             usage=Usage.together(self.used),
             questions=() if useful else tuple(question for one in domains for question in one.questions),
@@ -242,13 +239,3 @@ class Call:
         return Fault.from_error(
             InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=names)
         )
-
-
-def _warning(domain: Domain) -> Warned:
-    happened = "timed out" if domain.status == "timed out" else "failed"
-    return Warned(
-        type="missing_data",
-        message=f"`{domain.extension.name}` {happened}: {domain.output[:300]}",
-        impact="Its part of the answer is missing.",
-        recovery="Ask for it by itself, with more time.",
-    )

@@ -130,9 +130,9 @@ class Domain:
         """What it came to."""
         traces = tuple(
             ToolTraceMinimal(
-                tool=trace.tool, output=trace.output, args=trace.args, duration_secs=(trace.duration_ns or 0) / 1e9
+                tool=one.tool, output=one.output, args=one.args, duration_secs=(one.duration_ns or 0) / 1e9
             )
-            for trace in self.traces
+            for one in self.traces
         )
         return DomainResult(
             name=self.extension.name,

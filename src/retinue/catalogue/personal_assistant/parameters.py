@@ -11,7 +11,6 @@ from retinue.dialects.run_agent import ToolTraceMinimal
 __all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target"]
 
 DomainStatus = Literal["done", "failed", "asks", "timed out"]
-_Name = Annotated[str, Field(min_length=1, max_length=100)]
 _Value = str | int | float | bool
 
 
@@ -24,7 +23,7 @@ class AssistRequest(Model):
         Field(min_length=1, max_length=10_000, description="What the person says."),
     ]
     only_domains: Annotated[
-        Many[_Name],
+        Many[Annotated[str, Field(min_length=1, max_length=100)]],
         Field(
             max_length=100,
             json_schema_extra={"uniqueItems": True},
