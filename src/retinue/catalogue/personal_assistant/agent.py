@@ -123,18 +123,14 @@ class PersonalAssistant:
             try:
                 named = run.workspace.resolve(config.tool_root)
             except (AccessDenied, InvalidInput) as error:
-                raise AccessDenied(
-                    f"The tool root {config.tool_root[:200]!r} is not inside the workspace.",
-                    hint="Name a folder of the workspace, relative to its root.",
-                ) from error
+                message = f"The tool root {config.tool_root[:200]!r} is not inside the workspace."
+                raise AccessDenied(message, hint="Name a folder of the workspace, relative to its root.") from error
         together = Extensions()
         for root in dict.fromkeys(root for root in (_SHIPPED, self._tool_root, named) if root):
             # Asked before the folder is looked into: a stranger's tool root may be as large as the disk.
             if root != _SHIPPED and root.is_dir() and not self._trusted(root):
-                raise NotTrusted(
-                    f"The tool root {str(root)!r} is not trusted to run its code.",
-                    hint=f"Look at its Python files, then run `retinue trust --tool-root {root}`.",
-                )
+                hint = f"Look at its Python files, then run `retinue trust --tool-root {root}`."
+                raise NotTrusted(f"The tool root {str(root)!r} is not trusted to run its code.", hint=hint)
             more, names = _read(root), {one.name.casefold() for one in together.found}
             new = (one for one in more.found if one.name.casefold() not in names)
             together = Extensions((*together.found, *new), (*together.skipped, *more.skipped))

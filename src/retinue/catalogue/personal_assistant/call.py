@@ -169,10 +169,9 @@ class Call:
         instructions = domain.extension.prompt.strip() + _DOMAIN
         request = Request(turns=(Said(domain.intent),), instructions=instructions, tools=domain.specs())
         conversation = await self._ask("domain", request, use=use)
-        domain.output = conversation.text
-        if conversation.stopped is not None:
-            domain.status = "failed"
-            domain.output = "\n".join(filter(None, (conversation.text, conversation.stopped.message)))
+        why = conversation.stopped.message if conversation.stopped else ""
+        domain.output = "\n".join(filter(None, (conversation.text, why)))
+        domain.status = "failed" if why else "done"
 
     def _talk(self) -> str:
         """The person's side as one text; each part under its name."""
@@ -231,11 +230,10 @@ class Call:
 
     def _not_mine(self) -> Fault:
         """That none of the domains is for the prompt, and what they are for."""
-        found = self.extensions.found
-        examples = [tool.words.example_prompt for one in found for tool in one.tools[:1] if tool.words.example_prompt]
-        for_example = f"Say for example: {'; '.join(examples[:6])}. " if examples else ""
+        examples = [tool.words.example_prompt for one in self.extensions.found for tool in one.tools[:1]]
+        for_example = f"Say for example: {'; '.join(filter(None, examples[:6]))}. " if any(examples) else ""
         hint = f"{for_example}`retinue assistant domains` shows what each does."
-        names = tuple(one.name for one in found)
+        names = tuple(one.name for one in self.extensions.found)
         return Fault.from_error(
             InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=names)
         )

@@ -24,9 +24,7 @@ class Case(Model):
 
 def judge(expected: str, called: Sequence[str]) -> Verdict:
     """`pass` when exactly the expected tool was called, `partial` when it was among several, else `fail`."""
-    if set(called) == {expected}:
-        return "pass"
-    return "partial" if expected in called else "fail"
+    return "pass" if set(called) == {expected} else "partial" if expected in called else "fail"
 
 
 def shipped_cases() -> tuple[Case, ...]:
