@@ -191,6 +191,9 @@ def test_nobody_is_guessed_for_what_no_domain_does(tmp_path: Path) -> None:
     assert result.outcome == "rejected"
     assert result.traces == ()
     assert "book a flight to Rome" in result.warnings[0].message
+    assert result.fault is not None
+    assert "TASKS (“Remind me to call Ada tomorrow”), " in result.fault.hint
+    assert result.fault.suggestions == ("NOTES", "TASKS", "WORKOUTS")
 
 
 @pytest.mark.row("G23")
@@ -213,6 +216,19 @@ def test_a_named_tool_gets_the_very_arguments(tmp_path: Path) -> None:
     wrong = ask(agent, "use it", tool="TASKS_ACTION_add", arguments={"titel": "rest"})
     assert wrong.outcome == "error"
     assert "title" in wrong.content
+
+
+def test_notes_are_found_without_their_accents_the_closest_first(tmp_path: Path) -> None:
+    agent = PersonalAssistant.bind(store=tmp_path / "store.db")
+    long, short = "The café at the corner, where the tea is good and the cake is not", "Café: closed on Mondays"
+    for text in (long, short, "Tea is in the drawer"):
+        ask(agent, "use it", tool="NOTES_ACTION_write", arguments={"text": text})
+    found = ask(agent, "use it", tool="NOTES_GET_search", arguments={"words": "CAFE"}).content
+    assert [line.partition("): ")[2] for line in found.splitlines()] == [short, long]
+    ask(agent, "use it", tool="NOTES_UPDATE_delete", arguments={"number": 2})
+    found = ask(agent, "use it", tool="NOTES_GET_search", arguments={"words": "cafe"}).content
+    assert found.endswith(long)
+    assert short not in found
 
 
 def test_notes_are_searched_by_words_and_not_by_a_query_language(tmp_path: Path) -> None:
@@ -358,6 +374,8 @@ def test_threads_run_tools_that_block_side_by_side(tmp_path: Path) -> None:
     begun = time.monotonic()
     result = ask(agent, "use it", tool="SLOW_GET_blocked", execution_mode="threads", domain_timeout_secs=0.3)
     assert result.data["results"][0]["output"] == "Timed out"
+    assert result.fault is not None
+    assert result.fault.detail["domains"] == ["SLOW"]
     assert time.monotonic() - begun < 60  # it ends, long before the tool's own deadline would
 
 
@@ -387,6 +405,14 @@ def test_domains_end_with_the_call_that_asked_them() -> None:
     asyncio.run(go())
 
 
+@pytest.mark.row("B10")
+def test_a_thread_for_which_there_is_no_time_ends_quietly() -> None:
+    async def work(_: Domain) -> None: ...
+
+    (domain,) = asyncio.run(broadcast([_domain()], work, in_threads=True, timeout_s=0))
+    assert domain.status == "timed out"
+
+
 @pytest.mark.row("B9")
 def test_only_the_named_domains_are_asked(tmp_path: Path) -> None:
     agent = PersonalAssistant.bind(store=tmp_path / "store.db")
@@ -405,9 +431,7 @@ def test_a_tool_root_that_is_not_trusted_is_refused_and_its_code_not_run(tmp_pat
 
 
 @pytest.mark.row("B12", "B13", "B14", "B6")
-def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environment(tmp_path: Path) -> None:
     def answer(request: Request) -> Line:
         if request.shape is not None:
             return route(("TASKS", "list"), ("NOTES", "list"))
@@ -418,8 +442,9 @@ def test_the_run_agent_form_takes_its_settings_from_config_then_from_the_environ
     names = ("m:router", "m:domain", "m:synth", "m:usual")
     ready: dict[str, LanguageModel] = {name: ScriptedModel(answer, name=name) for name in names}
     models = Models(tiers=dict.fromkeys(("small", "medium", "large"), "m:usual"), default="m:usual", ready=ready)
-    monkeypatch.setenv("EXECUTION_MODE", "threads")
-    agent = PersonalAssistant.bind(store=tmp_path / "store.db", models=models)
+    agent = PersonalAssistant.bind(
+        store=tmp_path / "store.db", models=models, environment={"EXECUTION_MODE": "threads"}
+    )
     overrides = {"router": "m:router", "domain": "m:domain", "synth": "m:synth"}
     run_agent = as_run_agent(agent, environment={"DOMAIN_TIMEOUT_SECS": "45"})
     answered = asyncio.run(

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
@@ -13,43 +13,29 @@ import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.call import Call
-from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest
+from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
 from retinue.catalogue.personal_assistant.store import stored_in
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
-from retinue.dialects.run_agent import ConfigRead, read_config
+from retinue.dialects.run_agent import ConfigRead, ToolTraceMinimal, read_config
 from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
-_EXAMPLES: Final = (
-    "remind me to water the plants on Sunday", "remind me at 6 pm to pick up the children",
-    "do not let me forget to lock the bike", "what is on my to-do list", "show my to-do list", "my todo list",
-    "what are my open tasks", "are any of my tasks due tomorrow", "put stamps on my list",
-    "my task about the rent is done", "postpone my haircut to next week", "take a note: the spare key is at Ada's",
-    "write down that the car is parked on level 3", "note to self: bring the charger",
-    "save an idea: a lamp that wakes me up", "find my note about the wifi password",
-    "search my notes for the pancake recipe", "log 30 minutes of running", "I cycled 20 km today",
-    "what did I train this week", "how far did I cycle last month", "when was I last at the gym",
-    "what do I still have to do this week", "cancel my reminder about the rent",
-    "remember that my bike lock has the number 77",
-)  # fmt: skip
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
 _ASKED: Final = "remind me to call Ada tomorrow"
-_TRACE: Final[dict[str, Any]] = {
-    "tool": "TASKS_ACTION_add", "args": {"title": "call Ada", "due": "2026-05-05"}, "output": _ADDED,
-    "duration_secs": 0.002,
-}  # fmt: skip
-_RESULT: Final[dict[str, Any]] = {
-    "name": "TASKS", "intent": _ASKED, "output": _ADDED, "status": "done", "traces": [_TRACE], "duration_secs": 0.004,
-}  # fmt: skip
-_ANSWER: Final[dict[str, Any]] = {
-    "content": _ADDED, "targets": [{"extension": "TASKS", "intent": _ASKED}], "results": [_RESULT],
-    "timings": {"TASKS": 0.004}, "models": {},
-}  # fmt: skip
+_ARGUMENTS: Final[JsonMapping] = {"title": "call Ada", "due": "2026-05-05"}
+_TRACE: Final = ToolTraceMinimal(tool="TASKS_ACTION_add", output=_ADDED, args=_ARGUMENTS, duration_secs=0.002)
+_RESULT: Final = DomainResult(
+    name="TASKS", intent=_ASKED, output=_ADDED, status="done", traces=(_TRACE,), duration_secs=0.004
+)
+_TARGETS: Final = (Target(extension="TASKS", intent=_ASKED),)
+_ANSWER: Final = AssistantAnswer(
+    content=_ADDED, targets=_TARGETS, results=(_RESULT,), timings={"TASKS": 0.004}, models={}
+)
 
 
 def shipped_domains() -> tuple[Extension, ...]:
@@ -77,6 +63,7 @@ class PersonalAssistant:
         tool_root: Where more extensions are.
         trusted: Whether the code of a tool root may run. A `config` names a tool root inside the workspace, never its
             trust.
+        environment: Where settings are looked up; the process's own when absent.
     """
 
     def __init__(
@@ -86,19 +73,47 @@ class PersonalAssistant:
         models: Models | None = None,
         tool_root: Path | None = None,
         trusted: Callable[[Path], bool] = lambda _: False,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
         self._models = models or Models()
         self._tool_root = tool_root
         self._trusted = trusted
+        self._environment = os.environ if environment is None else environment
 
     @retinue.skill(
         output=AssistantAnswer,
         instruction_field="prompt",
         effects=("read", "write"),
         thinks="can",
-        examples=_EXAMPLES,
-        samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER),),
+        examples=(
+            "remind me to water the plants on Sunday",
+            "remind me at 6 pm to pick up the children",
+            "do not let me forget to lock the bike",
+            "what is on my to-do list",
+            "show my to-do list",
+            "my todo list",
+            "what are my open tasks",
+            "are any of my tasks due tomorrow",
+            "put stamps on my list",
+            "my task about the rent is done",
+            "postpone my haircut to next week",
+            "take a note: the spare key is at Ada's",
+            "write down that the car is parked on level 3",
+            "note to self: bring the charger",
+            "save an idea: a lamp that wakes me up",
+            "find my note about the wifi password",
+            "search my notes for the pancake recipe",
+            "log 30 minutes of running",
+            "I cycled 20 km today",
+            "what did I train this week",
+            "how far did I cycle last month",
+            "when was I last at the gym",
+            "what do I still have to do this week",
+            "cancel my reminder about the rent",
+            "remember that my bike lock has the number 77",
+        ),
+        samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER.to_data()),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
         """Keeps and finds a person's tasks and reminders, notes and workouts.
@@ -108,7 +123,7 @@ class PersonalAssistant:
         """
         keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
         said = request.model_dump(mode="json", include=keys, exclude_defaults=True)
-        settings = read_config({**_config(task), **said}, os.environ)
+        settings = read_config({**_config(task), **said}, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
         definition = PersonalAssistant.definition
         with ExitStack() as stack:

@@ -23,7 +23,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Outcome, Usage, Warned
 from retinue.contract.task import Task
 from retinue.dialects.run_agent.config import ConfigRead
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Said, ToolAnswer, ToolUse
@@ -206,13 +206,14 @@ class Call:
             timings={one.extension.name: one.duration_ns / 1e9 for one in domains},
             models=self.names,
         )
-        data = answer.model_dump(mode="json", exclude_none=True)
+        data = answer.to_data()
         bad = [one for one in domains if one.status in {"failed", "timed out"}]
         useful = bool(direct_text) or any(one.status == "done" for one in domains)
         outcome: Outcome | None = (
             ("partial" if bad else "success") if useful else "error" if bad else None if domains else "rejected"
         )
-        fault = next((one.fault for one in bad if one.fault), None)
+        late = [one.extension.name for one in bad if one.status == "timed out"]
+        fault = _late(late) if late else next((one.fault for one in bad if one.fault), None)
         impact, recovery = "Its part of the answer is missing.", "Ask for it by itself, with more time."
         messages = [f"`{one.extension.name}` {one.status}: {one.output[:300]}" for one in bad]
         missing = [Warned(type="missing_data", message=each, impact=impact, recovery=recovery) for each in messages]
@@ -229,11 +230,15 @@ class Call:
         )
 
     def _not_mine(self) -> Fault:
-        """That none of the domains is for the prompt, and what they are for."""
-        examples = [tool.words.example_prompt for one in self.extensions.found for tool in one.tools[:1]]
-        for_example = f"Say for example: {'; '.join(filter(None, examples[:6]))}. " if any(examples) else ""
-        hint = f"{for_example}`retinue assistant domains` shows what each does."
-        names = tuple(one.name for one in self.extensions.found)
-        return Fault.from_error(
-            InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=names)
-        )
+        """That none of the domains is for the prompt, and what each is for."""
+        there = {one.name: [tool.words.example_prompt for tool in one.tools] for one in self.extensions.found}
+        can = [f"{name} (“{next(filter(None, examples), name)}”)" for name, examples in there.items()]
+        hint = f"It has: {', '.join(can) or 'none'}. `retinue assistant domains` shows what each does."
+        refused = InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=tuple(there))
+        return Fault.from_error(refused)
+
+
+def _late(names: Sequence[str]) -> Fault:
+    hint = "Raise `domain_timeout_secs`, or ask one domain at a time."
+    message = f"{', '.join(map('`{}`'.format, names))} did not answer in time."
+    return Fault.from_error(DeadlineExceeded(message, hint=hint, detail={"domains": names}))

@@ -24,7 +24,7 @@ from retinue.contract.result import Trace
 from retinue.contract.tool import ToolSpec
 from retinue.dialects.run_agent import ToolTraceMinimal
 from retinue.engine.blocking import in_thread
-from retinue.errors import AccessDenied, DeadlineExceeded, RetinueError
+from retinue.errors import AccessDenied, RetinueError
 from retinue.telemetry import tool_span
 
 __all__ = ["Domain", "broadcast"]
@@ -120,11 +120,8 @@ class Domain:
 
     def timed_out(self, duration_ns: int) -> "Domain":
         """What it had done when its time was up; what a thread of it still does changes this no more."""
-        hint = "Raise `domain_timeout_secs`, or ask one domain at a time."
-        late = DeadlineExceeded(f"`{self.extension.name}` did not answer in time.", hint=hint)
-        known = replace(self, traces=[*self.traces], duration_ns=duration_ns, fault=Fault.from_error(late))
-        known.output, known.status = "Timed out", "timed out"
-        return known
+        traces = [*self.traces]
+        return replace(self, output="Timed out", status="timed out", traces=traces, duration_ns=duration_ns)
 
     def result(self) -> DomainResult:
         """What it came to."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from retinue.agents.python import FromFacts
-from retinue.contract.model import Many, Model
+from retinue.contract.model import JsonMapping, Many, Model
 from retinue.dialects.run_agent import ToolTraceMinimal
 
 __all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target"]
@@ -94,3 +94,7 @@ class AssistantAnswer(BaseModel):
     results: tuple[DomainResult, ...] = Field(description="What each domain came to.")
     timings: dict[str, float] = Field(description="Seconds by domain.")
     models: dict[str, str] = Field(description="The model of each role that thought.")
+
+    def to_data(self) -> JsonMapping:
+        """The same as data."""
+        return self.model_dump(mode="json", exclude_none=True)

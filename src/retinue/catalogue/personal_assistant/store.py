@@ -21,12 +21,12 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS tasks (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, due TEXT, done INTEGER NOT NULL DEFAULT 0
 );
-DROP TABLE IF EXISTS notes_words;  -- of earlier versions
 CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, day TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS workouts (
     id INTEGER PRIMARY KEY, exercise TEXT NOT NULL, sets INTEGER, repetitions INTEGER, minutes INTEGER,
     day TEXT NOT NULL
 );
+CREATE VIRTUAL TABLE IF NOT EXISTS notes_words USING fts5(text, content='notes', content_rowid='id');
 """
 
 

@@ -1,14 +1,20 @@
 """Notes of one person: whatever is worth keeping, and found again by its words."""
 
+import re
+from collections.abc import Iterable
 from datetime import date
 
 from retinue.catalogue.personal_assistant.store import open_store
-from retinue.orchestration.reader.words import word_tokens
 
 __all__ = [
-    "NAME", "SYSTEM_PROMPT", "TOOLS", "NOTES_ACTION_write", "NOTES_GET_latest", "NOTES_GET_search",
+    "NAME",
+    "SYSTEM_PROMPT",
+    "TOOLS",
+    "NOTES_ACTION_write",
+    "NOTES_GET_latest",
+    "NOTES_GET_search",
     "NOTES_UPDATE_delete",
-]  # fmt: skip
+]
 
 NAME = "NOTES"
 SYSTEM_PROMPT = """You keep the notes of one person: short texts, found again by their words.
@@ -34,6 +40,7 @@ def NOTES_ACTION_write(text: str) -> str:  # noqa: N802 - the naming of spec 001
     with open_store() as store:
         day = date.today().isoformat()  # noqa: DTZ011 - the person's own day is meant
         number = store.execute("INSERT INTO notes (text, day) VALUES (?, ?)", (text, day)).lastrowid
+        store.execute("INSERT INTO notes_words (rowid, text) VALUES (?, ?)", (number, text))
     return f"Wrote note {number}."
 
 
@@ -49,13 +56,14 @@ def NOTES_GET_search(words: str) -> str:  # noqa: N802
     Args:
         words: Words that the note must hold.
     """
-    wanted = set(word_tokens(words))
+    wanted = " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
     if not wanted:
         return "Say a word that the note must hold."
+    sql = """SELECT notes.id, day, notes.text FROM notes_words JOIN notes ON notes.id = notes_words.rowid
+        WHERE notes_words MATCH ? ORDER BY rank LIMIT ?"""
     with open_store() as store:
-        rows = store.execute("SELECT id, day, text FROM notes ORDER BY id DESC").fetchall()
-    notes = [f"Note {number} ({day}): {text}" for number, day, text in rows if wanted.issubset(word_tokens(text))]
-    return "\n".join(notes[:_MOST]) or f"No note holds: {words}."
+        rows = store.execute(sql, (wanted, _MOST)).fetchall()
+    return _told(rows) or f"No note holds: {words}."
 
 
 def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
@@ -71,8 +79,7 @@ def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
     """
     with open_store() as store:
         rows = store.execute("SELECT id, day, text FROM notes ORDER BY id DESC LIMIT ?", (max(1, min(count, _MOST)),))
-        said = [f"Note {number} ({day}): {text}" for number, day, text in rows.fetchall()]
-    return "\n".join(said) or "There is no note."
+        return _told(rows) or "There is no note."
 
 
 def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
@@ -87,8 +94,14 @@ def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
         number: The number of the note.
     """
     with open_store() as store:
+        sql = "INSERT INTO notes_words (notes_words, rowid, text) SELECT 'delete', id, text FROM notes WHERE id = ?"
+        store.execute(sql, (number,))
         found = store.execute("DELETE FROM notes WHERE id = ?", (number,)).rowcount
     return f"Note {number} is gone." if found else f"There is no note {number}."
+
+
+def _told(rows: Iterable[tuple[int, str, str]]) -> str:
+    return "\n".join(f"Note {number} ({day}): {text}" for number, day, text in rows)
 
 
 TOOLS = [NOTES_ACTION_write, NOTES_GET_search, NOTES_GET_latest, NOTES_UPDATE_delete]

@@ -5,8 +5,14 @@ from datetime import date
 from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
-    "NAME", "SYSTEM_PROMPT", "TOOLS", "TASKS_ACTION_add", "TASKS_GET_open", "TASKS_UPDATE_done", "TASKS_UPDATE_move",
-]  # fmt: skip
+    "NAME",
+    "SYSTEM_PROMPT",
+    "TOOLS",
+    "TASKS_ACTION_add",
+    "TASKS_GET_open",
+    "TASKS_UPDATE_done",
+    "TASKS_UPDATE_move",
+]
 
 NAME = "TASKS"
 SYSTEM_PROMPT = """You keep the list of tasks of one person: what is to be done, and by when.

@@ -6,8 +6,13 @@ from typing import Literal
 from retinue.catalogue.personal_assistant.store import open_store
 
 __all__ = [
-    "NAME", "SYSTEM_PROMPT", "TOOLS", "WORKOUTS_ACTION_log", "WORKOUTS_GET_best", "WORKOUTS_GET_history",
-]  # fmt: skip
+    "NAME",
+    "SYSTEM_PROMPT",
+    "TOOLS",
+    "WORKOUTS_ACTION_log",
+    "WORKOUTS_GET_best",
+    "WORKOUTS_GET_history",
+]
 
 NAME = "WORKOUTS"
 SYSTEM_PROMPT = """You keep the training log of one person: exercises with sets and repetitions, or minutes, by day.
