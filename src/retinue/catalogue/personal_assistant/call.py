@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from retinue.agents.extensions import Extensions, light_schema
 from retinue.agents.port import Reply, RunContext
@@ -28,9 +28,7 @@ from retinue.llm.converse import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, Said, ToolAnswer, ToolUse
 
-__all__ = ["Call", "Role"]
-
-Role: TypeAlias = Literal["router", "domain", "synth"]
+__all__ = ["Call"]
 
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""
@@ -180,7 +178,11 @@ class Call:
         return "\n\n".join(f"{name}:\n{text}" for name, text in parts.items() if text)
 
     async def _ask(
-        self, role: Role, request: Request, *, use: Callable[[ToolUse], Awaitable[ToolAnswer]] | None = None
+        self,
+        role: Literal["router", "domain", "synth"],
+        request: Request,
+        *,
+        use: Callable[[ToolUse], Awaitable[ToolAnswer]] | None = None,
     ) -> Conversation:
         """One conversation of a role; the model set for it comes before the one that the whole task was given."""
         overrides = self.settings.config.model_overrides

@@ -118,11 +118,6 @@ class Domain:
             self.duration_ns = time.perf_counter_ns() - begun
         return self
 
-    def timed_out(self, duration_ns: int) -> "Domain":
-        """What it had done when its time was up; what a thread of it still does changes this no more."""
-        traces = [*self.traces]
-        return replace(self, output="Timed out", status="timed out", traces=traces, duration_ns=duration_ns)
-
     def result(self) -> DomainResult:
         """What it came to."""
         traces = tuple(
@@ -166,7 +161,10 @@ async def broadcast(
         async with asyncio.timeout(timeout_s):  # whatever ends the waiting, `gather` cancels those that are not done
             await asyncio.gather(*tasks, return_exceptions=True)
     took = time.perf_counter_ns() - begun
+    # A copy of who is late: what a thread of it still does changes this no more.
     return [
-        domain.timed_out(took) if task.cancelled() else task.result()
-        for domain, task in zip(domains, tasks, strict=True)
+        replace(one, output="Timed out", status="timed out", traces=[*one.traces], duration_ns=took)
+        if task.cancelled()
+        else task.result()
+        for one, task in zip(domains, tasks, strict=True)
     ]

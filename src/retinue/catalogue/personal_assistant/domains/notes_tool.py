@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-from retinue.catalogue.personal_assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import query
 
 __all__ = [
     "NAME",
@@ -37,10 +37,8 @@ def NOTES_ACTION_write(text: str) -> str:  # noqa: N802 - the naming of spec 001
     Args:
         text: What to keep.
     """
-    with open_store() as store:
-        day = date.today().isoformat()  # noqa: DTZ011 - the person's own day is meant
-        number = store.execute("INSERT INTO notes (text, day) VALUES (?, ?)", (text, day)).lastrowid
-        store.execute("INSERT INTO notes_words (rowid, text) VALUES (?, ?)", (number, text))
+    day = date.today().isoformat()  # noqa: DTZ011 - the person's own day is meant
+    ((number,),) = query("INSERT INTO notes (text, day) VALUES (?, ?) RETURNING id", text, day)
     return f"Wrote note {number}."
 
 
@@ -61,9 +59,7 @@ def NOTES_GET_search(words: str) -> str:  # noqa: N802
         return "Say a word that the note must hold."
     sql = """SELECT notes.id, day, notes.text FROM notes_words JOIN notes ON notes.id = notes_words.rowid
         WHERE notes_words MATCH ? ORDER BY rank LIMIT ?"""
-    with open_store() as store:
-        rows = store.execute(sql, (wanted, _MOST)).fetchall()
-    return _told(rows) or f"No note holds: {words}."
+    return _told(query(sql, wanted, _MOST)) or f"No note holds: {words}."
 
 
 def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
@@ -77,9 +73,8 @@ def NOTES_GET_latest(count: int = 5) -> str:  # noqa: N802
     Args:
         count: How many, at most ten.
     """
-    with open_store() as store:
-        rows = store.execute("SELECT id, day, text FROM notes ORDER BY id DESC LIMIT ?", (max(1, min(count, _MOST)),))
-        return _told(rows) or "There is no note."
+    rows = query("SELECT id, day, text FROM notes ORDER BY id DESC LIMIT ?", max(1, min(count, _MOST)))
+    return _told(rows) or "There is no note."
 
 
 def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
@@ -93,10 +88,7 @@ def NOTES_UPDATE_delete(number: int) -> str:  # noqa: N802
     Args:
         number: The number of the note.
     """
-    with open_store() as store:
-        sql = "INSERT INTO notes_words (notes_words, rowid, text) SELECT 'delete', id, text FROM notes WHERE id = ?"
-        store.execute(sql, (number,))
-        found = store.execute("DELETE FROM notes WHERE id = ?", (number,)).rowcount
+    found = query("DELETE FROM notes WHERE id = ? RETURNING id", number)
     return f"Note {number} is gone." if found else f"There is no note {number}."
 
 
