@@ -1,30 +1,18 @@
 """The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import needs_model, without_model
-from retinue.catalogue.code_engineer_executor.parameters import (
-    ChangeRequest,
-    CodeScope,
-    CodeTarget,
-    NavigationTarget,
-    RefactoringRequest,
-)
-from retinue.catalogue.code_engineer_executor.results import (
-    CodeAnalysis,
-    CodeChange,
-    CodeDocumentation,
-    CodeReview,
-    CodeWork,
-)
+from retinue.catalogue._choosing import needs_model
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
+
+from .parameters import ChangeRequest, CodeScope, CodeTarget, NavigationTarget, RefactoringRequest
+from .results import CodeAnalysis, CodeChange, CodeDocumentation, CodeReview, CodeWork
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -37,7 +25,7 @@ __all__ = ["CodeEngineerExecutor"]
 
 def _facts(engineer: Any, workspace: "Workspace") -> Facts:
     """What the code here defines."""
-    from retinue.catalogue.code_engineer_executor.analyze import read_symbols  # noqa: PLC0415 - when it is needed
+    from .analyze import read_symbols  # noqa: PLC0415 - when it is needed
 
     return read_symbols(workspace, engineer.cache_dir)
 
@@ -158,21 +146,16 @@ class CodeEngineerExecutor:
         Use it when a function, class or method is named and somebody asks who calls it or what refers to it. Returns
         places in the code.
         """
-        return await self._do("navigate.navigate", target, task, run)
+        return await self._do(target, task, run)
 
-    @retinue.skill(
-        output=CodeAnalysis,
-        facts=_facts,
-        **_READS,
-        examples=_EXAMPLES["analyze"],
-    )
+    @retinue.skill(output=CodeAnalysis, facts=_facts, **_READS, examples=_EXAMPLES["analyze"])
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
 
         Use it when somebody asks how complex, how long or how large code is. Returns figures with places; for one
         symbol its callers and callees too.
         """
-        return await self._do("analyze.analyze", target, task, run)
+        return await self._do(target, task, run)
 
     @retinue.skill(
         description="Reviews source code with a linter: broad excepts, mutable defaults, unused imports, complexity,"
@@ -184,20 +167,16 @@ class CodeEngineerExecutor:
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
-        return await self._do("review.review", target, task, run)
+        return await self._do(target, task, run)
 
-    @retinue.skill(
-        output=CodeDocumentation,
-        **_READS,
-        examples=_EXAMPLES["docs"],
-    )
+    @retinue.skill(output=CodeDocumentation, **_READS, examples=_EXAMPLES["docs"])
     async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
 
         Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
         share that is documented, the missing names and all signatures.
         """
-        return await self._do("analyze.document", target, task, run)
+        return await self._do(target, task, run)
 
     @retinue.skill(
         output=CodeChange,
@@ -213,40 +192,36 @@ class CodeEngineerExecutor:
         Use it when somebody asks to rename, move or extract code. Returns the changed files and a diff; writes them
         only with `apply`.
         """
-        return await self._do("refactor.refactor", target, task, run)
+        return await self._do(target, task, run)
 
-    @retinue.skill(
-        **_PROPOSES,
-        examples=_EXAMPLES["fix_bug"],
-    )
+    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["fix_bug"])
     async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
 
         Use it when somebody describes wrong behaviour of the code and wants it fixed. Returns a proposed diff with its
         reasoning.
         """
-        return await self._propose(request, task, run)
+        return await self._do(request, task, run)
 
-    @retinue.skill(
-        **_PROPOSES,
-        examples=_EXAMPLES["add_feature"],
-    )
+    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["add_feature"])
     async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.
 
         Use it when somebody wants the code to do something new. Returns a proposed diff with its reasoning.
         """
-        return await self._propose(request, task, run)
+        return await self._do(request, task, run)
 
-    async def _propose(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
-        if needs_model(self):
-            raise without_model(task.skill)
-        return await self._do("propose.propose", request, task, run)
+    async def _do(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
+        """Do what the skill of `task` is for, in one of the modules beside."""
+        from . import analyze, navigate, propose, refactor, review, work  # noqa: PLC0415 - when they are needed
 
-    async def _do(self, operation: str, target: CodeScope, task: Task, run: RunContext) -> Reply:
-        """Do what a function of one of the modules beside does; they are imported when they are asked for."""
-        from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
-
-        module, _, name = operation.partition(".")
-        function = getattr(import_module(f"{__package__}.{module}"), name)
-        return await do_work(function, target, task, run, self)
+        operations = {
+            "navigate_only": navigate.navigate,
+            "analyze": analyze.analyze,
+            "review": review.review,
+            "docs": analyze.document,
+            "refactor": refactor.refactor,
+            "fix_bug": propose.propose,
+            "add_feature": propose.propose,
+        }
+        return await work.do_work(operations[task.skill or ""], target, task, run, self)

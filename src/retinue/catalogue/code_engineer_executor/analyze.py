@@ -24,7 +24,7 @@ from retinue.tools.outline import Item, language_for, outline, outline_of
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-from .navigate import tell_of_symbol, whole_name
+from .navigate import tell_of_symbol
 from .parameters import CodeScope, CodeTarget
 from .work import Work
 
@@ -73,13 +73,13 @@ def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str
     report.say("complexity", mean_text, source=where)
     for path, item in ranked[:3]:
         template = f"{{}} has {plural(_paths(item), 'path')}."
-        report.say("complexity", template, code(whole_name(item)), source=f"{path}:{item.line}")
-    path, longest = max(ranked, key=lambda each: _length(each[1]))
-    template = f"{{}} is the longest, with {plural(_length(longest), 'line')}."
-    report.say("size", template, code(whole_name(longest)), source=f"{path}:{longest.line}")
-    rows = [(whole_name(item), _paths(item), _length(item), f"{path}:{item.line}") for path, item in ranked]
+        report.say("complexity", template, code(item.whole_name), source=f"{path}:{item.line}")
+    path, longest = max(ranked, key=lambda each: each[1].lines)
+    template = f"{{}} is the longest, with {plural(longest.lines, 'line')}."
+    report.say("size", template, code(longest.whole_name), source=f"{path}:{longest.line}")
+    rows = [(item.whole_name, _paths(item), item.lines, f"{path}:{item.line}") for path, item in ranked]
     report.table("The most branched functions", ("function", "paths", "lines", "place"), rows, limit=_SHOWN)
-    report.about([whole_name(item) for _, item in ranked[:_SHOWN]])
+    report.about([item.whole_name for _, item in ranked[:_SHOWN]])
     return {"functions": len(ranked), "mean_complexity": round(mean, 2), "complex_functions": above}
 
 
@@ -90,10 +90,10 @@ async def _symbol(work: Work) -> None:
     inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
     for item in inside[-1:]:
         branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
-        template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
+        template = f"{item.kind} {{}} has {plural(item.lines, 'line')}{branched}."
         work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
         complexity = {} if item.complexity is None else {"complexity": item.complexity}
-        work.report.figures |= {"metrics": {"lines": _length(item), **complexity}, "outline": [_row(spot.path, item)]}
+        work.report.figures |= {"metrics": {"lines": item.lines, **complexity}, "outline": [_row(spot.path, item)]}
     await tell_of_symbol(work, ("callers", "callees"))
 
 
@@ -108,7 +108,7 @@ async def document(work: Work, target: CodeScope) -> None:
     report.say("coverage", text, source=target.file or ".")
     for path, item in missing[:_MISSING]:
         template = f"{item.kind} {{}} has no documentation."
-        report.say("missing", template, code(whole_name(item)), source=f"{path}:{item.line}")
+        report.say("missing", template, code(item.whole_name), source=f"{path}:{item.line}")
     if len(missing) > _MISSING:
         report.note(f"{len(missing) - _MISSING} more without documentation stand in the data.")
     report.figures["documentation"] = {
@@ -117,7 +117,7 @@ async def document(work: Work, target: CodeScope) -> None:
         "missing": [_row(path, item) for path, item in missing[:_ROWS]],
         "signatures": [_row(path, item) for path, item in public[:_ROWS]],
     }
-    report.about([whole_name(item) for _, item in missing[:_MISSING]])
+    report.about([item.whole_name for _, item in missing[:_MISSING]])
     rows = [(item.signature, item.doc, f"{path}:{item.line}") for path, item in public]
     report.table("Signatures", ("signature", "says", "place"), rows, limit=_ROWS)
 
@@ -138,13 +138,9 @@ def _paths(item: Item) -> int:
     return item.complexity or 0
 
 
-def _length(item: Item) -> int:
-    return item.last_line - item.first_line + 1
-
-
 def _row(path: str, item: Item) -> dict[str, object]:
     """A thing that a file defines, as data; a class has no paths, and so no complexity."""
-    facts = {"file": path, **asdict(item), "name": whole_name(item)}
+    facts = {"file": path, **asdict(item), "name": item.whole_name}
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -235,4 +231,4 @@ def _names(workspace: Workspace, path: str) -> list[list[str]] | None:
         return None
     except RetinueError:
         return [[], []]
-    return [[whole_name(each) for each in items if each.depth == depth] for depth in (0, 1)]
+    return [[each.whole_name for each in items if each.depth == depth] for depth in (0, 1)]

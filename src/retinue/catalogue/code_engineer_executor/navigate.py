@@ -6,13 +6,12 @@ from typing import Final, assert_never
 from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import plural
 from retinue.errors import Unavailable
-from retinue.tools.lsp import Call, Place, Spot, Symbol, uses_of
-from retinue.tools.outline import Item
+from retinue.tools.lsp import Call, Place, Spot, uses_of
 
 from .parameters import NavigationTarget, Show
 from .work import Work, some
 
-__all__ = ["navigate", "tell_of_symbol", "whole_name"]
+__all__ = ["navigate", "tell_of_symbol"]
 
 _SHOWN: Final = 20
 _ROWS: Final = 500
@@ -73,10 +72,10 @@ async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequ
         case "callers":
             calls = await navigator.incoming_calls(spot)
             report.about([call.symbol.name for call in calls])
-            return _calls(work, show, [(whole_name(call.symbol), name, call) for call in calls])
+            return _calls(work, show, [(call.symbol.whole_name, name, call) for call in calls])
         case "callees":
             calls = [call for call in await navigator.outgoing_calls(spot) if not call.symbol.place.is_outside]
-            return _calls(work, show, [(name, whole_name(call.symbol), call) for call in calls])
+            return _calls(work, show, [(name, call.symbol.whole_name, call) for call in calls])
         case "references":
             return await _references(work, name, spot)
         case "implementations":
@@ -142,13 +141,8 @@ async def _file(work: Work, path: str) -> None:
     for each in tops[:_SHOWN]:
         template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
         report.say("symbol", template, code(each.name), source=_source(each.place))
-    rows = [(whole_name(each), each.kind, _source(each.place), each.last_line) for each in symbols]
+    rows = [(each.whole_name, each.kind, _source(each.place), each.last_line) for each in symbols]
     report.table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_ROWS)
-
-
-def whole_name(named: Symbol | Item) -> str:
-    """The name of something, with that of what it stands in."""
-    return f"{named.container}.{named.name}".lstrip(".")
 
 
 def _source(place: Place) -> str:

@@ -9,24 +9,19 @@ from retinue.contract.model import Model
 
 __all__ = [
     "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryPoint", "EntryPosition", "NavigationTarget",
-    "NoEntry", "RefactoringKind", "RefactoringRequest", "Show",
+    "RefactoringRequest", "Show",
 ]  # fmt: skip
 
 Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
-RefactoringKind: TypeAlias = Literal["auto", "rename", "move", "extract"]
 
-_Path = Annotated[str, Field(min_length=1, max_length=4096, description="A file, relative to the workspace.")]
+_Path = Annotated[str, Field(max_length=4096, description="A file, relative to the workspace.")]
 _Apply = Annotated[bool, Field(description="Write the change; without it there is only the diff.")]
-
-
-class NoEntry(Model):
-    """Nothing: the other parameters say what is meant."""
 
 
 class EntryPoint(Model):
     """A file, or a symbol in it."""
 
-    file_path: _Path
+    file_path: _Path = ""
     symbol_name: Annotated[
         str,
         FromFacts("symbol"),
@@ -34,9 +29,10 @@ class EntryPoint(Model):
     ] = ""
 
 
-class EntryPosition(EntryPoint):
+class EntryPosition(Model):
     """A character of a file."""
 
+    file_path: Annotated[_Path, Field(min_length=1)]
     line: Annotated[int, Field(ge=1, description="Which line, counted from 1.")]
     character: Annotated[int, Field(ge=1, description="Which character of the line, counted from 1.")]
 
@@ -64,13 +60,13 @@ class CodeScope(Model):
         str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
     ] = ""
     entry_point: Annotated[
-        EntryPosition | EntryPoint | NoEntry,
+        EntryPosition | EntryPoint,
         Field(
             # Said beside the references too: a reader that follows none of them must not take it for free text.
             json_schema_extra={"type": "object", "properties": {}},
             description="Where to begin, instead of `path`: a file with a symbol or a position.",
         ),
-    ] = NoEntry()
+    ] = EntryPoint()
     scope: Annotated[
         Literal["symbol", "file", "module", "project"],
         Choices(
@@ -86,7 +82,7 @@ class CodeScope(Model):
     @property
     def file(self) -> str:
         """The file or folder; empty when none is named."""
-        return (self.entry_point.file_path if isinstance(self.entry_point, EntryPoint) else self.path).rstrip("/")
+        return (self.entry_point.file_path or self.path).rstrip("/")
 
     @property
     def name(self) -> str:
@@ -136,7 +132,7 @@ class RefactoringRequest(CodeTarget):
     """A refactoring."""
 
     kind: Annotated[
-        RefactoringKind,
+        Literal["auto", "rename", "move", "extract"],
         Choices(
             auto="the one that the other parameters make",
             rename="give a symbol another name: rename a to b, call it b",
@@ -152,15 +148,6 @@ class RefactoringRequest(CodeTarget):
     first_line: Annotated[int, Field(ge=0, description="The first line to extract, from 1.")] = 0
     last_line: Annotated[int, Field(ge=0, description="The last line to extract; 0 means the first one only.")] = 0
     apply: _Apply = False
-
-    @property
-    def refactoring(self) -> RefactoringKind:
-        """The kind, also where only the other parameters say it; `auto` when nothing does."""
-        if self.kind != "auto":
-            return self.kind
-        if self.target_file:
-            return "move"
-        return "extract" if self.first_line else "rename" if self.new_name else "auto"
 
 
 class ChangeRequest(CodeScope):

@@ -12,7 +12,7 @@ from pydantic import Field
 from retinue.agents.grants import Grants, Subject
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
-from retinue.catalogue._choosing import model_for, read_answer
+from retinue.catalogue._choosing import model_for, needs_model, read_answer, without_model
 from retinue.catalogue._prose import code, quote
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
@@ -83,6 +83,8 @@ async def propose(work: Work, request: ChangeRequest) -> None:
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
+    if needs_model(work.engineer):
+        raise without_model(work.task.skill)
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         # before anything is spent
         await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")

@@ -26,7 +26,11 @@ _MEANING: Final = {
 
 async def refactor(work: Work, request: RefactoringRequest) -> None:
     """Do one refactoring."""
-    match request.refactoring:
+    kind = request.kind
+    if kind == "auto":
+        usual = "rename" if request.new_name else "auto"
+        kind = "move" if request.target_file else "extract" if request.first_line else usual
+    match kind:
         case "rename":
             await _rename(work, request)
         case "move":
@@ -37,7 +41,7 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
             hint = "Give `new_name` to rename, `target_file` to move, or `first_line` and `new_name` to extract."
             raise InvalidInput("It is not said which refactoring is meant.", hint=hint, path="/kind")
         case _:
-            assert_never(request.refactoring)
+            assert_never(kind)
     see_number(work.changes, request.constraints)
     passed = await test(work, work.changes) if request.constraints.run_tests else True
     await write(work, passed=passed, apply=request.apply)

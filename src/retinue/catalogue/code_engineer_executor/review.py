@@ -22,7 +22,6 @@ from retinue.tools.outline import outline_of
 from retinue.tools.process import clean_environment, find_program, run
 from retinue.tools.tree import list_files
 
-from .navigate import whole_name
 from .parameters import CodeScope
 from .results import ReviewIssue
 from .work import Work
@@ -140,6 +139,6 @@ def _in_symbol(work: Work, issues: list[ReviewIssue]) -> list[ReviewIssue]:
         return issues
     items = outline_of(work.workspace, target.file).items
     spans = [
-        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, whole_name(each))
+        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, each.whole_name)
     ]
     return [each for each in issues if any(each.line in span for span in spans)] if spans else issues
