@@ -1,6 +1,7 @@
 """The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -131,7 +132,7 @@ class CodeEngineerExecutor:
     ) -> None:
         self.models = models
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
-        self.servers = servers
+        self._servers = servers
 
     @retinue.skill(
         output=CodeWork,
@@ -215,13 +216,15 @@ class CodeEngineerExecutor:
         """Do what the skill of `task` is for, in one of the modules beside."""
         from . import analyze, navigate, propose, refactor, review, work  # noqa: PLC0415 - when they are needed
 
+        change = partial(propose.propose, self.models, CodeEngineerExecutor.definition)
         operations = {
             "navigate_only": navigate.navigate,
             "analyze": analyze.analyze,
             "review": review.review,
             "docs": analyze.document,
             "refactor": refactor.refactor,
-            "fix_bug": propose.propose,
-            "add_feature": propose.propose,
+            "fix_bug": change,
+            "add_feature": change,
         }
-        return await work.do_work(operations[task.skill or ""], target, task, run, self)
+        operation = operations[task.skill or ""]
+        return await work.do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)

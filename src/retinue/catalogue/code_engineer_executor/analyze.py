@@ -182,7 +182,7 @@ async def _read_outlines(work: Work) -> dict[str, Outlined]:
         work.workspace,
         outlined,
         is_wanted=work.is_meant(_OUTLINED),
-        known=Rows(work.engineer.cache_dir, root, name="outlines", version=_VERSION, read=read, write=write),
+        known=Rows(work.cache_dir, root, name="outlines", version=_VERSION, read=read, write=write),
         watch=work.watch,
         is_whole=work.target.scope == "project" or work.target.file in ("", "."),
     )

@@ -12,8 +12,9 @@ from pydantic import Field
 from retinue.agents.grants import Grants, Subject
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
-from retinue.catalogue._choosing import model_for, needs_model, read_answer, without_model
+from retinue.catalogue._choosing import model_for, read_answer, without_model
 from retinue.catalogue._prose import code, quote
+from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.model import Many, Model
@@ -29,7 +30,6 @@ from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite
 from retinue.tools.refactor import Change, Changes
 
-from .agent import CodeEngineerExecutor
 from .parameters import ChangeRequest
 from .refactor import see_number, test, write
 from .work import Work
@@ -77,19 +77,18 @@ class Proposal(Model):
     new_files: Annotated[Many[ProposedFile], Field(max_length=50)]
 
 
-async def propose(work: Work, request: ChangeRequest) -> None:
+async def propose(models: Models | None, definition: Definition, work: Work, request: ChangeRequest) -> None:
     """Let a model propose a change, verify it, and hand it over.
 
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
-    if needs_model(work.engineer):
+    if models is None or not models.configured:
         raise without_model(work.task.skill)
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         # before anything is spent
         await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
-    models = work.engineer.models or Models()
-    chosen = model_for(work.task, models, CodeEngineerExecutor.definition)
+    chosen = model_for(work.task, models, definition)
     model = models.get(chosen.name)
     work.run.emit(Decision("model", f"`{chosen.name}` is asked: {chosen.why}."))
     turns: tuple[Turn, ...] = (Said(_prompt(work, request)),)

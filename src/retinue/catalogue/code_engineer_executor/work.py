@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import Subject
 from retinue.agents.port import Reply, RunContext
@@ -22,12 +23,7 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from retinue.llm.models import Models
-
-__all__ = ["Engineer", "Work", "do_work", "some"]
+__all__ = ["Work", "do_work", "some"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,31 +32,24 @@ _DIFF: Final = 20_000
 _STEPS: Final = 500
 
 
-class Engineer(Protocol):
-    """Whose work it is: the agent, whose class is not its name."""
-
-    models: "Models | None"
-    servers: Mapping[str, tuple[str, ...]] | None
-    cache_dir: "Path | None"
-
-
 @dataclass(slots=True)
 class Work:
     """What the operations share, and what they leave behind.
 
     Attributes:
+        cache_dir: Where what was read of files is kept between runs; None keeps nothing.
         files: Files that were analysed.
         changes: What would become of files; `written` are those it was made of.
         failure: Why nothing came of it although it was tried: what that took is told all the same.
     """
 
-    engineer: Engineer
     task: Task
     run: RunContext
     target: CodeScope
     servers: Servers
     navigator: Navigator
     watch: Watch
+    cache_dir: Path | None
     report: Report = field(default_factory=Report)
     files: set[str] = field(default_factory=set[str])
     changes: Changes = field(default_factory=lambda: Changes(()))
@@ -174,12 +163,14 @@ async def do_work(
     target: CodeScope,
     task: Task,
     run: RunContext,
-    engineer: Engineer,
+    *,
+    servers: Mapping[str, tuple[str, ...]] | None,
+    cache_dir: Path | None,
 ) -> Reply:
     """What an operation tells of `target`, with language servers that end with it."""
     run.emit(Progress("reading the code", task.skill or ""))
-    async with Servers(engineer.servers) as pool:
-        work = Work(engineer, task, run, target, pool, Navigator(pool, run.workspace), Watch(run))
+    async with Servers(servers) as pool:
+        work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
         await operation(work, target)
         return work.reply()
 
