@@ -3,7 +3,7 @@
 Every ready-made agent builds its reply with this; what its skill's result object holds beside is put into `figures`.
 """
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Final
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
+from retinue.catalogue._prose import Piece, Prose, code, first_of, one_line, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.question import Question
@@ -19,7 +19,7 @@ from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.errors import FaultCode
 
-__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "beyond", "plural"]
+__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
 
 _SHOWN_ROWS: Final = 20
 _SUBJECTS: Final = 50
@@ -181,7 +181,7 @@ class Report:
             near: What was asked about: of what lies there is told first.
         """
         if left:
-            named = ", ".join(map(one_line, left[:_GAPS])) + beyond(left, _GAPS)
+            named = first_of([*map(one_line, left)], _GAPS).plain()
             self.warn(
                 "missing_data",
                 f"Time was up before {plural(len(left), 'file')} had been read: {named}.",
@@ -248,11 +248,6 @@ class Report:
         if self.appendix and self.statements:
             blocks.append(self.appendix)
         return "\n\n".join(blocks)
-
-
-def beyond(listed: Sized, shown: int) -> str:
-    """What stands behind the first of a list: ` and 3 more`, or nothing."""
-    return f" and {len(listed) - shown:,} more" if len(listed) > shown else ""
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from retinue.catalogue._prose import code, quote
+from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import plural
 from retinue.errors import Unavailable
 from retinue.tools.lsp import Call, Place, Spot, uses_of
 
 from .parameters import NavigationTarget, Show
-from .work import Work, some
+from .work import Work
 
 __all__ = ["navigate", "tell_of_symbol"]
 
@@ -117,7 +117,7 @@ async def _references(work: Work, name: str, spot: Spot) -> bool:
             f"Of {plural(len(uses.unsure), 'more place')} the language server does not know whether {{}} is meant:"
             " {}.",
             code(name),
-            code(some([_source(place) for place in uses.unsure])),
+            code(first_of([*map(_source, uses.unsure)]).plain()),
         )
     return bool(places)
 

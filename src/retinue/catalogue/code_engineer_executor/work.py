@@ -9,7 +9,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from retinue.agents.grants import Subject
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._leave import see_allowed
-from retinue.catalogue._report import Report, beyond
+from retinue.catalogue._report import Report
 from retinue.catalogue._watch import Watch, in_watched_thread
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
@@ -23,7 +23,7 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope
 
-__all__ = ["Work", "do_work", "some"]
+__all__ = ["Work", "do_work"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -173,11 +173,6 @@ async def do_work(
         work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
         await operation(work, target)
         return work.reply()
-
-
-def some(places: Sequence[str]) -> str:
-    """The first places of a list, and how many more there are."""
-    return ", ".join(places[:10]) + beyond(places, 10)
 
 
 def _fenced(diff: str) -> str:

@@ -6,8 +6,7 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import one_line
-from retinue.catalogue._report import beyond
+from retinue.catalogue._prose import first_of, one_line
 from retinue.catalogue.research_supervisor.results import SupervisedResearch
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
@@ -148,10 +147,10 @@ class ResearchSupervisor:
 
 
 def _left_out(subjects: list[str]) -> Warned:
-    names = ", ".join(f"{one_line(subject, longest=_SHOWN)!r}" for subject in subjects[:_MOST])
+    names = first_of([repr(one_line(subject, longest=_SHOWN)) for subject in subjects], _MOST).plain()
     return Warned(
         type="missing_data",
-        message=f"At most {_MOST} subjects are looked up; left out: {names}{beyond(subjects, _MOST)}.",
+        message=f"At most {_MOST} subjects are looked up; left out: {names}.",
         impact="Nothing is said about these.",
         recovery="Ask about them by themselves.",
     )
