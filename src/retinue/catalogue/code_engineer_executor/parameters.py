@@ -63,7 +63,7 @@ class CodeScope(Model):
         EntryPosition | EntryPoint,
         Field(
             # Said beside the references too: a reader that follows none of them must not take it for free text.
-            json_schema_extra={"type": "object", "properties": {}},
+            json_schema_extra={"type": "object", "properties": {}, "default": {}},
             description="Where to begin, instead of `path`: a file with a symbol or a position.",
         ),
     ] = EntryPoint()

@@ -47,12 +47,9 @@ async def review(work: Work, target: CodeScope) -> None:
     issues = await work.in_thread(_issues, work)
     report = work.report
     severities = Counter(each.severity for each in issues)
-    report.say(
-        "summary",
-        f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {severities['high']} high,"
-        f" {severities['medium']} medium, {severities['low']} low.",
-        source=target.file or ".",
-    )
+    counts = ", ".join(f"{severities[severity]} {severity}" for severity in _ORDER)
+    text = f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {counts}."
+    report.say("summary", text, source=target.file or ".")
     for each in issues[:_SHOWN]:
         report.say(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
     if len(issues) > _SHOWN:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -108,7 +107,7 @@ class Work:
 
     async def in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that reads files or takes long, within the time that is left."""
-        return await in_watched_thread(self.watch, partial(function, *args, **kwargs))
+        return await in_watched_thread(self.watch, function, *args, **kwargs)
 
     async def see_allowed(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
         """See that this may be done: by the rules, or because a person says so; asked once.
