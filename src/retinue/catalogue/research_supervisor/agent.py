@@ -13,6 +13,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
 from retinue.errors import InvalidInput
+from retinue.orchestration.supervise import supervise
 
 __all__ = ["QuestionText", "ResearchSupervisor", "Sources", "Subjects"]
 
@@ -116,33 +117,26 @@ class ResearchSupervisor:
         Use it for a question about each of the things that were found before, or that are named. Returns one part for
         each subject, a table of what was found, and what was not.
         """
-        from retinue.orchestration.supervise import supervise  # noqa: PLC0415 - when it is needed
-
         named: dict[str, str] = {}
         for text in subjects:
             if one := one_line(text):
                 named.setdefault(one.casefold(), one)
         names = list(named.values())
         if not names:
-            error = InvalidInput(
-                "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
-            )
+            hint = "Say what should be looked up."
+            error = InvalidInput("None of the subjects has a name.", hint=hint, path="/parameters/subjects")
             return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
+        asked = one_line(question, longest=_ASKED) or "what is said about"
         plan = supervise(
             chosen,
             agent=_WORKER,
             skill=_SKILL,
+            instruction=f"{asked} `{{topic}}`",
             parameters={"sources": sources, "depth": "quick_scan"},
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        asked = one_line(question, longest=_ASKED) or "what is said about"
-        workers = [
-            worker.model_copy(update={"instruction": f"{asked} `{subject}`"})
-            for worker, subject in zip(plan.nodes, chosen, strict=True)
-        ]
-        plan = plan.model_copy(update={"nodes": tuple(workers)})
         return Reply(plan=plan, warnings=(_left_out(left_out),) if left_out else ())
 
 
