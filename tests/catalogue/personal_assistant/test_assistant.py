@@ -198,9 +198,9 @@ def test_nobody_is_guessed_for_what_no_domain_does(tmp_path: Path) -> None:
 
 @pytest.mark.row("G23")
 def test_what_is_missing_is_asked_for_and_nothing_is_made_up(tmp_path: Path) -> None:
-    result = ask(PersonalAssistant.bind(store=tmp_path / "store.db"), "postpone it")
+    result = ask(PersonalAssistant.bind(store=tmp_path / "store.db"), "postpone it. postpone that.")
     assert result.lifecycle == "input_required"
-    assert result.questions
+    assert [question.id for question in result.questions] == ["TASKS_number", "TASKS_due"]
     assert result.traces == ()
 
 
@@ -493,6 +493,8 @@ def test_a_budget_of_nothing_asks_no_model(tmp_path: Path) -> None:
 
 
 def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:
-    result = ask(PersonalAssistant.bind(store=tmp_path / "store.db"), "  ")
+    agent = PersonalAssistant.bind(store=tmp_path / "store.db")
+    result = ask(agent, "  ")
     assert result.fault is not None
-    assert result.fault.code == "invalid_input"
+    assert (result.fault.code, result.fault.message) == ("invalid_input", "There is no prompt.")
+    assert ask(agent, "  ", tool="TASKS_GET_open").content == "No task is open."

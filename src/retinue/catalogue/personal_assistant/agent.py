@@ -121,6 +121,9 @@ class PersonalAssistant:
         Use it for what somebody wants to be reminded of, has to do, wants noted down, or has trained. Returns the
         answer, and what each of its domains brought to it.
         """
+        request = request.model_copy(update={"prompt": request.prompt.strip() or request.tool})
+        if not request.prompt:
+            raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
         said = request.model_dump(mode="json", include=keys, exclude_defaults=True)
         settings = read_config({**_config(task), **said}, self._environment)

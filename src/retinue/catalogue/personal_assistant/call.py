@@ -215,6 +215,7 @@ class Call:
             ("partial" if bad else "success") if useful else "error" if bad else None if domains else "rejected"
         )
         late = [one.extension.name for one in bad if one.status == "timed out"]
+        questions = {} if useful else {question.id: question for one in domains for question in one.questions}
         fault = _late(late) if late else next((one.fault for one in bad if one.fault), None)
         impact, recovery = "Its part of the answer is missing.", "Ask for it by itself, with more time."
         messages = [f"`{one.extension.name}` {one.status}: {one.output[:300]}" for one in bad]
@@ -227,7 +228,7 @@ class Call:
             warnings=(*missing, *(Warned(type="degraded_analysis", message=note[:500]) for note in self.notes)),
             traces=tuple(trace for one in domains for trace in one.traces),
             usage=Usage.together(self.used),
-            questions=() if useful else tuple(question for one in domains for question in one.questions),
+            questions=tuple(questions.values()),
             extras={"run_agent": {key: data[key] for key in ("results", "timings", "models")}},
         )
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from retinue.agents.python import FromFacts
 from retinue.contract.model import JsonMapping, Many, Model
@@ -17,11 +17,7 @@ _Value = str | int | float | bool
 class AssistRequest(Model):
     """What a person says, and how it is answered."""
 
-    prompt: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True),
-        Field(min_length=1, max_length=10_000, description="What the person says."),
-    ]
+    prompt: Annotated[str, Field(min_length=1, max_length=10_000, description="What the person says.")]
     only_domains: Annotated[
         Many[Annotated[str, Field(min_length=1, max_length=100)]],
         Field(
