@@ -214,9 +214,12 @@ class Call:
         outcome: Outcome | None = (
             ("partial" if bad else "success") if useful else "error" if bad else None if domains else "rejected"
         )
-        late = [one.extension.name for one in bad if one.status == "timed out"]
         questions = {} if useful else {question.id: question for one in domains for question in one.questions}
-        fault = _late(late) if late else next((one.fault for one in bad if one.fault), None)
+        fault = next((one.fault for one in bad if one.fault), None)
+        if late := [one.extension.name for one in bad if one.status == "timed out"]:
+            hint = "Raise `domain_timeout_secs`, or ask one domain at a time."
+            message = f"{', '.join(map('`{}`'.format, late))} did not answer in time."
+            fault = Fault.from_error(DeadlineExceeded(message, hint=hint, detail={"domains": late}))
         impact, recovery = "Its part of the answer is missing.", "Ask for it by itself, with more time."
         messages = [f"`{one.extension.name}` {one.status}: {one.output[:300]}" for one in bad]
         missing = [Warned(type="missing_data", message=each, impact=impact, recovery=recovery) for each in messages]
@@ -239,9 +242,3 @@ class Call:
         hint = f"It has: {', '.join(can) or 'none'}. `retinue assistant domains` shows what each does."
         refused = InvalidInput("None of the assistant's domains is for that.", hint=hint, suggestions=tuple(there))
         return Fault.from_error(refused)
-
-
-def _late(names: Sequence[str]) -> Fault:
-    hint = "Raise `domain_timeout_secs`, or ask one domain at a time."
-    message = f"{', '.join(map('`{}`'.format, names))} did not answer in time."
-    return Fault.from_error(DeadlineExceeded(message, hint=hint, detail={"domains": names}))

@@ -137,14 +137,11 @@ class ResearchSupervisor:
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        return Reply(plan=plan, warnings=(_left_out(left_out),) if left_out else ())
-
-
-def _left_out(subjects: list[str]) -> Warned:
-    names = first_of([repr(one_line(subject, longest=_SHOWN)) for subject in subjects], _MOST).plain()
-    return Warned(
-        type="missing_data",
-        message=f"At most {_MOST} subjects are looked up; left out: {names}.",
-        impact="Nothing is said about these.",
-        recovery="Ask about them by themselves.",
-    )
+        others = first_of([repr(one_line(one, longest=_SHOWN)) for one in left_out], _MOST).plain()
+        warned = Warned(
+            type="missing_data",
+            message=f"At most {_MOST} subjects are looked up; left out: {others}.",
+            impact="Nothing is said about these.",
+            recovery="Ask about them by themselves.",
+        )
+        return Reply(plan=plan, warnings=(warned,) if left_out else ())
