@@ -51,7 +51,7 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     files = await _read_outlines(work)
     report, figures = work.report, work.report.figures
     items = [(path, item) for path, each in files.items() for item in each.items]
-    functions = [(path, item) for path, item in items if item.complexity is not None]
+    functions = [(path, item, item.complexity) for path, item in items if item.complexity is not None]
     classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
     lines = sum(each.lines for each in files.values())
     where = next(iter(files)) if len(files) == 1 else target.file or "."
@@ -62,24 +62,24 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
 
 
-def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str, float]:
+def _rank(work: Work, functions: list[tuple[str, Item, int]], where: str) -> dict[str, float]:
     """Tell of the most branched and the longest functions; gives figures of all of them."""
     report = work.report
-    ranked = sorted(functions, key=lambda each: (-_paths(each[1]), each[0], each[1].line))
-    mean = sum(_paths(item) for _, item in ranked) / len(ranked)
-    above = sum(_paths(item) > _COMPLEX for _, item in ranked)
+    ranked = sorted(functions, key=lambda each: (-each[2], each[0], each[1].line))
+    mean = sum(paths for *_, paths in ranked) / len(ranked)
+    above = sum(paths > _COMPLEX for *_, paths in ranked)
     verb = "has" if above == 1 else "have"
     mean_text = f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEX}."
     report.say("complexity", mean_text, source=where)
-    for path, item in ranked[:3]:
-        template = f"{{}} has {plural(_paths(item), 'path')}."
+    for path, item, paths in ranked[:3]:
+        template = f"{{}} has {plural(paths, 'path')}."
         report.say("complexity", template, code(item.whole_name), source=f"{path}:{item.line}")
-    path, longest = max(ranked, key=lambda each: each[1].lines)
+    path, longest, _ = max(ranked, key=lambda each: each[1].lines)
     template = f"{{}} is the longest, with {plural(longest.lines, 'line')}."
     report.say("size", template, code(longest.whole_name), source=f"{path}:{longest.line}")
-    rows = [(item.whole_name, _paths(item), item.lines, f"{path}:{item.line}") for path, item in ranked]
+    rows = [(item.whole_name, paths, item.lines, f"{path}:{item.line}") for path, item, paths in ranked]
     report.table("The most branched functions", ("function", "paths", "lines", "place"), rows, limit=_SHOWN)
-    report.about([item.whole_name for _, item in ranked[:_SHOWN]])
+    report.about([item.whole_name for _, item, _ in ranked[:_SHOWN]])
     return {"functions": len(ranked), "mean_complexity": round(mean, 2), "complex_functions": above}
 
 
@@ -132,10 +132,6 @@ def _is_public(path: str, item: Item) -> bool:
         return False
     hidden = any(part.startswith(("_", "#")) for part in (*item.container.split("."), item.name))
     return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
-
-
-def _paths(item: Item) -> int:
-    return item.complexity or 0
 
 
 def _row(path: str, item: Item) -> dict[str, object]:
