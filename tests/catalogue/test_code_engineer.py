@@ -124,6 +124,7 @@ def test_the_definition_has_no_findings_and_its_entry_point_is_the_spec_s() -> N
     assert all(len(skill.examples) >= 5 for skill in definition.skills)
     validator = schema.compile(definition.skills[0].input_schema)
     assert validator.findings({"task": "", "entry_point": {"file_path": "a.py", "line": 1, "character": 1}}) == []
+    assert validator.findings({"task": "", "entry_point": {"symbol_name": "helper"}}) == []
     for wrong in ({"file_path": "a.py", "line": 0, "character": 1}, {"line": 1, "character": 1}, {"symbol": "x"}):
         assert validator.findings({"task": "", "entry_point": wrong})
     assert validator.findings({"task": "", "scope": "galaxy"})
@@ -353,7 +354,7 @@ def test_a_proposal_is_a_diff_with_its_reasoning(call: Call, tmp_path: Path) -> 
     ("first", "why"),
     [
         ("I would rather talk about it.", "no JSON"),
-        ({"reasoning": "x"}, "does not fit"),
+        ({"reasoning": "x"}, "cannot be used"),
         (proposal("not there", "x"), "a.py"),
         (proposal("    return 3\n", "    return (\n"), "would be broken"),
         (proposal("x", "y", file="../outside.py"), "outside"),

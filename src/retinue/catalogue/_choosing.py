@@ -1,19 +1,28 @@
-"""Which model a ready-made agent asks: as a prompted agent finds its own, by the task, the definition, then the tier.
+"""Which model a ready-made agent asks, and what it answers: a model is found as a prompted agent finds its own.
 
 `Task.model` is what a person chose or the rules allotted, so it comes before all that the agent says of itself.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import ValidationError
 
 from retinue.agents.prompted.delegating import PARENT_MODEL
+from retinue.contract import json
 from retinue.contract.definition import Definition
+from retinue.contract.model import Model
+from retinue.contract.refused import findings_of, in_short
 from retinue.contract.task import Task
-from retinue.errors import Unavailable
+from retinue.errors import OutputInvalid, ParseError, Unavailable
 
 if TYPE_CHECKING:
     from retinue.llm.models import Chosen, Models
 
-__all__ = ["model_for", "without_model"]
+__all__ = ["model_for", "needs_model", "read_answer", "without_model"]
+
+T = TypeVar("T", bound=Model)
+
+_HOW: Final = "set `models.default`, or pass `--model provider:model`"
 
 
 def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
@@ -37,10 +46,32 @@ def model_for(task: Task, models: "Models", definition: Definition, *, must: str
     )
 
 
+def needs_model(agent: Any) -> str:
+    """Why the skills of `agent` that need one of its `models` are not available; empty when they are."""
+    models: Models | None = agent.models
+    return "" if models is not None and models.configured else f"needs a model: {_HOW}"
+
+
 def without_model(skill: str | None) -> Unavailable:
     """The error for a skill that needs a model where none is configured."""
     return Unavailable(
         f"`{skill}` needs a model, and none is configured.",
-        hint="Set `models.default`, or pass `--model provider:model`.",
+        hint=f"{_HOW[0].upper()}{_HOW[1:]}.",
         detail={"retryable": False},
     )
+
+
+def read_answer(text: str, shape: type[T]) -> T:
+    """The object that a model was asked for.
+
+    Raises:
+        OutputInvalid: The text holds none of this shape.
+    """
+    try:
+        return shape.model_validate(json.repair(text)[0])
+    except ParseError as error:
+        wrong = error.message
+    except ValidationError as error:
+        wrong = in_short(findings_of(error, rule="answer"))
+    hint = "Answer with one JSON object that fits the schema."
+    raise OutputInvalid(f"The answer of the model cannot be used: {wrong.rstrip('.')}.", hint=hint)

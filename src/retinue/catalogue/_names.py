@@ -119,9 +119,7 @@ def _names_in(workspace: Workspace, path: str) -> _Names | None:
         return None
     except RetinueError:
         return _Names([], [], [], [])
-    tops, members = (
-        [f"{one.container}.{one.name}".lstrip(".") for one in items if one.depth == depth] for depth in (0, 1)
-    )
+    tops, members = ([one.whole_name for one in items if one.depth == depth] for depth in (0, 1))
     return _Names(tops, members, [], [])
 
 

@@ -5,12 +5,13 @@ the second.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from retinue.contract.sanitize import printable
 
-__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "name", "one_line", "quote", "title"]
+__all__ = ["Piece", "Prose", "code", "code_span", "escape_line", "first_of", "name", "one_line", "quote", "title"]
 
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(
@@ -80,6 +81,12 @@ class Prose:
 def code(text: str) -> Piece:
     """A path, an identifier, a word that was asked for."""
     return Piece(one_line(text), "code")
+
+
+def first_of(pieces: Sequence[Piece | Prose | str], most: int = 10) -> Prose:
+    """The first of some, and how many more there are."""
+    more = f" and {len(pieces) - most:,} more" if len(pieces) > most else ""
+    return Prose(", ".join(["{}"] * len(pieces[:most])) + more, tuple(pieces[:most]))
 
 
 def name(text: str) -> Piece:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, code, one_line, quote
+from retinue.catalogue._prose import Piece, Prose, code, first_of, one_line, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.question import Question
@@ -181,11 +181,10 @@ class Report:
             near: What was asked about: of what lies there is told first.
         """
         if left:
-            named = ", ".join(map(one_line, left[:_GAPS]))
-            more = f" and {len(left) - _GAPS:,} more" if len(left) > _GAPS else ""
+            named = first_of([*map(one_line, left)], _GAPS).plain()
             self.warn(
                 "missing_data",
-                f"Time was up before {plural(len(left), 'file')} had been read: {named}{more}.",
+                f"Time was up before {plural(len(left), 'file')} had been read: {named}.",
                 impact="What these files hold or use is not counted.",
                 recovery="Allow more time, or ask again: what was read is remembered.",
             )

@@ -1,57 +1,30 @@
 """The agent itself: typed skills over the source of a project. What is found out stands in the modules beside."""
 
-# what an operation needs is imported when it is asked for: listing agents must stay cheap
-
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import without_model
-from retinue.catalogue.code_engineer_executor.parameters import (
-    ChangeRequest,
-    CodeScope,
-    CodeTarget,
-    NavigationTarget,
-    RefactoringRequest,
-)
-from retinue.catalogue.code_engineer_executor.results import (
-    CodeAnalysis,
-    CodeChange,
-    CodeDocumentation,
-    CodeReview,
-    CodeWork,
-)
+from retinue.catalogue._choosing import needs_model
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 
+from .parameters import ChangeRequest, CodeScope, CodeTarget, NavigationTarget, RefactoringRequest
+from .results import CodeAnalysis, CodeChange, CodeDocumentation, CodeReview, CodeWork
+
 if TYPE_CHECKING:
     from os import PathLike
 
-    from retinue.catalogue.code_engineer_executor.work import Work
     from retinue.llm.models import Models
     from retinue.tools.workspace import Workspace
 
 __all__ = ["CodeEngineerExecutor"]
 
 
-class _Engineer(Protocol):
-    """As the class says below; its name is the agent's."""
-
-    models: "Models | None"
-    cache_dir: Path | None
-
-
-def _without_model(engineer: _Engineer) -> str:
-    """Why it cannot propose changes, and how to get it to."""
-    has_model = engineer.models is not None and engineer.models.configured
-    return "" if has_model else "needs a model: set `models.default`, or pass `--model provider:model`"
-
-
-def _facts(engineer: _Engineer, workspace: "Workspace") -> Facts:
+def _facts(engineer: Any, workspace: "Workspace") -> Facts:
     """What the code here defines."""
     from retinue.catalogue._names import symbol_facts  # noqa: PLC0415 - when it is needed
 
@@ -66,8 +39,56 @@ _PROPOSES: Final[dict[str, Any]] = {
     "timeout_s": 1800,
     "thinks": "must",
     "thinks_within": ThinkingBounds(requests=120),
-    "unavailable": _without_model,
+    "unavailable": needs_model,
 }
+_EXAMPLES: Final = {
+    "navigate_only": (
+        "who calls `parse_header`", "list all callers of `Workspace.resolve`",
+        "find every reference to `retry_policy`", "where is the function `load_config` used",
+        "go to the definition of `TokenBucket`", "which functions does `walk` call", "what implements `Engine.start`",
+        "list the symbols defined in src/app.py", "find usages of the class `HttpClient`",
+        "which methods override `Base.run`", "what invokes `on_close`", "what calls `flush`",
+        "who uses the function `parse_date`", "where is the class `Invoice` defined",
+        "which classes inherit from `BaseView`", "take me to the declaration of `Invoice`",
+        "show usages of `Cart.add`",
+    ),
+    "analyze": (
+        "which functions are the most complex", "what is the cyclomatic complexity of `parse`",
+        "how many functions and classes does this module have", "what are the longest functions in src",
+        "how branched is the function `walk`", "measure the code in the package `billing`",
+        "how many lines does src/models.py have", "is the class `Invoice` too large",
+        "complexity figures per function in src/app.py", "how complex is `walk`",
+    ),
+    "review": (
+        "review src/app.py", "do a code review of the `billing` package", "lint the code in src",
+        "find code smells in the `payments` module", "which TODO and FIXME comments are left",
+        "are there unused imports", "find broad except clauses", "what would you criticise in src/api.py",
+        "are there lint problems in src/api.py", "look over src/api.py for code smells",
+        "are there bare excepts or unused variables anywhere",
+    ),
+    "docs": (
+        "which public functions have no docstring", "list missing docstrings in src/app.py",
+        "what is the docstring coverage", "give me a table of all function signatures in src/api.py",
+        "which classes are undocumented", "list the public API of the package with signatures",
+        "which functions in src lack docstrings", "signatures of everything public in src/app.py",
+    ),
+    "refactor": (
+        "rename the function `load` to `load_settings`", "rename class `Foo` to `Bar`",
+        "move `slugify` from utils.py to text.py", "extract lines 20 to 35 of app.py into a function `validate`",
+        "refactor: rename `tmp` to `folder` everywhere", "call the class `Parser` `Reader` from now on",
+        "relocate the function `slugify` to text.py", "pull lines 8-19 of app.py out into `load_all`",
+    ),
+    "fix_bug": (
+        "fix the bug that the total is wrong when the cart is empty", "the parser crashes on empty input, fix it",
+        "fix the failing test test_refund", "fix the off-by-one error in `paginate`",
+        "debug and fix why login times out",
+    ),
+    "add_feature": (
+        "add a --verbose option to the command line", "implement pagination for the orders endpoint",
+        "add support for CSV export", "write a function that validates e-mail addresses",
+        "implement retry with backoff in client.py",
+    ),
+}  # fmt: skip
 _WHO: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
 _CALLERS: Final[dict[str, Any]] = {
     "operation": "navigate_only", "answer": "`use` calls `helper`. (b.py:3)", "changes": [],
@@ -117,25 +138,7 @@ class CodeEngineerExecutor:
         output=CodeWork,
         facts=_facts,
         **_READS,
-        examples=(
-            "who calls `parse_header`",
-            "list all callers of `Workspace.resolve`",
-            "find every reference to `retry_policy`",
-            "where is the function `load_config` used",
-            "go to the definition of `TokenBucket`",
-            "which functions does `walk` call",
-            "what implements `Engine.start`",
-            "list the symbols defined in src/app.py",
-            "find usages of the class `HttpClient`",
-            "which methods override `Base.run`",
-            "what invokes `on_close`",
-            "what calls `flush`",
-            "who uses the function `parse_date`",
-            "where is the class `Invoice` defined",
-            "which classes inherit from `BaseView`",
-            "take me to the declaration of `Invoice`",
-            "show usages of `Cart.add`",
-        ),
+        examples=_EXAMPLES["navigate_only"],
         samples=(Sample(title="Who calls it", parameters=_WHO, answer=_CALLERS),),
     )
     async def navigate_only(self, target: NavigationTarget, task: Task, run: RunContext) -> Reply:
@@ -144,36 +147,16 @@ class CodeEngineerExecutor:
         Use it when a function, class or method is named and somebody asks who calls it or what refers to it. Returns
         places in the code.
         """
-        from retinue.catalogue.code_engineer_executor.navigate import navigate  # noqa: PLC0415 - when it is needed
+        return await self._do(target, task, run)
 
-        return await self._do(navigate, target, task, run)
-
-    @retinue.skill(
-        output=CodeAnalysis,
-        facts=_facts,
-        **_READS,
-        examples=(
-            "which functions are the most complex",
-            "what is the cyclomatic complexity of `parse`",
-            "how many functions and classes does this module have",
-            "what are the longest functions in src",
-            "how branched is the function `walk`",
-            "measure the code in the package `billing`",
-            "how many lines does src/models.py have",
-            "is the class `Invoice` too large",
-            "complexity figures per function in src/app.py",
-            "how complex is `walk`",
-        ),
-    )
+    @retinue.skill(output=CodeAnalysis, facts=_facts, **_READS, examples=_EXAMPLES["analyze"])
     async def analyze(self, target: CodeTarget, task: Task, run: RunContext) -> Reply:
         """Measures source code: lines, functions, classes, cyclomatic complexity, the longest and most branched ones.
 
         Use it when somebody asks how complex, how long or how large code is. Returns figures with places; for one
         symbol its callers and callees too.
         """
-        from retinue.catalogue.code_engineer_executor.analyze import analyze  # noqa: PLC0415 - when it is needed
-
-        return await self._do(analyze, target, task, run)
+        return await self._do(target, task, run)
 
     @retinue.skill(
         description="Reviews source code with a linter: broad excepts, mutable defaults, unused imports, complexity,"
@@ -181,49 +164,20 @@ class CodeEngineerExecutor:
         " leftover TODOs. Returns findings with rule, severity, place and fix.",
         output=CodeReview,
         **_READS,
-        examples=(
-            "review src/app.py",
-            "do a code review of the `billing` package",
-            "lint the code in src",
-            "find code smells in the `payments` module",
-            "which TODO and FIXME comments are left",
-            "are there unused imports",
-            "find broad except clauses",
-            "what would you criticise in src/api.py",
-            "are there lint problems in src/api.py",
-            "look over src/api.py for code smells",
-            "are there bare excepts or unused variables anywhere",
-        ),
+        examples=_EXAMPLES["review"],
     )
     async def review(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Reviews source code with a linter."""
-        from retinue.catalogue.code_engineer_executor.review import review  # noqa: PLC0415 - when it is needed
+        return await self._do(target, task, run)
 
-        return await self._do(review, target, task, run)
-
-    @retinue.skill(
-        output=CodeDocumentation,
-        **_READS,
-        examples=(
-            "which public functions have no docstring",
-            "list missing docstrings in src/app.py",
-            "what is the docstring coverage",
-            "give me a table of all function signatures in src/api.py",
-            "which classes are undocumented",
-            "list the public API of the package with signatures",
-            "which functions in src lack docstrings",
-            "signatures of everything public in src/app.py",
-        ),
-    )
+    @retinue.skill(output=CodeDocumentation, **_READS, examples=_EXAMPLES["docs"])
     async def docs(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Lists the signatures of a module's public functions and classes and which of them have no docstring.
 
         Use it when somebody asks for documentation coverage, missing docstrings or a table of signatures. Returns the
         share that is documented, the missing names and all signatures.
         """
-        from retinue.catalogue.code_engineer_executor.analyze import document  # noqa: PLC0415 - when it is needed
-
-        return await self._do(document, target, task, run)
+        return await self._do(target, task, run)
 
     @retinue.skill(
         output=CodeChange,
@@ -231,16 +185,7 @@ class CodeEngineerExecutor:
         effects=("read", "write"),
         timeout_s=600,
         facts=_facts,
-        examples=(
-            "rename the function `load` to `load_settings`",
-            "rename class `Foo` to `Bar`",
-            "move `slugify` from utils.py to text.py",
-            "extract lines 20 to 35 of app.py into a function `validate`",
-            "refactor: rename `tmp` to `folder` everywhere",
-            "call the class `Parser` `Reader` from now on",
-            "relocate the function `slugify` to text.py",
-            "pull lines 8-19 of app.py out into `load_all`",
-        ),
+        examples=_EXAMPLES["refactor"],
     )
     async def refactor(self, target: RefactoringRequest, task: Task, run: RunContext) -> Reply:
         """Renames a symbol everywhere, moves a function or class to another module, or extracts lines into a function.
@@ -248,57 +193,38 @@ class CodeEngineerExecutor:
         Use it when somebody asks to rename, move or extract code. Returns the changed files and a diff; writes them
         only with `apply`.
         """
-        from retinue.catalogue.code_engineer_executor.refactor import refactor  # noqa: PLC0415 - when it is needed
+        return await self._do(target, task, run)
 
-        return await self._do(refactor, target, task, run)
-
-    @retinue.skill(
-        **_PROPOSES,
-        examples=(
-            "fix the bug that the total is wrong when the cart is empty",
-            "the parser crashes on empty input, fix it",
-            "fix the failing test test_refund",
-            "fix the off-by-one error in `paginate`",
-            "debug and fix why login times out",
-        ),
-    )
+    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["fix_bug"])
     async def fix_bug(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model find and fix a bug, and verifies its edits: they fit, parse, and pass the tests when asked.
 
         Use it when somebody describes wrong behaviour of the code and wants it fixed. Returns a proposed diff with its
         reasoning.
         """
-        return await self._propose(request, task, run)
+        return await self._do(request, task, run)
 
-    @retinue.skill(
-        **_PROPOSES,
-        examples=(
-            "add a --verbose option to the command line",
-            "implement pagination for the orders endpoint",
-            "add support for CSV export",
-            "write a function that validates e-mail addresses",
-            "implement retry with backoff in client.py",
-        ),
-    )
+    @retinue.skill(**_PROPOSES, examples=_EXAMPLES["add_feature"])
     async def add_feature(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
         """Lets a model write a feature as edits and new files, and verifies them: they fit, parse, and pass the tests.
 
         Use it when somebody wants the code to do something new. Returns a proposed diff with its reasoning.
         """
-        return await self._propose(request, task, run)
+        return await self._do(request, task, run)
 
-    async def _propose(self, request: ChangeRequest, task: Task, run: RunContext) -> Reply:
-        from retinue.catalogue.code_engineer_executor.propose import propose  # noqa: PLC0415 - when it is needed
+    async def _do(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
+        """Do what the skill of `task` is for, in one of the modules beside."""
+        from . import analyze, navigate, propose, refactor, review, work  # noqa: PLC0415 - when they are needed
 
-        models = self.models
-        if models is None or not models.configured:
-            raise without_model(task.skill)
-        definition = CodeEngineerExecutor.definition
-        return await self._do(partial(propose, models, definition), request, task, run)
-
-    async def _do(
-        self, operation: "Callable[[Work, Any], Awaitable[None]]", target: CodeScope, task: Task, run: RunContext
-    ) -> Reply:
-        from retinue.catalogue.code_engineer_executor.work import do_work  # noqa: PLC0415 - when it is needed
-
-        return await do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)
+        change = partial(propose.propose, self.models, CodeEngineerExecutor.definition)
+        operations = {
+            "navigate_only": navigate.navigate,
+            "analyze": analyze.analyze,
+            "review": review.review,
+            "docs": analyze.document,
+            "refactor": refactor.refactor,
+            "fix_bug": change,
+            "add_feature": change,
+        }
+        operation = operations[task.skill or ""]
+        return await work.do_work(operation, target, task, run, servers=self._servers, cache_dir=self.cache_dir)

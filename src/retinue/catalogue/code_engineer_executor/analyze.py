@@ -19,7 +19,7 @@ from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.outline import Item, language_for, outline, outline_of
 
-from .navigate import tell_of_symbol, whole_name
+from .navigate import tell_of_symbol
 from .parameters import CodeScope, CodeTarget
 from .work import Work
 
@@ -42,7 +42,7 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     files = await _read_outlines(work)
     report, figures = work.report, work.report.figures
     items = [(path, item) for path, each in files.items() for item in each.items]
-    functions = [(path, item) for path, item in items if item.complexity is not None]
+    functions = [(path, item, item.complexity) for path, item in items if item.complexity is not None]
     classes = sum(item.kind in ("class", "struct", "trait", "interface") for _, item in items)
     lines = sum(each.lines for each in files.values())
     where = next(iter(files)) if len(files) == 1 else target.file or "."
@@ -53,24 +53,24 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     figures["metrics"] = {"files": len(files), "lines": lines, "classes": classes, **metrics}
 
 
-def _rank(work: Work, functions: list[tuple[str, Item]], where: str) -> dict[str, float]:
+def _rank(work: Work, functions: list[tuple[str, Item, int]], where: str) -> dict[str, float]:
     """Tell of the most branched and the longest functions; gives figures of all of them."""
     report = work.report
-    ranked = sorted(functions, key=lambda each: (-_paths(each[1]), each[0], each[1].line))
-    mean = sum(_paths(item) for _, item in ranked) / len(ranked)
-    above = sum(_paths(item) > _COMPLEX for _, item in ranked)
+    ranked = sorted(functions, key=lambda each: (-each[2], each[0], each[1].line))
+    mean = sum(paths for *_, paths in ranked) / len(ranked)
+    above = sum(paths > _COMPLEX for *_, paths in ranked)
     verb = "has" if above == 1 else "have"
     mean_text = f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEX}."
     report.say("complexity", mean_text, source=where)
-    for path, item in ranked[:3]:
-        template = f"{{}} has {plural(_paths(item), 'path')}."
-        report.say("complexity", template, code(whole_name(item)), source=f"{path}:{item.line}")
-    path, longest = max(ranked, key=lambda each: _length(each[1]))
-    template = f"{{}} is the longest, with {plural(_length(longest), 'line')}."
-    report.say("size", template, code(whole_name(longest)), source=f"{path}:{longest.line}")
-    rows = [(whole_name(item), _paths(item), _length(item), f"{path}:{item.line}") for path, item in ranked]
+    for path, item, paths in ranked[:3]:
+        template = f"{{}} has {plural(paths, 'path')}."
+        report.say("complexity", template, code(item.whole_name), source=f"{path}:{item.line}")
+    path, longest, _ = max(ranked, key=lambda each: each[1].lines)
+    template = f"{{}} is the longest, with {plural(longest.lines, 'line')}."
+    report.say("size", template, code(longest.whole_name), source=f"{path}:{longest.line}")
+    rows = [(item.whole_name, paths, item.lines, f"{path}:{item.line}") for path, item, paths in ranked]
     report.table("The most branched functions", ("function", "paths", "lines", "place"), rows, limit=_SHOWN)
-    report.about([whole_name(item) for _, item in ranked[:_SHOWN]])
+    report.about([item.whole_name for _, item, _ in ranked[:_SHOWN]])
     return {"functions": len(ranked), "mean_complexity": round(mean, 2), "complex_functions": above}
 
 
@@ -81,10 +81,10 @@ async def _symbol(work: Work) -> None:
     inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
     for item in inside[-1:]:
         branched = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
-        template = f"{item.kind} {{}} has {plural(_length(item), 'line')}{branched}."
+        template = f"{item.kind} {{}} has {plural(item.lines, 'line')}{branched}."
         work.report.say("size", template, code(item.name), source=f"{spot.path}:{item.line}")
         complexity = {} if item.complexity is None else {"complexity": item.complexity}
-        work.report.figures |= {"metrics": {"lines": _length(item), **complexity}, "outline": [_row(spot.path, item)]}
+        work.report.figures |= {"metrics": {"lines": item.lines, **complexity}, "outline": [_row(spot.path, item)]}
     await tell_of_symbol(work, ("callers", "callees"))
 
 
@@ -99,7 +99,7 @@ async def document(work: Work, target: CodeScope) -> None:
     report.say("coverage", text, source=target.file or ".")
     for path, item in missing[:_MISSING]:
         template = f"{item.kind} {{}} has no documentation."
-        report.say("missing", template, code(whole_name(item)), source=f"{path}:{item.line}")
+        report.say("missing", template, code(item.whole_name), source=f"{path}:{item.line}")
     if len(missing) > _MISSING:
         report.note(f"{len(missing) - _MISSING} more without documentation stand in the data.")
     report.figures["documentation"] = {
@@ -108,7 +108,7 @@ async def document(work: Work, target: CodeScope) -> None:
         "missing": [_row(path, item) for path, item in missing[:_ROWS]],
         "signatures": [_row(path, item) for path, item in public[:_ROWS]],
     }
-    report.about([whole_name(item) for _, item in missing[:_MISSING]])
+    report.about([item.whole_name for _, item in missing[:_MISSING]])
     rows = [(item.signature, item.doc, f"{path}:{item.line}") for path, item in public]
     report.table("Signatures", ("signature", "says", "place"), rows, limit=_ROWS)
 
@@ -125,17 +125,9 @@ def _is_public(path: str, item: Item) -> bool:
     return not hidden and item.depth <= 1 and not (item.depth == 1 and item.kind == "function")
 
 
-def _paths(item: Item) -> int:
-    return item.complexity or 0
-
-
-def _length(item: Item) -> int:
-    return item.last_line - item.first_line + 1
-
-
 def _row(path: str, item: Item) -> dict[str, object]:
     """A thing that a file defines, as data; a class has no paths, and so no complexity."""
-    facts = {"file": path, **asdict(item), "name": whole_name(item)}
+    facts = {"file": path, **asdict(item), "name": item.whole_name}
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from retinue.catalogue._prose import code, quote
+from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import plural
 from retinue.errors import Unavailable
-from retinue.tools.lsp import Call, Place, Spot, Symbol, uses_of
-from retinue.tools.outline import Item
+from retinue.tools.lsp import Call, Place, Spot, uses_of
 
 from .parameters import NavigationTarget, Show
-from .work import Work, some
+from .work import Work
 
-__all__ = ["navigate", "tell_of_symbol", "whole_name"]
+__all__ = ["navigate", "tell_of_symbol"]
 
 _SHOWN: Final = 20
 _ROWS: Final = 500
@@ -53,42 +52,42 @@ async def _tell_of(work: Work, spot: Spot, shown: Sequence[Show], *, where: str)
     work.report.about([name])
     name, is_alone = name + where, len(shown) == 1
     for each in shown:
+        told = len(work.report.statements)
         try:
-            has_some = await _tell(work, each, name, spot, definitions)
+            await _tell(work, each, name, spot, definitions)
         except Unavailable as error:
             if is_alone or not error.detail.get("capability"):
                 raise
             work.report.note("{}", error.message)
             continue
-        if not has_some and (is_alone or each not in ("callees", "implementations")):
+        if told == len(work.report.statements) and (is_alone or each not in ("callees", "implementations")):
             work.report.say(each, _NOTHING[each], code(name), source="language server")
 
 
-async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequence[Place]) -> bool:
-    """Tell of one side of a symbol; whether there is anything of it."""
+async def _tell(work: Work, show: Show, name: str, spot: Spot, definitions: Sequence[Place]) -> None:
+    """Tell of one side of a symbol, if there is anything of it."""
     navigator, report = work.navigator, work.report
     match show:
         case "definition" | "about":
-            return await _definition(work, name, definitions)
+            await _definition(work, name, definitions)
         case "callers":
             calls = await navigator.incoming_calls(spot)
             report.about([call.symbol.name for call in calls])
-            return _calls(work, show, [(whole_name(call.symbol), name, call) for call in calls])
+            _calls(work, show, [(call.symbol.whole_name, name, call) for call in calls])
         case "callees":
             calls = [call for call in await navigator.outgoing_calls(spot) if not call.symbol.place.is_outside]
-            return _calls(work, show, [(name, whole_name(call.symbol), call) for call in calls])
+            _calls(work, show, [(name, call.symbol.whole_name, call) for call in calls])
         case "references":
-            return await _references(work, name, spot)
+            await _references(work, name, spot)
         case "implementations":
             places = [place for place in await navigator.implementation(spot) if place not in definitions]
             for place in places[:_SHOWN]:
                 report.say(show, "{} is implemented at {}.", code(name), code(str(place)), source=_source(place))
-            return bool(places)
         case _:
             assert_never(show)
 
 
-async def _definition(work: Work, name: str, places: Sequence[Place]) -> bool:
+async def _definition(work: Work, name: str, places: Sequence[Place]) -> None:
     for place in places[:3]:
         where = " outside the workspace" if place.is_outside else ""
         template = f"{{}} is defined at {{}}{where}."
@@ -98,10 +97,9 @@ async def _definition(work: Work, name: str, places: Sequence[Place]) -> bool:
         if hover:
             head = code(" ".join(hover.partition("\n\n")[0].split()))
             work.report.say("type", "The language server says: {}.", head, source=_source(place))
-    return bool(places)
 
 
-async def _references(work: Work, name: str, spot: Spot) -> bool:
+async def _references(work: Work, name: str, spot: Spot) -> None:
     uses = await uses_of(work.navigator, work.workspace, spot, declaration=False)
     places, report = uses.sure, work.report
     if places:
@@ -118,18 +116,16 @@ async def _references(work: Work, name: str, spot: Spot) -> bool:
             f"Of {plural(len(uses.unsure), 'more place')} the language server does not know whether {{}} is meant:"
             " {}.",
             code(name),
-            code(some([_source(place) for place in uses.unsure])),
+            code(first_of([*map(_source, uses.unsure)]).plain()),
         )
-    return bool(places)
 
 
-def _calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Call]]) -> bool:
+def _calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, Call]]) -> None:
     for caller, callee, call in calls[:_SHOWN]:
         place = (*call.places, call.symbol.place)[0]
         work.report.say(topic, "{} calls {}.", code(caller), code(callee), source=_source(place))
     if len(calls) > _SHOWN:
         work.report.note(f"{len(calls) - _SHOWN} more {topic} are left out.")
-    return bool(calls)
 
 
 async def _file(work: Work, path: str) -> None:
@@ -142,13 +138,8 @@ async def _file(work: Work, path: str) -> None:
     for each in tops[:_SHOWN]:
         template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
         report.say("symbol", template, code(each.name), source=_source(each.place))
-    rows = [(whole_name(each), each.kind, _source(each.place), each.last_line) for each in symbols]
+    rows = [(each.whole_name, each.kind, _source(each.place), each.last_line) for each in symbols]
     report.table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_ROWS)
-
-
-def whole_name(named: Symbol | Item) -> str:
-    """The name of something, with that of what it stands in."""
-    return f"{named.container}.{named.name}".lstrip(".")
 
 
 def _source(place: Place) -> str:

@@ -8,40 +8,31 @@ from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Model
 
 __all__ = [
-    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryFile", "EntryPosition", "EntrySymbol",
-    "NavigationTarget", "NoEntry", "RefactoringKind", "RefactoringRequest", "Show",
+    "ChangeRequest", "CodeScope", "CodeTarget", "Constraints", "EntryPoint", "EntryPosition", "NavigationTarget",
+    "RefactoringRequest", "Show",
 ]  # fmt: skip
 
 Show: TypeAlias = Literal["about", "definition", "references", "callers", "callees", "implementations"]
-RefactoringKind: TypeAlias = Literal["auto", "rename", "move", "extract"]
 
-_Path = Annotated[str, Field(min_length=1, max_length=4096, description="A file, relative to the workspace.")]
+_Path = Annotated[str, Field(max_length=4096, description="A file, relative to the workspace.")]
 _Apply = Annotated[bool, Field(description="Write the change; without it there is only the diff.")]
 
 
-class NoEntry(Model):
-    """Nothing: the other parameters say what is meant."""
+class EntryPoint(Model):
+    """A file, or a symbol in it."""
 
-
-class EntryFile(Model):
-    """A file."""
-
-    file_path: _Path
-
-
-class EntrySymbol(EntryFile):
-    """A symbol in a file."""
-
+    file_path: _Path = ""
     symbol_name: Annotated[
         str,
         FromFacts("symbol"),
-        Field(min_length=1, max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
-    ]
+        Field(max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
+    ] = ""
 
 
-class EntryPosition(EntryFile):
+class EntryPosition(Model):
     """A character of a file."""
 
+    file_path: Annotated[_Path, Field(min_length=1)]
     line: Annotated[int, Field(ge=1, description="Which line, counted from 1.")]
     character: Annotated[int, Field(ge=1, description="Which character of the line, counted from 1.")]
 
@@ -69,13 +60,13 @@ class CodeScope(Model):
         str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
     ] = ""
     entry_point: Annotated[
-        EntrySymbol | EntryPosition | EntryFile | NoEntry,
+        EntryPosition | EntryPoint,
         Field(
             # Said beside the references too: a reader that follows none of them must not take it for free text.
-            json_schema_extra={"type": "object", "properties": {}},
+            json_schema_extra={"type": "object", "properties": {}, "default": {}},
             description="Where to begin, instead of `path`: a file with a symbol or a position.",
         ),
-    ] = NoEntry()
+    ] = EntryPoint()
     scope: Annotated[
         Literal["symbol", "file", "module", "project"],
         Choices(
@@ -91,12 +82,12 @@ class CodeScope(Model):
     @property
     def file(self) -> str:
         """The file or folder; empty when none is named."""
-        return (self.entry_point.file_path if isinstance(self.entry_point, EntryFile) else self.path).rstrip("/")
+        return (self.entry_point.file_path or self.path).rstrip("/")
 
     @property
     def name(self) -> str:
         """The symbol; empty when none is named."""
-        return self.entry_point.symbol_name if isinstance(self.entry_point, EntrySymbol) else ""
+        return self.entry_point.symbol_name if isinstance(self.entry_point, EntryPoint) else ""
 
     @property
     def position(self) -> tuple[int, int] | None:
@@ -141,7 +132,7 @@ class RefactoringRequest(CodeTarget):
     """A refactoring."""
 
     kind: Annotated[
-        RefactoringKind,
+        Literal["auto", "rename", "move", "extract"],
         Choices(
             auto="the one that the other parameters make",
             rename="give a symbol another name: rename a to b, call it b",
@@ -157,15 +148,6 @@ class RefactoringRequest(CodeTarget):
     first_line: Annotated[int, Field(ge=0, description="The first line to extract, from 1.")] = 0
     last_line: Annotated[int, Field(ge=0, description="The last line to extract; 0 means the first one only.")] = 0
     apply: _Apply = False
-
-    @property
-    def refactoring(self) -> RefactoringKind:
-        """The kind, also where only the other parameters say it; `auto` when nothing does."""
-        if self.kind != "auto":
-            return self.kind
-        if self.target_file:
-            return "move"
-        return "extract" if self.first_line else "rename" if self.new_name else "auto"
 
 
 class ChangeRequest(CodeScope):

@@ -7,19 +7,17 @@ The model holds only tools that read. Its edits must fit the files exactly, keep
 from contextlib import suppress
 from typing import Annotated, Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from retinue.agents.grants import Grants, Subject
 from retinue.agents.prompted.fence import RULE, fenced
 from retinue.agents.prompted.using import Using
-from retinue.catalogue._choosing import model_for
+from retinue.catalogue._choosing import model_for, read_answer, without_model
 from retinue.catalogue._prose import code, quote
-from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.model import Many, Model
-from retinue.contract.refused import findings_of, in_short
 from retinue.contract.result import Usage
 from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.llm.converse import Conversation, converse
@@ -79,12 +77,14 @@ class Proposal(Model):
     new_files: Annotated[Many[ProposedFile], Field(max_length=50)]
 
 
-async def propose(models: Models, definition: Definition, work: Work, request: ChangeRequest) -> None:
+async def propose(models: Models | None, definition: Definition, work: Work, request: ChangeRequest) -> None:
     """Let a model propose a change, verify it, and hand it over.
 
     Raises:
         RetinueError: No model can be asked, or it failed before it said anything.
     """
+    if models is None or not models.configured:
+        raise without_model(work.task.skill)
     if request.constraints.run_tests and (suite := await work.in_thread(find_suite, work.workspace)):
         # before anything is spent
         await work.see_allowed(Shell().spec, [Subject(suite.line)], f"run `{suite.line}`")
@@ -144,7 +144,7 @@ async def _conversed(
 async def _objection(work: Work, answer: str) -> str:
     """Why a proposal cannot be taken; empty when it can. The last one that fits the files is kept."""
     try:
-        proposal = _read(answer)
+        proposal = read_answer(answer, Proposal)
         changes = await work.in_thread(_changes, work, proposal)
     except RetinueError as error:
         return f"{error.message} {error.hint} {error.detail.get('findings') or ''}".strip()
@@ -160,16 +160,6 @@ async def _objection(work: Work, answer: str) -> str:
             before = ", and without it as well" if tests.get("passed_before") is False else ""
             return f"The tests {verb} with your change{before}:\n{fenced(str(tests['output']), 'the tests')}"
     return ""
-
-
-def _read(text: str) -> Proposal:
-    """The proposal in an answer, or an error when it is none."""
-    value, _ = json.repair(text)
-    try:
-        return Proposal.model_validate(value)
-    except ValidationError as error:
-        wrong = in_short(findings_of(error, rule="proposal"))
-        raise OutputInvalid(f"The answer does not fit: {wrong}.", hint="Answer with an object that fits.") from None
 
 
 def _changes(work: Work, proposal: Proposal) -> Changes:

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from retinue.agents.grants import Subject
 from retinue.agents.prompted.about import path_subject
-from retinue.catalogue._prose import code
+from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
 from retinue.errors import InvalidInput, Unavailable
 from retinue.tools.hands import Edit, Seen, Shell
@@ -13,7 +13,7 @@ from retinue.tools.project_tests import Suite, find_suite, run_suite
 from retinue.tools.refactor import Changes, extract, move, rename
 
 from .parameters import Constraints, RefactoringRequest
-from .work import Work, some
+from .work import Work
 
 __all__ = ["refactor", "see_number", "test", "write"]
 
@@ -26,7 +26,11 @@ _MEANING: Final = {
 
 async def refactor(work: Work, request: RefactoringRequest) -> None:
     """Do one refactoring."""
-    match request.refactoring:
+    kind = request.kind
+    if kind == "auto":
+        usual = "rename" if request.new_name else "auto"
+        kind = "move" if request.target_file else "extract" if request.first_line else usual
+    match kind:
         case "rename":
             await _rename(work, request)
         case "move":
@@ -37,7 +41,7 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
             hint = "Give `new_name` to rename, `target_file` to move, or `first_line` and `new_name` to extract."
             raise InvalidInput("It is not said which refactoring is meant.", hint=hint, path="/kind")
         case _:
-            assert_never(request.refactoring)
+            assert_never(kind)
     see_number(work.changes, request.constraints)
     passed = await test(work, work.changes) if request.constraints.run_tests else True
     await write(work, passed=passed, apply=request.apply)
@@ -140,11 +144,12 @@ async def _rename(work: Work, request: RefactoringRequest) -> None:
     if len(renamed.definitions) > 1:
         report.note(f"It is defined in {len(renamed.definitions)} classes, and renamed in all of them.")
     if renamed.left:
-        report.note("The old name still stands in texts or comments: {}.", some(renamed.left))
+        report.note("The old name still stands in texts or comments: {}.", first_of(renamed.left))
     if renamed.unsure:
+        where = first_of(renamed.unsure).plain()
         report.warn(
             "incomplete_context",
-            f"The language server does not know what {renamed.old!r} means in code at {some(renamed.unsure)}.",
+            f"The language server does not know what {renamed.old!r} means in code at {where}.",
             impact="Where it means what was renamed, the code breaks.",
             recovery="Look at these lines, and run the tests.",
         )

@@ -12,6 +12,8 @@ __all__ = [
     "DocumentationCoverage", "NavigationStep", "ProjectTests", "ReviewIssue", "WorkMetadata",
 ]  # fmt: skip
 
+_Amount = Annotated[float, Field(ge=0)]
+
 
 class ChangedFile(Model):
     """What becomes of one file."""
@@ -29,7 +31,7 @@ class NavigationStep(Model):
     asked: str = Field(alias="from")
     answer: str = Field(alias="to")
     symbol: str
-    execution_time_ms: Annotated[float, Field(ge=0)]
+    execution_time_ms: _Amount
 
 
 class WorkMetadata(Model):
@@ -69,9 +71,7 @@ class DefinedSymbol(Model):
 class CodeAnalysis(CodeWork):
     """Figures of code."""
 
-    metrics: dict[str, Annotated[float, Field(ge=0)]] = Field(
-        default={}, description="Figures: lines, complexity, counts."
-    )
+    metrics: dict[str, _Amount] = Field(default={}, description="Figures: lines, complexity, counts.")
     outline: tuple[DefinedSymbol, ...] = ()
 
 
@@ -120,7 +120,7 @@ class ProjectTests(Model):
         default=None, description="Whether they pass without the change; looked at when they fail with it."
     )
     output: str
-    execution_time_ms: Annotated[float, Field(ge=0)]
+    execution_time_ms: _Amount
 
 
 class CodeChange(CodeWork):

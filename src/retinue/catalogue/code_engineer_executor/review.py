@@ -22,7 +22,6 @@ from retinue.tools.outline import outline_of
 from retinue.tools.process import clean_environment, find_program, run
 from retinue.tools.tree import list_files
 
-from .navigate import whole_name
 from .parameters import CodeScope
 from .results import ReviewIssue
 from .work import Work
@@ -48,12 +47,9 @@ async def review(work: Work, target: CodeScope) -> None:
     issues = await work.in_thread(_issues, work)
     report = work.report
     severities = Counter(each.severity for each in issues)
-    report.say(
-        "summary",
-        f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {severities['high']} high,"
-        f" {severities['medium']} medium, {severities['low']} low.",
-        source=target.file or ".",
-    )
+    counts = ", ".join(f"{severities[severity]} {severity}" for severity in _ORDER)
+    text = f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {counts}."
+    report.say("summary", text, source=target.file or ".")
     for each in issues[:_SHOWN]:
         report.say(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
     if len(issues) > _SHOWN:
@@ -140,6 +136,6 @@ def _in_symbol(work: Work, issues: list[ReviewIssue]) -> list[ReviewIssue]:
         return issues
     items = outline_of(work.workspace, target.file).items
     spans = [
-        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, whole_name(each))
+        range(each.first_line, each.last_line + 1) for each in items if target.name in (each.name, each.whole_name)
     ]
     return [each for each in issues if any(each.line in span for span in spans)] if spans else issues

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -23,7 +22,7 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope
 
-__all__ = ["Work", "do_work", "some"]
+__all__ = ["Work", "do_work"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,7 +48,7 @@ class Work:
     servers: Servers
     navigator: Navigator
     watch: Watch
-    cache_dir: Path | None = None
+    cache_dir: Path | None
     report: Report = field(default_factory=Report)
     files: set[str] = field(default_factory=set[str])
     changes: Changes = field(default_factory=lambda: Changes(()))
@@ -108,7 +107,7 @@ class Work:
 
     async def in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that reads files or takes long, within the time that is left."""
-        return await in_watched_thread(self.watch, partial(function, *args, **kwargs))
+        return await in_watched_thread(self.watch, function, *args, **kwargs)
 
     async def see_allowed(self, spec: ToolSpec, about: Sequence[Subject], what: str) -> None:
         """See that this may be done: by the rules, or because a person says so; asked once.
@@ -173,12 +172,6 @@ async def do_work(
         work = Work(task, run, target, pool, Navigator(pool, run.workspace), Watch(run), cache_dir)
         await operation(work, target)
         return work.reply()
-
-
-def some(places: Sequence[str]) -> str:
-    """The first places of a list, and how many more there are."""
-    more = f" and {len(places) - 10:,} more" if len(places) > 10 else ""
-    return f"{', '.join(places[:10])}{more}"
 
 
 def _fenced(diff: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Piece, Prose, one_line, quote
+from retinue.catalogue._prose import Piece, Prose, first_of, one_line, quote
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.data_analyst import sql
 from retinue.catalogue.data_analyst.columns import Columns
@@ -128,8 +128,8 @@ def _together(notes: Sequence[str]) -> list[str]:
 
 
 def _in_columns(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _COLUMNS} more" if len(names) > _COLUMNS else ""
-    return f"{_IN_COLUMN if len(names) == 1 else 'In columns '}{', '.join(names[:_COLUMNS])}{more}"
+    lead = _IN_COLUMN if len(names) == 1 else "In columns "
+    return f"{lead}{first_of(names, _COLUMNS).plain()}"
 
 
 def table_of(

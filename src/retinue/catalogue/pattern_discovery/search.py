@@ -7,7 +7,7 @@ themselves, so a word that none of them has weighs most: it is what would be new
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from retinue.catalogue._prose import Prose, code, one_line
+from retinue.catalogue._prose import Prose, code, first_of, one_line
 from retinue.catalogue._report import Report, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -189,8 +189,7 @@ def _say_relatives(found: Inventory, same: Sequence[_FixtureEntry], relation: st
 
 def _listed(names: Sequence[str]) -> Prose:
     """The first names, for a sentence."""
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return Prose(", ".join(["{}"] * len(names[:_SHOWN])) + more, tuple(map(code, names[:_SHOWN])))
+    return first_of([*map(code, names)], _SHOWN)
 
 
 def _combined(ranking: Ranking, matches: Sequence[_FixtureEntry]) -> list[_FixtureEntry]:

@@ -2,50 +2,45 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue.personal_assistant.call import Call
-from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest
-from retinue.catalogue.personal_assistant.roles import Roles
+from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
 from retinue.catalogue.personal_assistant.store import stored_in
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
-from retinue.dialects.run_agent import read_config
-from retinue.dialects.run_agent.config import ConfigRead
-from retinue.errors import AccessDenied, MissingFile, NotTrusted
+from retinue.dialects.run_agent import ConfigRead, ToolTraceMinimal, read_config
+from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
 
 __all__ = ["PersonalAssistant", "shipped_domains"]
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."
-_RESULT: Final[dict[str, Any]] = {
-    "name": "TASKS",
-    "intent": "remind me to call Ada tomorrow",
-    "output": _ADDED,
-    "status": "done",
-    "traces": [
-        {
-            "tool": "TASKS_ACTION_add",
-            "args": {"title": "call Ada", "due": "2026-05-05"},
-            "output": _ADDED,
-            "duration_secs": 0.002,
-        }
-    ],
-    "duration_secs": 0.004,
-}
+_ASKED: Final = "remind me to call Ada tomorrow"
+_ARGUMENTS: Final[JsonMapping] = {"title": "call Ada", "due": "2026-05-05"}
+_TRACE: Final = ToolTraceMinimal(tool="TASKS_ACTION_add", output=_ADDED, args=_ARGUMENTS, duration_secs=0.002)
+_RESULT: Final = DomainResult(
+    name="TASKS", intent=_ASKED, output=_ADDED, status="done", traces=(_TRACE,), duration_secs=0.004
+)
+_TARGETS: Final = (Target(extension="TASKS", intent=_ASKED),)
+_ANSWER: Final = AssistantAnswer(
+    content=_ADDED, targets=_TARGETS, results=(_RESULT,), timings={"TASKS": 0.004}, models={}
+)
 
 
 def shipped_domains() -> tuple[Extension, ...]:
     """The domains that come with the assistant."""
-    return discover(_SHIPPED, trusted=True).found
+    return _read(_SHIPPED).found
 
 
 @retinue.agent(
@@ -81,11 +76,10 @@ class PersonalAssistant:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
-        self._models = models if models is not None and models.configured else None
+        self._models = models or Models()
         self._tool_root = tool_root
         self._trusted = trusted
-        self._environment = environment
-        self._known: dict[Path, tuple[tuple[tuple[str, int], ...], Extensions]] = {}
+        self._environment = os.environ if environment is None else environment
 
     @retinue.skill(
         output=AssistantAnswer,
@@ -119,19 +113,7 @@ class PersonalAssistant:
             "cancel my reminder about the rent",
             "remember that my bike lock has the number 77",
         ),
-        samples=(
-            Sample(
-                title="A reminder",
-                parameters={"prompt": "remind me to call Ada tomorrow"},
-                answer={
-                    "content": _ADDED,
-                    "targets": [{"extension": "TASKS", "intent": "remind me to call Ada tomorrow"}],
-                    "results": [_RESULT],
-                    "timings": {"TASKS": 0.004},
-                    "models": {},
-                },
-            ),
-        ),
+        samples=(Sample(title="A reminder", parameters={"prompt": _ASKED}, answer=_ANSWER.to_data()),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
         """Keeps and finds a person's tasks and reminders, notes and workouts.
@@ -139,58 +121,48 @@ class PersonalAssistant:
         Use it for what somebody wants to be reminded of, has to do, wants noted down, or has trained. Returns the
         answer, and what each of its domains brought to it.
         """
-        parameters = {
-            "only_domains": list(request.only_domains),
-            "execution_mode": request.execution_mode if request.execution_mode != "usual" else "",
-            "domain_timeout_secs": request.domain_timeout_secs,
-        }
-        environment = os.environ if self._environment is None else self._environment
-        settings = read_config({**_config(task), **{name: one for name, one in parameters.items() if one}}, environment)
+        request = request.model_copy(update={"prompt": request.prompt.strip() or request.tool})
+        if not request.prompt:
+            raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
+        keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
+        said = request.model_dump(mode="json", include=keys, exclude_defaults=True)
+        settings = read_config({**_config(task), **said}, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
-        overrides = settings.config.model_overrides
         definition = PersonalAssistant.definition
-        roles = None if self._models is None else Roles(self._models, overrides, definition, task, run)
-        call = Call(request, run, settings, extensions, roles)
-        if self._store is not None:
-            with stored_in(self._store):
-                return await call.answer()
-        with tempfile.TemporaryDirectory(prefix="retinue-assistant-") as folder, stored_in(Path(folder) / "store.db"):
-            return await call.answer()
+        with ExitStack() as stack:
+            file = self._store or Path(stack.enter_context(TemporaryDirectory(prefix="retinue-assistant-")), "store.db")
+            stack.enter_context(stored_in(file))
+            return await Call(definition, request, task, run, settings, extensions, self._models).answer()
 
     def _extensions(self, settings: ConfigRead, run: RunContext) -> Extensions:
-        """The shipped extensions and those of the tool roots, as far as the call wants them.
-
-        Raises:
-            AccessDenied: The tool root that the settings name is not inside the workspace.
-            MissingFile: It is not there.
-            NotTrusted: Its code may not run.
-        """
-        shipped, config = self._read(_SHIPPED), settings.config
-        named = _inside(run.workspace.root, config.tool_root) if config.tool_root else None
-        found, skipped = {one.name.casefold(): one for one in shipped.found}, list(shipped.skipped)
-        for root in dict.fromkeys(root for root in (self._tool_root, named) if root):
+        """The shipped extensions and those of the tool roots that may be read, as far as the call wants them."""
+        config, named = settings.config, None
+        if config.tool_root:
+            try:
+                named = run.workspace.resolve(config.tool_root)
+            except (AccessDenied, InvalidInput) as error:
+                message = f"The tool root {config.tool_root[:200]!r} is not inside the workspace."
+                raise AccessDenied(message, hint="Name a folder of the workspace, relative to its root.") from error
+        together = Extensions()
+        for root in dict.fromkeys(root for root in (_SHIPPED, self._tool_root, named) if root):
             # Asked before the folder is looked into: a stranger's tool root may be as large as the disk.
-            if not root.is_dir():
-                raise MissingFile(f"There is no tool root {str(root)!r}.", hint="Name a folder with `*_tool.py` files.")
-            if not self._trusted(root):
-                raise NotTrusted(
-                    f"The tool root {str(root)!r} is not trusted to run its code.",
-                    hint=f"Look at its Python files, then run `retinue trust --tool-root {root}`.",
-                )
-            more = self._read(root)
-            for extension in more.found:
-                found.setdefault(extension.name.casefold(), extension)
-            skipped += more.skipped
-        together = Extensions(tuple(found.values()), tuple(skipped))
+            if root != _SHIPPED and root.is_dir() and not self._trusted(root):
+                hint = f"Look at its Python files, then run `retinue trust --tool-root {root}`."
+                raise NotTrusted(f"The tool root {str(root)!r} is not trusted to run its code.", hint=hint)
+            more, names = _read(root), {one.name.casefold() for one in together.found}
+            new = (one for one in more.found if one.name.casefold() not in names)
+            together = Extensions((*together.found, *new), (*together.skipped, *more.skipped))
         return together if config.only_domains is None else together.only(config.only_domains)
 
-    def _read(self, root: Path) -> Extensions:
-        """Read a trusted folder once; again when a file has changed (B19)."""
-        state = tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py")))
-        known = self._known.get(root)
-        if known is None or known[0] != state:
-            known = self._known[root] = (state, discover(root, trusted=True))
-        return known[1]
+
+def _read(root: Path) -> Extensions:
+    """What a trusted folder holds, read once; again when a file has changed (B19)."""
+    return _discovered(root, tuple((str(path), path.stat().st_mtime_ns) for path in sorted(root.rglob("*_tool.py"))))
+
+
+@lru_cache(maxsize=16)
+def _discovered(root: Path, _: tuple[tuple[str, int], ...]) -> Extensions:
+    return discover(root, trusted=True)
 
 
 def _config(task: Task) -> JsonMapping:
@@ -198,21 +170,3 @@ def _config(task: Task) -> JsonMapping:
     own: Any = task.extras.get("run_agent")
     config: Any = cast("JsonMapping", own).get("config") if isinstance(own, dict) else None
     return cast("JsonMapping", config) if isinstance(config, dict) else {}
-
-
-def _inside(root: Path, tool_root: str) -> Path:
-    """The tool root that a `config` or the environment names, relative to the workspace at `root`.
-
-    Raises:
-        AccessDenied: It leads out of the workspace.
-    """
-    try:
-        real = (root / tool_root).resolve()
-    except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL
-        real = None
-    if real is None or not real.is_relative_to(root):
-        raise AccessDenied(
-            f"The tool root {tool_root[:200]!r} is not inside the workspace.",
-            hint="Name a folder of the workspace, relative to its root.",
-        )
-    return real

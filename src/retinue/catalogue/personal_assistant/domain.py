@@ -1,37 +1,33 @@
-"""A domain at work: an intent, a domain's prompt and its tools; several steps, and a trace of each (B23, B24, G23).
+"""A domain at work: what is asked of it, a domain's prompt and its tools; steps, and a trace of each (B23, B24, G23).
 
 A tool that raises is tried once more, and its error is then its output. What a tool says is data for the model, and
 never a reason to do what was not allowed: each call passes the grants of the run.
 """
 
 import asyncio
-import contextvars
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
-from typing import Any, Final
 
-from retinue.agents.extensions import Extension, ExtensionTool, Used
+from retinue.agents.extensions import Extension, Used
 from retinue.agents.port import RunContext
 from retinue.agents.prompted.about import subjects
-from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus, ToolTrace
-from retinue.catalogue.personal_assistant.route import only_reads, read_prompt
+from retinue.catalogue.personal_assistant.parameters import DomainResult, DomainStatus
+from retinue.catalogue.personal_assistant.route import ToolRequest, only_reads
 from retinue.contract.event import ToolCall
 from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
+from retinue.contract.question import Question
 from retinue.contract.result import Trace
 from retinue.contract.tool import ToolSpec
+from retinue.dialects.run_agent import ToolTraceMinimal
+from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, RetinueError
 from retinue.telemetry import tool_span
 
-__all__ = ["TIMED_OUT", "Domain", "broadcast", "without_writing"]
-
-TIMED_OUT: Final = "Timed out"
+__all__ = ["Domain", "broadcast"]
 
 
 @dataclass(slots=True)
@@ -39,25 +35,34 @@ class Domain:
     """One domain that was asked.
 
     Attributes:
-        intent: What is wanted of it.
+        requests: What is wanted of it.
         traces: Its tool calls, filled while it works, so that those made before a time-out are kept (B24).
-        missing: Names of what somebody would have to say.
+        questions: What somebody would have to say first.
         fault: What went wrong, when it was an error.
     """
 
     extension: Extension
-    intent: str
     run: RunContext
+    requests: list[ToolRequest] = field(default_factory=list[ToolRequest])
     output: str = ""
     status: DomainStatus = "done"
     traces: list[Trace] = field(default_factory=list[Trace])
     duration_ns: int = 0
-    missing: tuple[str, ...] = ()
+    questions: list[Question] = field(default_factory=list[Question])
     fault: Fault | None = None
 
+    @property
+    def intent(self) -> str:
+        """What is wanted of it, as text."""
+        return "\n".join(request.clause for request in self.requests)
+
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools that may be used here."""
-        return tuple(spec for spec in map(_spec, self.extension.tools) if self.run.grants.offers(spec))
+        """The tools that may be used here, as a model is told of them; whether one only reads its name tells (B21)."""
+        specs = [
+            tool.spec.model_copy(update={"effects": ("read",) if only_reads(tool) else ("read", "write")})
+            for tool in self.extension.tools
+        ]
+        return tuple(spec for spec in specs if self.run.grants.offers(spec))
 
     async def use(self, name: str, arguments: JsonMapping) -> Used:
         """Use a tool.
@@ -66,14 +71,13 @@ class Domain:
             AccessDenied: The run may not use it, or there is none of that name.
             InvalidInput: The arguments are not what it takes.
         """
-        tool = self.extension.tool(name)
-        if tool is None or not self.run.grants.offers(_spec(tool)):
-            there = ", ".join(spec.name for spec in self.specs()) or "none"
-            raise AccessDenied(
-                f"`{self.extension.name}` has no tool {name[:80]!r} to use.", hint=f"Available: {there}."
-            )
+        specs = {spec.name: spec for spec in self.specs()}
+        tool, spec = self.extension.tool(name), specs.get(name)
+        if tool is None or spec is None:
+            hint = f"Available: {', '.join(specs) or 'none'}."
+            raise AccessDenied(f"`{self.extension.name}` has no tool {name[:80]!r} to use.", hint=hint)
         # Whoever asks an assistant to note something has allowed it; only a rule that says otherwise holds.
-        verdict = self.run.grants.verdict(_spec(tool), *subjects(name, arguments))
+        verdict = self.run.grants.verdict(spec, *subjects(name, arguments))
         if verdict.word == "deny" or (verdict.word == "ask" and verdict.reason.startswith("the rule ")):
             raise AccessDenied(f"`{name}` is not used: {verdict.reason}.", hint="Do without it.")
         with tool_span(name) as span:
@@ -84,26 +88,22 @@ class Domain:
         self.run.emit(ToolCall(name, used.duration_ns, used.failed, dumps(arguments)[:120]))
         return used
 
-    async def use_directly(self, tool: str, arguments: JsonMapping) -> None:
-        """Use the very tool that the caller named, with the caller's arguments."""
-        used = await self.use(tool, arguments)
-        self.output, self.status = used.output, "failed" if used.failed else "done"
-
-    async def work_by_rules(self) -> None:
-        """Do what the intent says without a model."""
-        today = date.today()  # noqa: DTZ011 - the person's own day is meant
+    async def use_requested(self) -> None:
+        """Use the tools that its requests name, without a model; what one lacks is asked for."""
         outputs: list[str] = []
-        for line in self.intent.splitlines():
-            for request in await asyncio.to_thread(read_prompt, line, [self.extension], today=today):
-                if request.tool is None:
-                    outputs.append(f"None of the tools is for {request.clause[:200]!r}.")
-                elif request.missing:
-                    self.status, self.missing = "asks", request.missing
-                    outputs.append(f"For `{request.tool.name}` I must know: {', '.join(request.missing)}.")
-                else:
-                    used = await self.use(request.tool.name, request.arguments or {})
-                    self.status = "failed" if used.failed else self.status
-                    outputs.append(used.output)
+        for request in self.requests:
+            tool = request.tool.name if request.tool else ""
+            if request.missing:
+                self.status = "asks"
+                self.questions += [
+                    Question(id=f"{self.extension.name}_{one}", text=f"What is `{one}`, for {request.clause!r}?")
+                    for one in request.missing
+                ]
+                outputs.append(f"For `{tool}` I must know: {', '.join(request.missing)}.")
+            else:
+                used = await self.use(tool, request.arguments)
+                self.status = "failed" if used.failed else self.status
+                outputs.append(used.output)
         self.output = "\n".join(outputs)
 
     async def run_timed(self, work: Callable[["Domain"], Awaitable[None]]) -> "Domain":
@@ -121,13 +121,10 @@ class Domain:
     def result(self) -> DomainResult:
         """What it came to."""
         traces = tuple(
-            ToolTrace(
-                tool=trace.tool,
-                output=trace.output,
-                args=trace.args,
-                duration_secs=None if trace.duration_ns is None else trace.duration_ns / 1e9,
+            ToolTraceMinimal(
+                tool=one.tool, output=one.output, args=one.args, duration_secs=(one.duration_ns or 0) / 1e9
             )
-            for trace in self.traces
+            for one in self.traces
         )
         return DomainResult(
             name=self.extension.name,
@@ -139,47 +136,35 @@ class Domain:
         )
 
 
-def without_writing(extension: Extension) -> Extension:
-    """The extension with those of its tools that change nothing: all that a question may use."""
-    return replace(extension, tools=tuple(filter(only_reads, extension.tools)))
-
-
-def _spec(tool: ExtensionTool) -> ToolSpec:
-    """The tool as a model is told of it; whether it only reads is told by its name (B21)."""
-    return tool.spec.model_copy(update={"effects": ("read",) if only_reads(tool) else ("read", "write")})
-
-
 async def broadcast(
-    domains: Sequence[Domain], work: Callable[[Domain], Awaitable[None]], *, in_threads: bool, timeout_s: float
+    domains: Sequence[Domain],
+    work: Callable[[Domain], Awaitable[None]],
+    *,
+    in_threads: bool,
+    timeout_s: float | None,
 ) -> list[Domain]:
     """Let all of `domains` work at once under one deadline; whoever is late is "Timed out", with its traces (B24).
 
     In threads, each has a loop of its own, for tools that block (B10). A thread cannot be stopped: one that is late
     goes on behind, and what it still does is not waited for.
     """
-    begin = _begin_in_thread if in_threads else asyncio.ensure_future
-    tasks = [begin(domain.run_timed(work)) for domain in domains]
+
+    async def in_loop_of_its_own(domain: Domain) -> Domain:
+        return await in_thread(lambda: asyncio.run(domain.run_timed(work)))
+
+    begun = time.perf_counter_ns()
+    tasks = [
+        asyncio.ensure_future(in_loop_of_its_own(domain) if in_threads else domain.run_timed(work))
+        for domain in domains
+    ]
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):  # whatever ends the waiting, `gather` cancels those that are not done
             await asyncio.gather(*tasks, return_exceptions=True)
+    took = time.perf_counter_ns() - begun
+    # A copy of who is late: what a thread of it still does changes this no more.
     return [
-        replace(one, output=TIMED_OUT, status="timed out", traces=list(one.traces), duration_ns=int(timeout_s * 1e9))
+        replace(one, output="Timed out", status="timed out", traces=[*one.traces], duration_ns=took)
         if task.cancelled()
         else task.result()
         for one, task in zip(domains, tasks, strict=True)
     ]
-
-
-def _begin_in_thread(work: Coroutine[Any, Any, Domain]) -> "asyncio.Future[Domain]":
-    future: Future[Domain] = Future()
-    future.set_running_or_notify_cancel()  # before the thread begins: a future cancelled earlier would take no result
-    context = contextvars.copy_context()
-
-    def body() -> None:
-        try:
-            future.set_result(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
-            future.set_exception(error)
-
-    threading.Thread(target=context.run, args=(body,), daemon=True, name="assistant-domain").start()
-    return asyncio.wrap_future(future)

@@ -1,13 +1,9 @@
-"""Facade tests: for each prompt the tool that must be used, and a verdict (B27). Running the prompts is for the caller.
-
-What is shipped are prompts in words of their own: none of them is the example of a tool's docstring, or the router
-would only be asked to recognise it.
-"""
+"""Facade tests: for each prompt the tool that must be used, and a verdict (B27). Who calls this runs the prompts."""
 
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -26,14 +22,9 @@ class Case(Model):
     tool: str
 
 
-_CASES: Final = TypeAdapter(Annotated[tuple[Case, ...], Field(min_length=1)])
-
-
 def judge(expected: str, called: Sequence[str]) -> Verdict:
     """`pass` when exactly the expected tool was called, `partial` when it was among several, else `fail`."""
-    if set(called) == {expected}:
-        return "pass"
-    return "partial" if expected in called else "fail"
+    return "pass" if set(called) == {expected} else "partial" if expected in called else "fail"
 
 
 def shipped_cases() -> tuple[Case, ...]:
@@ -48,13 +39,12 @@ def read_cases(path: Path) -> tuple[Case, ...]:
         MissingFile: There is no such file.
         InvalidInput: It is no such file; the hint shows what one looks like.
     """
+    hint = 'Write: [[case]], then prompt = "..." and tool = "..." below it.'
     try:
-        return _CASES.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
+        cases = TypeAdapter(Annotated[tuple[Case, ...], Field(min_length=1)])
+        return cases.validate_python(tomllib.loads(path.read_text(encoding="utf-8")).get("case"))
     except FileNotFoundError:
-        raise MissingFile(f"There is no file {str(path)!r}.", hint="Name a TOML file with `[[case]]` tables.") from None
+        raise MissingFile(f"There is no file {str(path)!r}.", hint=hint) from None
     except (OSError, ValueError, RecursionError) as error:
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        raise InvalidInput(
-            f"{str(path)!r} holds no cases that can be read: {why}.",
-            hint='Write: [[case]], then prompt = "..." and tool = "..." below it.',
-        ) from None
+        raise InvalidInput(f"{str(path)!r} holds no cases that can be read: {why}.", hint=hint) from None

@@ -1,16 +1,16 @@
 """What the assistant takes and gives, as types: the keys of spec 001 (B6)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from retinue.agents.python import FromFacts
-from retinue.contract.model import Many, Model
+from retinue.contract.model import JsonMapping, Many, Model
+from retinue.dialects.run_agent import ToolTraceMinimal
 
-__all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target", "ToolTrace"]
+__all__ = ["AssistRequest", "AssistantAnswer", "DomainResult", "DomainStatus", "RoutingAnswer", "Target"]
 
 DomainStatus = Literal["done", "failed", "asks", "timed out"]
-_Name = Annotated[str, Field(min_length=1, max_length=100)]
 _Value = str | int | float | bool
 
 
@@ -19,7 +19,7 @@ class AssistRequest(Model):
 
     prompt: Annotated[str, Field(min_length=1, max_length=10_000, description="What the person says.")]
     only_domains: Annotated[
-        Many[_Name],
+        Many[Annotated[str, Field(min_length=1, max_length=100)]],
         Field(
             max_length=100,
             json_schema_extra={"uniqueItems": True},
@@ -62,14 +62,12 @@ class RoutingAnswer(Model):
     targets: Annotated[Many[Target], Field(max_length=12)] = ()
     direct_text: Annotated[str, Field(max_length=8_000)] = ""
 
-
-class ToolTrace(BaseModel):
-    """One call of a tool."""
-
-    tool: str
-    output: str
-    args: dict[str, Any] | None = None
-    duration_secs: Annotated[float, Field(ge=0)] | None = None
+    @model_validator(mode="after")
+    def _says_one_of_both(self) -> Self:
+        if bool(self.targets) == bool(self.direct_text.strip()):
+            both = "both where to go and what to answer" if self.targets else "neither where to go nor what to answer"
+            raise ValueError(f"It says {both}.")
+        return self
 
 
 class DomainResult(BaseModel):
@@ -79,7 +77,7 @@ class DomainResult(BaseModel):
     intent: str
     output: str
     status: DomainStatus
-    traces: tuple[ToolTrace, ...]
+    traces: tuple[ToolTraceMinimal, ...]
     duration_secs: Annotated[float, Field(ge=0)]
 
 
@@ -92,3 +90,7 @@ class AssistantAnswer(BaseModel):
     results: tuple[DomainResult, ...] = Field(description="What each domain came to.")
     timings: dict[str, float] = Field(description="Seconds by domain.")
     models: dict[str, str] = Field(description="The model of each role that thought.")
+
+    def to_data(self) -> JsonMapping:
+        """The same as data."""
+        return self.model_dump(mode="json", exclude_none=True)

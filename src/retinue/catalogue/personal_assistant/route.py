@@ -5,10 +5,10 @@ example, or one from its notes; any other tool is for a clause of which it knows
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from retinue.agents.extensions import Extension, ExtensionTool
 from retinue.contract import names
@@ -36,14 +36,15 @@ class ToolRequest:
     """One clause, and the tool that it is for.
 
     Attributes:
-        tool: None when no tool here is for it.
+        extension: None when no domain here is for it.
+        tool: None when that is for a model to say.
         missing: Names of required parameters that nobody said.
     """
 
     clause: str
     extension: Extension | None = None
     tool: ExtensionTool | None = None
-    arguments: JsonMapping | None = None
+    arguments: JsonMapping = field(default_factory=dict[str, Any])
     missing: tuple[str, ...] = ()
 
 
@@ -58,26 +59,18 @@ def is_question(text: str) -> bool:
 
 
 def read_prompt(text: str, extensions: Sequence[Extension], *, today: date) -> list[ToolRequest]:
-    """What each clause of `text` asks of the tools; two are told apart only where both are for a tool.
-
-    Args:
-        text: What the person said.
-        extensions: The domains that may be asked.
-        today: The person's own day.
-    """
+    """What each clause of `text` asks of the tools; two are told apart only where both are for a tool."""
     found: list[ToolRequest] = []
     for sentence in _sentences(text):
-        begun, first, *rest = None, *sentence.split(" and ")
         ending = sentence[-1] if sentence[-1] in ".?!" else ""
-        clause = first
+        clause, *rest = sentence.split(" and ")
         for part in rest:
-            begun = begun or _request(_ended(clause, ending), extensions, today)
-            following = _request(_ended(part, ending), extensions, today)
-            if begun.tool is not None and following.tool is not None:
-                found.append(begun)
-                clause, begun = part, following
+            both = [_request(one.removesuffix(ending) + ending, extensions, today) for one in (clause, part)]
+            if all(one.tool for one in both):
+                found.append(both[0])
+                clause = part
             else:
-                clause, begun = f"{clause} and {part}", None
+                clause = f"{clause} and {part}"
         found.append(_request(clause, extensions, today))
     return found
 
@@ -86,10 +79,6 @@ def _sentences(text: str) -> Iterator[str]:
     for end in ("? ", "! ", ". ", "; "):
         text = text.replace(end, f"{end}\n")
     yield from (line.strip() for line in text.splitlines() if word_tokens(line))
-
-
-def _ended(clause: str, ending: str) -> str:
-    return clause if clause.endswith(ending) else f"{clause}{ending}"
 
 
 def _asks(sentence: str) -> bool:

@@ -6,15 +6,15 @@ Which file it is, is settled by the call that is being made: a tool is a plain f
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from retinue.errors import Unavailable
 from retinue.tools.sqlite import use_wal
 
-__all__ = ["open_store", "stored_in"]
+__all__ = ["query", "stored_in"]
 
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """
@@ -27,12 +27,18 @@ CREATE TABLE IF NOT EXISTS workouts (
     day TEXT NOT NULL
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS notes_words USING fts5(text, content='notes', content_rowid='id');
+CREATE TRIGGER IF NOT EXISTS notes_written AFTER INSERT ON notes BEGIN
+    INSERT INTO notes_words (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER IF NOT EXISTS notes_deleted AFTER DELETE ON notes BEGIN
+    INSERT INTO notes_words (notes_words, rowid, text) VALUES ('delete', old.id, old.text);
+END;
 """
 
 
 @contextmanager
 def stored_in(file: Path) -> Generator[None]:
-    """Within this, `open_store` opens `file`."""
+    """Within this, `query` asks `file`."""
     token = _FILE.set(file)
     try:
         yield
@@ -40,12 +46,11 @@ def stored_in(file: Path) -> Generator[None]:
         _FILE.reset(token)
 
 
-@contextmanager
-def open_store() -> Generator[sqlite3.Connection]:
-    """The store of this call, in a transaction that is kept unless something is raised.
+def query(sql: str, *values: object) -> list[Any]:
+    """The rows that one statement gives in the store of this call; what it changes is kept unless it fails.
 
     Raises:
-        Unavailable: There is none, or it cannot be used.
+        Unavailable: There is no store, or it cannot be used.
     """
     file = _FILE.get()
     if file is None:
@@ -53,15 +58,10 @@ def open_store() -> Generator[sqlite3.Connection]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = sqlite3.connect(file, timeout=10.0)
-    except (OSError, sqlite3.Error) as error:
-        raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint="Check its folder and its mode.") from error
-    try:
-        with connection:
+        with closing(sqlite3.connect(file, timeout=10.0)) as connection, connection:
             use_wal(connection)
             connection.executescript(_SCHEMA)
-            yield connection
-    except sqlite3.DatabaseError as error:
-        raise Unavailable(f"{str(file)!r} cannot be read: {error}.", hint="Move it away; a new one is made.") from error
-    finally:
-        connection.close()
+            return connection.execute(sql, values).fetchall()
+    except (OSError, sqlite3.Error) as error:
+        hint = "Check its folder and its mode, or move it away: a new one is made."
+        raise Unavailable(f"{str(file)!r} cannot be used: {error}.", hint=hint) from error

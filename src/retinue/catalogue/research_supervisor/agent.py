@@ -6,13 +6,14 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import one_line
+from retinue.catalogue._prose import first_of, one_line
 from retinue.catalogue.research_supervisor.results import SupervisedResearch
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Warned
 from retinue.errors import InvalidInput
+from retinue.orchestration.supervise import supervise
 
 __all__ = ["QuestionText", "ResearchSupervisor", "Sources", "Subjects"]
 
@@ -116,42 +117,31 @@ class ResearchSupervisor:
         Use it for a question about each of the things that were found before, or that are named. Returns one part for
         each subject, a table of what was found, and what was not.
         """
-        from retinue.orchestration.supervise import supervise  # noqa: PLC0415 - when it is needed
-
         named: dict[str, str] = {}
         for text in subjects:
             if one := one_line(text):
                 named.setdefault(one.casefold(), one)
         names = list(named.values())
         if not names:
-            error = InvalidInput(
-                "None of the subjects has a name.", hint="Say what should be looked up.", path="/parameters/subjects"
-            )
+            hint = "Say what should be looked up."
+            error = InvalidInput("None of the subjects has a name.", hint=hint, path="/parameters/subjects")
             return Reply(outcome="error", fault=Fault.from_error(error))
         chosen, left_out = names[:_MOST], names[_MOST:]
+        asked = one_line(question, longest=_ASKED) or "what is said about"
         plan = supervise(
             chosen,
             agent=_WORKER,
             skill=_SKILL,
+            instruction=f"{asked} `{{topic}}`",
             parameters={"sources": sources, "depth": "quick_scan"},
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        asked = one_line(question, longest=_ASKED) or "what is said about"
-        workers = [
-            worker.model_copy(update={"instruction": f"{asked} `{subject}`"})
-            for worker, subject in zip(plan.nodes, chosen, strict=True)
-        ]
-        plan = plan.model_copy(update={"nodes": tuple(workers)})
-        return Reply(plan=plan, warnings=(_left_out(left_out),) if left_out else ())
-
-
-def _left_out(subjects: list[str]) -> Warned:
-    names = ", ".join(f"{one_line(subject, longest=_SHOWN)!r}" for subject in subjects[:_MOST])
-    more = f" and {len(subjects) - _MOST} more" if len(subjects) > _MOST else ""
-    return Warned(
-        type="missing_data",
-        message=f"At most {_MOST} subjects are looked up; left out: {names}{more}.",
-        impact="Nothing is said about these.",
-        recovery="Ask about them by themselves.",
-    )
+        others = first_of([repr(one_line(one, longest=_SHOWN)) for one in left_out], _MOST).plain()
+        warned = Warned(
+            type="missing_data",
+            message=f"At most {_MOST} subjects are looked up; left out: {others}.",
+            impact="Nothing is said about these.",
+            recovery="Ask about them by themselves.",
+        )
+        return Reply(plan=plan, warnings=(warned,) if left_out else ())

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final, assert_never
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import code, one_line, quote
+from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
 from retinue.catalogue._report import Report, Statement, plural
 from retinue.catalogue.researcher_analyst.parameters import Form
 from retinue.catalogue.researcher_analyst.quotations import Quotation
@@ -124,12 +124,9 @@ def _statement(one: Quotation) -> Statement:
 
 
 def _say_files(report: Report, search: Search) -> None:
-    shown = search.places[:_FILES]
-    more = f" and {len(search.places) - len(shown):,} more" if len(search.places) > len(shown) else ""
     verb = "has" if len(search.places) == 1 else "have"
-    pieces = [piece for path, count, line in shown for piece in (code(f"{path}:{line}"), f"{count:,}")]
-    slots = ", ".join(["{} ({})"] * len(shown))
-    report.say("files", f"{plural(len(search.places), 'file')} {verb} it: {slots}{more}.", *pieces)
+    files = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
+    report.say("files", f"{plural(len(files), 'file')} {verb} it: {{}}.", first_of(files, _FILES))
 
 
 def _say_nothing(report: Report, search: Search) -> None:

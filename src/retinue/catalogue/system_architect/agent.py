@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._choosing import without_model
+from retinue.catalogue._choosing import needs_model, without_model
 from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, QuestionText, Scope
 from retinue.catalogue.system_architect.results import Architecture, Assessment, RestructuringOptions
 from retinue.contract.definition import Sample, ThinkingBounds
@@ -78,14 +78,6 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "have the codebase assessed by all agents", "assess this project thoroughly from every side",
     ),
 }  # fmt: skip
-
-
-def _without_model(architect: Any) -> str:
-    """Why it cannot propose options, and how to get it to."""
-    models: Models | None = architect.models
-    return (
-        "" if models and models.configured else "needs a model: set `models.default`, or pass `--model provider:model`"
-    )
 
 
 def _facts(workspace: "Workspace") -> Facts:
@@ -199,7 +191,7 @@ class SystemArchitect:
         " each reason held against components, circles, broken rules and hotspots. Use it to decide how to restructure"
         " a codebase. Returns two to four options with the places they rest on; a model proposes them.",
         **_WEIGHS,
-        unavailable=_without_model,
+        unavailable=needs_model,
         thinks="must",
         thinks_within=ThinkingBounds(requests=6, tokens_in=30_000, tokens_out=3_000),
         examples=_EXAMPLES["options"],
@@ -207,7 +199,7 @@ class SystemArchitect:
     async def options(self, scope: Scope, task: Task, run: RunContext) -> Reply:
         """Has a model weigh ways to mend what the figures of the project show."""
         models = self.models
-        if models is None or not models.configured:
+        if models is None or needs_model(self):
             raise without_model("options")
         facts = await self._work("options", scope, run)
         from retinue.catalogue.system_architect.options import with_options  # noqa: PLC0415 - when it is needed

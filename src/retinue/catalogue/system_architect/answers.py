@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from retinue.catalogue._prose import code, one_line, quote
+from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import Report, plural
 from retinue.catalogue.system_architect.layers import Rule, RuleImport
 from retinue.contract.model import JsonMapping
@@ -82,10 +82,9 @@ def _say_one(target: str, edges: Sequence[Dependency], report: Report) -> None:
         if not others:
             report.say("dependencies", f"{{}} {verb} no other component.", code(target))
             continue
-        names = [code(name) for name, _ in others[:20]]
-        more = f" and {len(others) - 20:,} more" if len(others) > 20 else ""
-        template = f"{{}} {verb} {plural(len(others), 'component')}: {', '.join(['{}'] * len(names))}{more}."
-        report.say("dependencies", template, code(target), *names, source=others[0][1])
+        names = first_of([code(name) for name, _ in others], 20)
+        template = f"{{}} {verb} {plural(len(others), 'component')}: {{}}."
+        report.say("dependencies", template, code(target), names, source=others[0][1])
 
 
 def say_cycles(facts: Facts, report: Report, *, brief: bool = False) -> None:

@@ -410,5 +410,4 @@ def _order(place: Place) -> tuple[str, int, int]:
 
 
 def _is_called(symbol: Symbol, wanted: str) -> bool:
-    whole = f"{symbol.container}.{symbol.name}".lstrip(".")
-    return wanted in (symbol.name, whole) or whole.endswith(f".{wanted}")
+    return wanted == symbol.name or f".{symbol.whole_name}".endswith(f".{wanted}")

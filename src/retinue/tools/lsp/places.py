@@ -86,6 +86,11 @@ class Symbol:
     last_line: int
     container: str = ""
 
+    @property
+    def whole_name(self) -> str:
+        """Its name with that of what it stands in."""
+        return f"{self.container}.{self.name}".lstrip(".")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -48,6 +48,16 @@ class Item:
     container: str = ""
     complexity: int | None = None
 
+    @property
+    def whole_name(self) -> str:
+        """Its name with that of what it stands in."""
+        return f"{self.container}.{self.name}".lstrip(".")
+
+    @property
+    def lines(self) -> int:
+        """How long it is."""
+        return self.last_line - self.first_line + 1
+
 
 @dataclass(slots=True)
 class Outline:

@@ -34,7 +34,7 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
     text = decode(data).text
     root = parser_for(language).parse(text.encode("utf-8", "replace")).root_node
     functions = tuple(
-        Function(f"{item.container}.{item.name}" if item.container else item.name, item.line, item.complexity)
+        Function(item.whole_name, item.line, item.complexity)
         for item in outline(text, language).items
         if item.complexity is not None
     )

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from retinue.catalogue.personal_assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import query
 
 __all__ = [
     "NAME",
@@ -34,10 +34,8 @@ def TASKS_ACTION_add(title: str, due: date | None = None) -> str:  # noqa: N802 
         title: What is to be done, in a few words.
         due: The day by which it is to be done.
     """
-    with open_store() as store:
-        day = due.isoformat() if due else None
-        number = store.execute("INSERT INTO tasks (title, due) VALUES (?, ?)", (title, day)).lastrowid
-    return f"Added task {number}: {title}{f', due {day}' if day else ''}."
+    ((number,),) = query("INSERT INTO tasks (title, due) VALUES (?, ?) RETURNING id", title, due and due.isoformat())
+    return f"Added task {number}: {title}{f', due {due}' if due else ''}."
 
 
 def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
@@ -51,12 +49,9 @@ def TASKS_GET_open(due: date | None = None) -> str:  # noqa: N802
     Args:
         due: Only those due on or before this day.
     """
-    with open_store() as store:
-        rows = store.execute(
-            "SELECT id, title, due FROM tasks WHERE NOT done AND (?1 IS NULL OR due <= ?1)"
-            " ORDER BY due IS NULL, due, id",
-            (due.isoformat() if due else None,),
-        ).fetchall()
+    sql = """SELECT id, title, due FROM tasks WHERE NOT done AND (?1 IS NULL OR due <= ?1)
+        ORDER BY due IS NULL, due, id"""
+    rows = query(sql, due and due.isoformat())
     said = [f"Task {number}: {title}{f', due {day}' if day else ''}." for number, title, day in rows]
     return "\n".join(said) or "No task is open."
 
@@ -72,9 +67,8 @@ def TASKS_UPDATE_done(number: int) -> str:  # noqa: N802
     Args:
         number: The number of the task.
     """
-    with open_store() as store:
-        found = store.execute("UPDATE tasks SET done = 1 WHERE id = ? RETURNING title", (number,)).fetchone()
-    return f"Task {number} is done: {found[0]}." if found else f"There is no task {number}."
+    found = query("UPDATE tasks SET done = 1 WHERE id = ? RETURNING title", number)
+    return f"Task {number} is done: {found[0][0]}." if found else f"There is no task {number}."
 
 
 def TASKS_UPDATE_move(number: int, due: date) -> str:  # noqa: N802
@@ -89,11 +83,8 @@ def TASKS_UPDATE_move(number: int, due: date) -> str:  # noqa: N802
         number: The number of the task.
         due: The new day.
     """
-    with open_store() as store:
-        found = store.execute(
-            "UPDATE tasks SET due = ? WHERE id = ? RETURNING title", (due.isoformat(), number)
-        ).fetchone()
-    return f"Task {number} ({found[0]}) is due {due.isoformat()}." if found else f"There is no task {number}."
+    found = query("UPDATE tasks SET due = ? WHERE id = ? RETURNING title", due.isoformat(), number)
+    return f"Task {number} ({found[0][0]}) is due {due}." if found else f"There is no task {number}."
 
 
 TOOLS = [TASKS_ACTION_add, TASKS_GET_open, TASKS_UPDATE_done, TASKS_UPDATE_move]

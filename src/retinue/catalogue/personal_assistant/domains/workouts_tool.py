@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Literal
 
-from retinue.catalogue.personal_assistant.store import open_store
+from retinue.catalogue.personal_assistant.store import query
 
 __all__ = [
     "NAME",
@@ -45,11 +45,8 @@ def WORKOUTS_ACTION_log(  # noqa: N802 - the naming of spec 001
         day: The day on which it was; today when absent.
     """
     when = (day or date.today()).isoformat()  # noqa: DTZ011 - the person's own day is meant
-    with open_store() as store:
-        store.execute(
-            "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)",
-            (exercise, sets, repetitions, minutes, when),
-        )
+    sql = "INSERT INTO workouts (exercise, sets, repetitions, minutes, day) VALUES (?, ?, ?, ?, ?)"
+    query(sql, exercise, sets, repetitions, minutes, when)
     return f"Logged {_told(exercise, sets, repetitions, minutes)} on {when}."
 
 
@@ -65,11 +62,8 @@ def WORKOUTS_GET_history(period: Literal["today", "week", "month", "year"] = "we
         period: How far back: today, a week, a month or a year.
     """
     first = (date.today() - timedelta(days=_DAYS[period])).isoformat()  # noqa: DTZ011
-    with open_store() as store:
-        rows = store.execute(
-            "SELECT day, exercise, sets, repetitions, minutes FROM workouts WHERE day >= ? ORDER BY day, id", (first,)
-        ).fetchall()
-    said = [f"{day}: {_told(exercise, sets, reps, minutes)}." for day, exercise, sets, reps, minutes in rows]
+    sql = "SELECT day, exercise, sets, repetitions, minutes FROM workouts WHERE day >= ? ORDER BY day, id"
+    said = [f"{day}: {_told(*what)}." for day, *what in query(sql, first)]
     return "\n".join(said) or "Nothing was trained in that time."
 
 
@@ -84,18 +78,10 @@ def WORKOUTS_GET_best(exercise: str) -> str:  # noqa: N802
     Args:
         exercise: Which exercise.
     """
-    with open_store() as store:
-        row = store.execute(
-            "SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE exercise LIKE ? ESCAPE '!'"
-            " ORDER BY coalesce(sets, 1) * coalesce(repetitions, 0) DESC, minutes DESC, day LIMIT 1",
-            (f"%{_literal(exercise)}%",),
-        ).fetchone()
-    return f"{_told(*row[:4])}, on {row[4]}." if row else f"No {exercise} in the log."
-
-
-def _literal(text: str) -> str:
-    """`text` for LIKE, its wildcards meant as themselves."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    sql = """SELECT exercise, sets, repetitions, minutes, day FROM workouts WHERE instr(lower(exercise), lower(?))
+        ORDER BY coalesce(sets, 1) * coalesce(repetitions, 0) DESC, minutes DESC, day LIMIT 1"""
+    rows = query(sql, exercise)
+    return f"{_told(*rows[0][:4])}, on {rows[0][4]}." if rows else f"No {exercise} in the log."
 
 
 def _told(exercise: str, sets: int | None, repetitions: int | None, minutes: int | None) -> str:
