@@ -242,13 +242,16 @@ class Columns:
         )
 
     def _row_nouns(self, bounds: dict[str, tuple[Cell, ...]]) -> tuple[str, ...]:
-        """What a row is, where columns say it: a day, when each from the first to the last is there once; a person."""
+        """What a row is, where columns say it: a day, month or year, when each is there once; a person."""
         for column in (*self.times, *([] if self.day is None else [self.day])):
             first, last = bounds.get(column.name, (None, None))
             if isinstance(first, str) and isinstance(last, str):
-                days = (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
-                if days == self.source.rows == self.distinct(column.name):
-                    return ("day",)
+                begun, ended = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
+                months = 12 * (ended.year - begun.year) + ended.month - begun.month + 1
+                spans = {"day": (ended - begun).days + 1, "month": months, "year": ended.year - begun.year + 1}
+                noun = next((noun for noun, span in spans.items() if span == self.source.rows), "")
+                if noun and self.distinct(column.name) == self.source.rows:
+                    return (noun,)
         return _PERSONS if {"age", "sex", "gender"}.intersection(name.casefold() for name in self.names) else ()
 
     def unit_of_span(self, name: str, *, where: str = "TRUE") -> TimeUnit:

@@ -1,7 +1,7 @@
 """The words of a question about a table, each with what it may name: a column, a value, a figure, a day."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final
@@ -94,14 +94,19 @@ class Lexer:
                 self._whole["".join(name_words(other))] = (column.name,)
             for word in dict.fromkeys((*words, *initials)):
                 self._by_word[word] = (*self._by_word.get(word, ()), column.name)
-        self._rows = {*name_words(re.split(r"\W", table.path.rpartition("/")[2])[0]), *table.row_nouns}
+        stem = table.path.rpartition("/")[2].partition(".")[0]
+        self._rows = {*name_words(stem), *table.row_nouns} - {*self._whole}
         self._values: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
         for column in table.columns:
             for text in column.values:
                 key = _value_key(_TOKEN.findall(text))
                 self._values[key] = (*self._values.get(key, ()), (column.name, text))
         singles = (key[0] for key in self._values if len(key) == 1 and len(key[0]) > _LEAST)
-        self._spelled = [*self._by_word, *singles, *(phrase[0] for phrase in PHRASES if len(phrase) == 1)]
+        self._spelled = [
+            *self._by_word,
+            *singles,
+            *(one for one, *more in PHRASES if not more and len(one) > _LEAST + 1),
+        ]
 
     def whole(self, text: str) -> tuple[str, ...]:
         """The columns whose whole name `text` is."""
@@ -134,7 +139,9 @@ class Lexer:
             *((width, rank, item) for width, rank, item in self._column(tokens, at)),
             *((width, 6, item) for width, item in self._phrase(tokens, at)),
         ]
-        if self._rows.issuperset(name_words(token)) and name_words(token):
+        is_unit = PHRASES.get((token.casefold(),), "-")[0] == "u" and at > 0
+        is_group = is_unit and PHRASES.get((tokens[at - 1].casefold(),), "-")[0] == "b"  # "per month"
+        if self._rows.issuperset(name_words(token)) and name_words(token) and not is_group:
             readings.append((1, 7, Item(token, "R")))
         if token.casefold() in FILLER:
             readings.append((1, 5, None))
@@ -255,11 +262,10 @@ class Lexer:
                     Item(" ".join(tokens[at : at + width]), "C", columns=columns),
                 )
                 return
-        for width in (3, 2):
-            joined, begun = "".join(parts[:width]), "".join(parts[: width - 1])
-            short = [known for known in self._whole if len(known) > _LEAST and len(begun) < len(known) < len(joined)]
-            short = [known for known in short if joined.startswith(known)]
-            if len(short) == 1 and all(parts[:width]):  # "tail number" is `tailnum`, "GDP per capita" `gdpPercap`
+        for width in range(min(4, len(parts)), 1, -1):
+            words = parts[:width] if self._whole.keys().isdisjoint(parts[:width]) else [""]
+            short = [known for known in self._whole if all(words) and _abbreviates(known, words)]
+            if len(short) == 1:  # "tail number" is `tailnum`, "GDP per capita" `gdpPercap`, "body weight" `bodywt`
                 yield width, 4, Item(" ".join(tokens[at : at + width]), "C", columns=self._whole[short[0]])
                 break
         name = self._table.column(self._meanings.get(tokens[at].casefold(), ""))
@@ -288,12 +294,17 @@ class Lexer:
             return Item(token, "v", "contains", values=values)
         return self._meant(token)
 
+    def _begun(self, word: str) -> str | None:
+        """The one value with which `word` begins: "herbivores", where `herbi` stands."""
+        begun = [key[0] for key in self._values if len(key) == 1 and len(key[0]) > _LEAST and word.startswith(key[0])]
+        return begun[0] if len(begun) == 1 else None
+
     def _meant(self, token: str) -> Item:
         """A word that may be another's: of the same dimension, or one slip away."""
         word, first = token.casefold(), next(iter(name_words(token)), "")
         alike = {one for group in ALIKE if word in group for one in group if len(self._by_word.get(one, ())) == 1}
         meant = slip_of(word, self._spelled, shortest=4) or slip_of(first, self._spelled, shortest=4)
-        meant = min(alike) if len(alike) == 1 else meant
+        meant = min(alike) if len(alike) == 1 else meant or self._begun(word)
         if meant is None or word in DIMENSIONS or not token.isalpha():
             return Item(token, "x")
         self.notes.append(f"“{token}” is read as “{meant}”.")
@@ -307,6 +318,15 @@ class Lexer:
 def name_words(text: str) -> tuple[str, ...]:
     """The words of a name, parted at humps and marks, in the singular."""
     return tuple(map(_singular, split_words(text)))
+
+
+def _abbreviates(name: str, words: Sequence[str]) -> bool:
+    """Whether `name` is made of the beginnings of `words`, or of their letters in order with the last one's last."""
+    joined = "".join(words)
+    if not (_LEAST < len(name) < len(joined)) or name[:2] != joined[:2] or len(name) <= len(joined) - len(words[-1]):
+        return False
+    letters = iter(joined)
+    return joined.startswith(name) or (name[-1] == joined[-1] and all(letter in letters for letter in name))
 
 
 def _value_key(tokens: list[str]) -> tuple[str, ...]:

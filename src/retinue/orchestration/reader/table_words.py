@@ -55,12 +55,12 @@ PHRASES: Final[dict[tuple[str, ...], tuple[str, str]]] = {
 }
 _FILLER: Final = """
 a an the of in on at for being there their its it this these those to from as than please can could you me i us we
-tell would like want know need when how much any only just all data table file dataset values value if so also then
-needs gets get shows reaches contains includes here about into within during made comes came come he she they them our
-your my will some look gave ones one seen observed recorded measured found listed reported registered happened happen
-occurred occur located existing exist exists live lives lived returned return took take takes built manufactured
-produced released created ever overall introduced published born sold bought placed type types kind kinds lie lies stand
-stands go goes went word words called . ? ! : ; ( ) - / ' s
+tell would like want know need when how much any only just hold holds held come all data table file dataset values
+value if so also then needs gets get shows reaches contains includes here about into within during made comes came he
+she they them our your my will some look gave ones one seen observed recorded measured found listed reported
+registered happened happen occurred occur located existing exist exists live lives lived returned return took take
+takes built manufactured produced released created ever overall introduced published born sold bought placed type
+types kind kinds lie lies stand stands go goes went word words called . ? ! : ; ( ) - / ' s
 """
 FILLER: Final = frozenset({*_FILLER.split(), *"\u2013\u2014\u2019"})
 """Words that name nothing and change no figure."""
@@ -70,7 +70,7 @@ SYNONYMS: Final = {
     "boy": "male", "boys": "male",
 }  # fmt: skip
 _NUMBERS: Final = "two three four five six seven eight nine ten eleven twelve"
-NUMBERS: Final = {word: number for number, word in enumerate(_NUMBERS.split(), start=2)}
+NUMBERS: Final = {word: number for number, word in enumerate(_NUMBERS.split(), start=2)} | {"zero": 0}
 _MONTHS: Final = "january february march april may june july august september october november december"
 MONTHS: Final = {
     name: number

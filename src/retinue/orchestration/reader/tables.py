@@ -31,7 +31,7 @@ from retinue.orchestration.reader.table_conditions import (
     is_flag,
     usual_unit,
 )
-from retinue.orchestration.reader.table_lexer import Lexer
+from retinue.orchestration.reader.table_lexer import Item, Lexer, name_words
 from retinue.orchestration.reader.table_words import DIMENSIONS
 
 __all__ = ["Ambiguity", "TableReading", "example_questions", "read_table_question"]
@@ -123,6 +123,7 @@ class _Parser(Conditions):
             if item.code in "fc" and after not in tuple("CRc") and self.whole(item.text):
                 item.code, item.columns = "C", self.whole(item.text)
         self.join_columns()
+        self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
             self._percentiles, self._limits, self._having, self.between, self.comparisons, self.dates, self.values,
@@ -133,6 +134,24 @@ class _Parser(Conditions):
         if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
             for match in self.find("wi"):  # "what does it …": what of these rows?
                 self.codes = f"{self.codes[: match.start()]}x{self.codes[match.end() - 1 :]}"
+
+    def _name_rows(self) -> None:
+        """Take a noun that names nothing for the rows where it is counted, ranked or listed: "how many firms".
+
+        Only beside a value or a column: "how many cars were sold in 1970" is no question about whatever has a year.
+        """
+        unknown = [place for place, one in enumerate(self.items) if one.code == "x"]
+        codes = {one.code for one in self.items}
+        if len(unknown) != 1 or "R" in codes or codes.isdisjoint("vC"):
+            return
+        (place,) = unknown
+        item, before = self.items[place], self.items[place - 1] if place else Item("", "")
+        is_plural = name_words(item.text) != (item.text.casefold(),)
+        is_asked = before.code in "cnlwst" if place else is_plural
+        is_of = bool({"of", "of the", "the"} & {item.lead}) or before.code == "v"
+        if item.text.isalpha() and (is_asked or (is_plural and is_of)):
+            self.notes.append(f"“{item.text}” is taken for the rows of `{self.table.path}`.")
+            item.code = "R"
 
     def _limits(self) -> None:
         """Read "top 5", "the 3 largest", "which 2 months"; "top" alone is the largest."""
@@ -467,7 +486,9 @@ class _Parser(Conditions):
     def _lists_rows(self) -> bool:
         """Whether rows are asked for, and not figures."""
         codes = {one.code for one in self.items}
-        return not (self.measures or self.groups or self.columns or "c" in codes) and not codes.isdisjoint("lw")
+        is_sorted = self.order is not None and bool(self.order.by)
+        is_asked = is_sorted or not codes.isdisjoint("lw")
+        return is_asked and not (self.measures or self.groups or self.columns or "c" in codes)
 
     def query(self) -> TableQuery:
         """What was read."""
