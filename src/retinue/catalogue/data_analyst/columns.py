@@ -248,7 +248,8 @@ class Columns:
             if isinstance(first, str) and isinstance(last, str):
                 begun, ended = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
                 months = 12 * (ended.year - begun.year) + ended.month - begun.month + 1
-                spans = {"day": (ended - begun).days + 1, "month": months, "year": ended.year - begun.year + 1}
+                days = (ended - begun).days
+                spans = {"day": days + 1, "week": days // 7 + 1, "month": months, "year": ended.year - begun.year + 1}
                 noun = next((noun for noun, span in spans.items() if span == self.source.rows), "")
                 if noun and self.distinct(column.name) == self.source.rows:
                     return (noun,)

@@ -23,7 +23,7 @@ _LOOKED_AT: Final = 20_000
 """So many files are looked at for data that git ignores."""
 _BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 2.0
-_FORM: Final = 5
+_FORM: Final = 6
 """Of what is kept; raised when `columns` reads something else in the same file."""
 
 _UNREADABLE: Final = TableFacts(path="-")

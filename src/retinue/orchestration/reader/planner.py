@@ -317,7 +317,8 @@ class Planner:
         words = word_tokens(request.instruction)
         if len(words) < 2 or words[0] not in self._all_openers:
             return False
-        return any(not is_light(word) for word in telling_words(request.instruction.partition(" ")[2]))
+        told = telling_words(request.instruction.partition(" ")[2])
+        return any(not (is_light(word) or word.isdecimal()) for word in told)
 
     def _are_two(self, left: ClauseCall, right: ClauseCall, whole: Clause) -> bool:
         """Whether two neighbouring pieces of a sentence are two requests."""

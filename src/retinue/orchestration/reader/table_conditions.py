@@ -25,6 +25,7 @@ __all__ = ["Ambiguity", "Conditions", "Unclear", "flag_value", "is_flag", "usual
 _FROM: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
 _TO: Final = frozenset({"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"})
 _NO_END: Final = frozenset[str]()
+_YES_NO: Final = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"})
 _OPPOSITES: Final[dict[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
 
 
@@ -192,6 +193,15 @@ class Conditions:
             self.groups.append(group)
         self.use(place)
         return True
+
+    def containing(self) -> None:
+        """Read "whose genre contains Comedy", "names that include PIZZA": part of a text."""
+        for match in self.find(r"(?P<c>C)i*(?P<neg>!?)h(?P<v>[vx])"):
+            column = self.column(self.item(match, "c"), "text")
+            if column is not None and column.kind == "text":
+                op = "not_contains" if match["neg"] else "contains"
+                self.add(match.start("c"), column.name, op, self.items[match.start("v")].text)
+                self.use_all(match)
 
     # --- which rows ---------------------------------------------------------------------------------------------------
 
@@ -378,7 +388,7 @@ class Conditions:
             is_last = last + 1 == match.end("more") or (last == match.start("v") and not match["more"])
             self.use(*range(starts, last + 1), *([match.start("d")] if name == "d" and is_last else []))
             place = match.start("v")
-            if item.detail == "contains":
+            if item.detail == "contains" or (len(values) == 1 and self._is_listed(column, value)):
                 self.add(place, column, "not_contains" if negated else "contains", value)
             else:
                 self.add_listed(place, column, tuple(values), negated=negated)
@@ -386,6 +396,11 @@ class Conditions:
             if len(values) > 1 and (re.search("[VK]", "".join(one.code for one in self.items)) or (
                 is_apart and "o" not in match["more"])):  # fmt: skip
                 self.groups.append(Grouping(column=column))  # "the mean of A and B" are two
+
+    def _is_listed(self, column: str, value: str) -> bool:
+        """Whether a value stands in lists of several, too: `Comedy`, where there is `Comedy, Drama`."""
+        facts = self.table.column(column)
+        return any(value in one.split(", ") for one in (facts.values if facts else ()) if ", " in one)
 
     def _column_of_value(self, item: Item, beside: Mapping[str, Item | None]) -> tuple[str, str, str]:
         """The column of a value, the value as it is written there, and where the column is named."""
@@ -431,11 +446,14 @@ class Conditions:
 
 def is_flag(column: ColumnFacts) -> bool:
     """Whether it says yes or no of each row."""
-    return column.kind == "boolean" or (column.is_whole and column.least == 0 and column.most == 1)
+    is_bit = column.is_whole and column.least == 0 and column.most == 1
+    return column.kind == "boolean" or is_bit or {one.casefold() for one in column.values} in _YES_NO
 
 
 def flag_value(column: ColumnFacts, *, truth: bool) -> Value:
     """Yes or no as the column writes it."""
+    if column.kind == "text":
+        return next(one for one in column.values if (one[0].casefold() in "yt") == truth)
     return truth if column.kind == "boolean" else int(truth)
 
 

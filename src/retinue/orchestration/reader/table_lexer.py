@@ -27,12 +27,13 @@ _TOKEN: Final = re.compile(
     r"|[$€£]?-?\d[\d,]*(?:\.\d+)?|[<>!=]=|<>|\w+(?:['\u2019.&/_-]\w+)*|\S"
 )
 _SHORT_IS: Final = re.compile(r"\b(what|who|where|that|there|it)['\u2019]s\b", re.IGNORECASE)
+_DECADE: Final = re.compile(r"\b(\d{3})0s\b")
 _HYPHEN: Final = re.compile(r"(?<=\b\d)-(?=[a-z])")
 _EMPHASIS: Final = re.compile(r"\*{1,2}(\w[^*]*)\*{1,2}")
 _NUMBER: Final = re.compile(r"[$€£]?(-?\d[\d,]{0,28}(?:\.\d{1,20})?)([km]?)")
 _POINT: Final = re.compile(r"p(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)")
 _DAY: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-_SCALES: Final = {"k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_SCALES: Final = {"k": 1e3, "m": 1e6, "hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _YEARS: Final = range(1500, 2200)
 _LEADS: Final = "in of for during from to year the since after before until between and or vs"
 _BEFORE_YEARS: Final = frozenset(_LEADS.split())
@@ -115,6 +116,7 @@ class Lexer:
     def items(self, question: str) -> list[Item]:
         """What the words of `question` may be; words that say nothing are left out."""
         plain = _HYPHEN.sub(" ", _SHORT_IS.sub(r"\1 is", question))  # "4-cylinder", "what's"
+        plain = _DECADE.sub(r"from \g<1>0 to \g<1>9", plain)
         tokens = _TOKEN.findall(_EMPHASIS.sub(r"\1", plain))
         found: list[Item] = []
         at, lead = 0, ""
@@ -180,6 +182,8 @@ class Lexer:
                 if after in UNIT_SIZES and not unit and not is_name:
                     unit, width = after, width + 1
                 yield width, Item(token, "n", number=value, unit=unit)
+        elif word in ("a", "one") and rest[0] in _SCALES:
+            yield 2, Item(token, "n", number=_SCALES[rest[0]])
         elif word in NUMBERS:
             yield 1, Item(token, "n", number=NUMBERS[word])
 
@@ -240,6 +244,8 @@ class Lexer:
             yield 2, Item(following, "s", DIMENSIONS[following][0][1])
         elif first == "how" and following in DIMENSIONS and (columns := self._measured(following)):
             yield 2, Item(following, "C", columns=columns)
+        elif first.endswith("est") and len(first) > _LONGEST - 2 and first not in self._by_word:
+            yield 1, Item(tokens[at], "s", "max")
         elif first.endswith(("n't", "n\u2019t")):
             yield 1, Item(tokens[at], "!")
 

@@ -32,6 +32,7 @@ _TABLE: Final = {
     "t max": "top, first", "t min": "bottom",
     "!": "not, no, without, except, excluding, other than, apart from, besides, never, neither, nor",
     "M": "missing, null, empty, blank, unknown, no value, unspecified, not known",
+    "h": "contain, contains, containing, contained, include, includes, including",
     "a": "and, as well as, &, but, plus", "o": "or", "V": "vs, versus, compared to, compared with, against",
     "K": "compare, compared, comparing, comparison, comparison of",
     "l": "list, show, display, give, find, name, print", "w": "which, what, who, whose, when",
@@ -56,11 +57,11 @@ PHRASES: Final[dict[tuple[str, ...], tuple[str, str]]] = {
 _FILLER: Final = """
 a an the of in on at for being there their its it this these those to from as than please can could you me i us we
 tell would like want know need when how much any only just hold holds held come all data table file dataset values
-value if so also then needs gets get shows reaches contains includes here about into within during made comes came he
-she they them our your my will some look gave ones one seen observed recorded measured found listed reported
-registered happened happen occurred occur located existing exist exists live lives lived returned return took take
-takes built manufactured produced released created ever overall introduced published born sold bought placed type
-types kind kinds lie lies stand stands go goes went word words called . ? ! : ; ( ) - / ' s
+value if so also then needs gets get shows reaches here about into within during made comes came he she they them our
+your my will some look gave ones one seen observed recorded measured found listed reported registered happened happen
+occurred occur located existing exist exists live lives lived returned return took take takes built manufactured
+produced released created ever overall introduced published born sold bought placed type types kind kinds lie lies
+stand stands go goes went word words called . ? ! : ; ( ) - / ' s own owns owned
 """
 FILLER: Final = frozenset({*_FILLER.split(), *"\u2013\u2014\u2019"})
 """Words that name nothing and change no figure."""

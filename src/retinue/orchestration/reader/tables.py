@@ -40,6 +40,9 @@ _LONGEST: Final = 2_000
 """Characters of the longest question."""
 _DAY: Final = len("2024-01-01")
 _FIGURES: Final = ("mean", "sum", "max", "min")
+_STEM: Final = 4
+_LINKS: Final = frozenset(["the", "a", "an", "of", "in", "on", "at", "for", "from", "to", "by", "with", "their", "all"])
+"""Filling words that part nothing."""
 _SILENT: Final = frozenset("iwlK,A")
 """Kinds that change no figure when no rule uses them."""
 
@@ -108,6 +111,12 @@ def example_questions(table: TableFacts) -> tuple[str, ...]:
     return tuple([*examples, "how many rows are there"][:2])
 
 
+def _may_be(column: str, noun: str) -> bool:
+    """Whether a column may be named after a noun in few letters, as `ctryname` after "countries"."""
+    letters = iter(noun)
+    return column[:1] == noun[:1] and all(letter in letters for letter in column[:_STEM])
+
+
 @dataclass(slots=True)
 class _Parser(Conditions):
     """Uses up the items of a question, rule by rule."""
@@ -126,9 +135,9 @@ class _Parser(Conditions):
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
         for rule in (
-            self._percentiles, self._limits, self._having, self.between, self.comparisons, self.dates, self.values,
-            self.missing, self._shares, self._orders, self._groups, self._averages, self._functions, self._common,
-            self._superlatives, self._counts, self.equal_numbers, self._rest,
+            self.containing, self._percentiles, self._limits, self._having, self.between, self.comparisons, self.dates,
+            self.values, self.missing, self._shares, self._orders, self._heads, self._groups, self._averages,
+            self._functions, self._common, self._superlatives, self._counts, self.equal_numbers, self._rest,
         ):  # fmt: skip
             rule()
         if self.conditions and self._lists_rows() and {one.code for one in self.items}.isdisjoint("lR"):
@@ -147,9 +156,11 @@ class _Parser(Conditions):
         (place,) = unknown
         item, before = self.items[place], self.items[place - 1] if place else Item("", "")
         is_plural = name_words(item.text) != (item.text.casefold(),)
-        is_asked = before.code in "cnlwst" if place else is_plural
+        is_asked = before.code in "cnlwt" if place else is_plural
         is_of = bool({"of", "of the", "the"} & {item.lead}) or before.code == "v"
-        if item.text.isalpha() and (is_asked or (is_plural and is_of)):
+        if any(_may_be(one.name.casefold(), item.text.casefold()) for one in self.table.columns):
+            return
+        if item.text.isalpha() and (is_asked or (is_plural and (is_of or before.code == "s"))):
             self.notes.append(f"“{item.text}” is taken for the rows of `{self.table.path}`.")
             item.code = "R"
 
@@ -251,6 +262,13 @@ class _Parser(Conditions):
             if column is not None:
                 self.use(match.end() - 1, *([match.start()] if is_change else []))
                 self.groups = [Grouping(column=column.name, unit=usual_unit(column))]
+
+    def _heads(self) -> None:
+        """Read "medals per country": what names no number is counted."""
+        for match in self.find(r"(?<![^,])(?P<c>C)(?=b[Cu])"):
+            if not self.is_kind(self.item(match, "c"), "number", "boolean") and match.start() == 0:
+                self.use_all(match)
+                self.measures.append(Measure(function="count"))
 
     def _rank(self, match: re.Match[str]) -> bool:
         """Read "top 5 cities by total sales", "the 3 largest orders by price": what comes first, and no group."""
@@ -472,6 +490,7 @@ class _Parser(Conditions):
         if self.share_at is None:
             return
         verbs = [at for at, one in enumerate(self.items) if one.code == "i"]  # or "survived", which is a column
+        verbs += [at - 1 for at, one in enumerate(self.items) if set(one.lead.split()) - _LINKS]  # or "went to the"
         flags = {one.name for one in self.table.columns if is_flag(one)}
         verbs += [at - 1 for at, one in self.conditions if one.column in flags]
         verb = min((at for at in verbs if at > self.share_at), default=self.share_at)
