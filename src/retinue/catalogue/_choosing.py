@@ -5,15 +5,18 @@
 
 from typing import TYPE_CHECKING
 
+from retinue.agents.port import RunContext
 from retinue.agents.prompted.delegating import PARENT_MODEL
 from retinue.contract.definition import Definition
+from retinue.contract.event import Decision
 from retinue.contract.task import Task
 from retinue.errors import Unavailable
 
 if TYPE_CHECKING:
     from retinue.llm.models import Chosen, Models
+    from retinue.orchestration.thinker import Thinker
 
-__all__ = ["model_for", "without_model"]
+__all__ = ["lacks_model", "model_for", "thinker_for", "without_model"]
 
 
 def model_for(task: Task, models: "Models", definition: Definition, *, must: str | None = None) -> "Chosen":
@@ -34,6 +37,27 @@ def model_for(task: Task, models: "Models", definition: Definition, *, must: str
         own=definition.model,
         tier=definition.tier,
         parent=parent if isinstance(parent, str) else None,
+    )
+
+
+def thinker_for(task: Task, models: "Models", definition: Definition, run: RunContext, *, purpose: str) -> "Thinker":
+    """Whom to ask for judgement: the model that `definition` asks for `task`, within what `run` may spend.
+
+    Raises:
+        RetinueError: None is configured, or nobody knows it.
+    """
+    from retinue.orchestration.thinker import Thinker  # noqa: PLC0415 - most skills ask no model
+
+    chosen = model_for(task, models, definition)
+    model = models.get(chosen.name)
+    run.emit(Decision("model", f"`{chosen.name}` is asked {purpose}: {chosen.why}."))
+    return Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
+
+
+def lacks_model(models: "Models | None") -> str:
+    """Why a skill that needs a model is unavailable, and how to get one; empty when there is one."""
+    return (
+        "" if models and models.configured else "needs a model: set `models.default`, or pass `--model provider:model`"
     )
 
 

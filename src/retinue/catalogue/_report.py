@@ -3,7 +3,7 @@
 Every ready-made agent builds its reply with this; what its skill's result object holds beside is put into `figures`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Final
@@ -19,7 +19,7 @@ from retinue.contract.result import Outcome, Warned, WarningType
 from retinue.contract.table import Cell, Chart, Column, Table
 from retinue.errors import FaultCode
 
-__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "plural"]
+__all__ = ["Report", "ReportData", "SourcedStatement", "Statement", "beyond", "comma_list", "plural"]
 
 _SHOWN_ROWS: Final = 20
 _SUBJECTS: Final = 50
@@ -181,11 +181,10 @@ class Report:
             near: What was asked about: of what lies there is told first.
         """
         if left:
-            named = ", ".join(map(one_line, left[:_GAPS]))
-            more = f" and {len(left) - _GAPS:,} more" if len(left) > _GAPS else ""
+            named = ", ".join(map(one_line, left[:_GAPS])) + beyond(left, _GAPS)
             self.warn(
                 "missing_data",
-                f"Time was up before {plural(len(left), 'file')} had been read: {named}{more}.",
+                f"Time was up before {plural(len(left), 'file')} had been read: {named}.",
                 impact="What these files hold or use is not counted.",
                 recovery="Allow more time, or ask again: what was read is remembered.",
             )
@@ -249,6 +248,17 @@ class Report:
         if self.appendix and self.statements:
             blocks.append(self.appendix)
         return "\n\n".join(blocks)
+
+
+def beyond(listed: Sized, shown: int) -> str:
+    """What stands behind the first of a list: ` and 3 more`, or nothing."""
+    return f" and {len(listed) - shown:,} more" if len(listed) > shown else ""
+
+
+def comma_list(pieces: Sequence[Piece | Prose], most: int) -> Prose:
+    """The first of some, and how many more there are, for a sentence."""
+    shown = tuple(pieces[:most])
+    return Prose(", ".join(["{}"] * len(shown)) + beyond(pieces, most), shown)
 
 
 def plural(count: int, one: str, many: str = "") -> str:

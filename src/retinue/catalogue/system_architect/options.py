@@ -11,10 +11,10 @@ from pydantic import Field
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.fence import RULE, fenced
-from retinue.catalogue._choosing import model_for
+from retinue.catalogue._choosing import thinker_for
 from retinue.catalogue._prose import Prose, code, one_line, quote
 from retinue.contract.definition import Definition
-from retinue.contract.event import Decision, Progress
+from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Warned
 from retinue.contract.sanitize import printable
@@ -23,7 +23,6 @@ from retinue.errors import RetinueError
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape
 from retinue.orchestration.citing import Piece, objection
-from retinue.orchestration.thinker import Thinker
 
 __all__ = ["ProposedOption", "ProposedOptions", "with_options"]
 
@@ -65,7 +64,7 @@ class ProposedOptions(Model):
 
 
 async def with_options(
-    facts: Reply, models: Models, *, question: str, definition: Definition, task: Task, run: RunContext
+    facts: Reply, models: Models, question: str, *, definition: Definition, task: Task, run: RunContext
 ) -> Reply:
     """The reply `facts` with options in front; without any that hold, with why."""
     data = cast("JsonMapping", facts.data)
@@ -73,12 +72,10 @@ async def with_options(
     if facts.fault is not None:
         return facts
     try:
-        chosen = model_for(task, models, definition)
-        model = models.get(chosen.name)
+        thinker = thinker_for(task, models, definition, run, purpose="for options")
     except RetinueError as error:
         return _without_options(facts, error.message)
-    run.emit(Decision("model", f"`{chosen.name}` is asked for options: {chosen.why}."))
-    run.emit(Progress("weighing options", chosen.name))
+    run.emit(Progress("weighing options", thinker.model.name))
     known = {piece.id: piece for piece in _pieces(data)}
 
     def judged(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
@@ -90,9 +87,9 @@ async def with_options(
         wrong = [f"The `why` of {one.title!r}: {why}" for one, why in judged(answer) if why]
         return wrong if len(wrong) == len(judged(answer)) else []
 
-    thinker = Thinker(model, run.purse, run.deadline_ns, task.thinking, run.now)
     schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
-    shape, prompt = AnswerShape(schema, name="options", description=about), _prompt(question, known.values())
+    shape = AnswerShape(schema, name="options", description=about)
+    prompt = _prompt(question, known.values())
     thought = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, judge=judge, max_tokens=3_000)
     facts.usage = thought.usage
     data |= {"model": thought.model} if thought.model else {}

@@ -23,41 +23,35 @@ class Scope(Model):
     """What is asked, about which part of the project, and what counts as a component of it."""
 
     question: QuestionText
-    target: Annotated[
-        str,
-        FromFacts("component"),
-        Field(
-            max_length=500,
-            description="Only this component, named by itself or by a file or folder in it; empty for all.",
-        ),
-    ] = ""
+    target: Annotated[str, FromFacts("component")] = Field(
+        "",
+        max_length=500,
+        description="Only this component, named by itself or by a file or folder in it; empty for all.",
+    )
     detail: Annotated[
         Literal["folders", "files"],
         Choices(folders="folders, packages, modules, components", files="single files, file by file"),
         Field(description="What counts as a component: folders of the project, or single files."),
     ] = "folders"
-    depth: Annotated[int, Field(ge=1, le=6, description="How many folders deep a component lies.")] = 1
-    include_tests: Annotated[bool, Field(description="Whether tests, examples and benchmarks count as well.")] = False
+    depth: int = Field(1, ge=1, le=6, description="How many folders deep a component lies.")
+    include_tests: bool = Field(default=False, description="Whether tests, examples and benchmarks count as well.")
 
 
 class LayerScope(Scope):
     """A scope, and the layers that its imports should keep."""
 
-    layers: Annotated[
-        Many[Annotated[str, Field(min_length=1, max_length=300)]],
-        Field(
-            max_length=50,
-            description="The layers from the top to the bottom, `a | b` for neighbours; without them the rules in the"
-            " project's own files hold.",
-        ),
-    ] = ()
+    layers: Many[Annotated[str, Field(min_length=1, max_length=300)]] = Field(
+        (),
+        max_length=50,
+        description="The layers from the top to the bottom, `a | b` for neighbours; without them the rules in the"
+        " project's own files hold.",
+    )
 
 
 class HotspotScope(Scope):
     """A scope, and which of its hotspots are named."""
 
-    limit: Annotated[int, Field(ge=1, le=100, description="How many files to name.")] = 10
-    since: Annotated[
-        str,
-        Field(max_length=40, description="Changes before this day do not count, as in 2024-03-31; empty for all."),
-    ] = ""
+    limit: int = Field(10, ge=1, le=100, description="How many files to name.")
+    since: str = Field(
+        "", max_length=40, description="Changes before this day do not count, as in 2024-03-31; empty for all."
+    )

@@ -15,16 +15,6 @@ from retinue.catalogue._remembered import Rows
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading, read_tree
 from retinue.catalogue._watch import Watch, in_watched_thread
-from retinue.catalogue.system_architect.answers import (
-    Churn,
-    Facts,
-    say_cycles,
-    say_dependencies,
-    say_hotspots,
-    say_violations,
-)
-from retinue.catalogue.system_architect.layers import Rule, RuleImport, broken, layers_of, read_rules
-from retinue.catalogue.system_architect.parameters import HotspotScope, LayerScope, Scope
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
@@ -42,6 +32,10 @@ from retinue.tools.structure import (
 )
 from retinue.tools.tree import glob, list_files
 from retinue.tools.workspace import Workspace
+
+from .answers import Churn, Facts, say_cycles, say_dependencies, say_hotspots, say_violations
+from .layers import Rule, RuleImport, broken, layers_of, read_rules
+from .parameters import HotspotScope, LayerScope, Scope
 
 __all__ = ["read_components", "structures", "work"]
 
@@ -99,10 +93,8 @@ def _answer(
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
     report = Report(figures={"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []})
     files = {path: structure for path, structure in reading.files.items() if not structure.error}
-    broken_files = [(path, one.error_line, one.error) for path, one in reading.files.items() if one.error]
-    report.tell_gaps([*reading.skipped, *broken_files], reading.left, near=scope.target)
-    for note in reading.notes:
-        report.note("{}", quote(note))
+    reading.skipped += [(path, one.error_line, one.error) for path, one in reading.files.items() if one.error]
+    reading.tell_gaps(report, near=scope.target)
     if not files:
         hint = "Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too."
         report.reject("No source files were found that can be read.", hint=hint)
