@@ -9,15 +9,16 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from retinue.catalogue._prose import Piece, Prose, code, name, one_line, title
-from retinue.catalogue._report import Report, plural
-from retinue.catalogue.git_state_analyzer.history import History, Scope
-from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT
-from retinue.catalogue.git_state_analyzer.releases import say_releases
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, listed, short
+from retinue.catalogue._report import Report, comma_list, plural
 from retinue.contract.table import Cell, Chart, Series
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex
 from retinue.tools.git.counts import periods, seconds
+
+from .history import History, Scope
+from .parameters import DEFAULT_LIMIT
+from .releases import say_releases
+from .repository import by, commit_source, day_of, short
 
 __all__ = ["Answer"]
 
@@ -82,7 +83,7 @@ class Answer:
         wanted = ((f"name{s}", query.task), (f"add{s} or remove{s}", query.text), (f"mention{s}", query.subject))
         verbs = [Prose(f"{verb} {{}}", (code(words),)) for verb, words in wanted if words]
         if query.paths:
-            paths = listed([code(path) for path in query.paths], _NAMED)
+            paths = comma_list([code(path) for path in query.paths], _NAMED)
             verbs.append(Prose("touches {}" if s else "touch {}", (paths,)))
         if verbs:
             parts.append(Prose(f" that {' and '.join(['{}'] * len(verbs))}", tuple(verbs)))
@@ -262,4 +263,4 @@ class Answer:
 
 
 def _ranked(counted: Sequence[tuple[Piece, int]], most: int = _BARS) -> Prose:
-    return listed([Prose(f"{{}} ({count:,})", (one,)) for one, count in counted], most)
+    return comma_list([Prose(f"{{}} ({count:,})", (one,)) for one, count in counted], most)

@@ -1,19 +1,18 @@
 """`branch_status`: where a branch stands against its base, its upstream and the work tree (G9)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
-from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import Prose, code
-from retinue.catalogue._report import Report, plural
+from retinue.catalogue._report import Report, comma_list, plural
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.parameters import BranchQuery
-from retinue.catalogue.git_state_analyzer.repository import by, commit_source, day_of, described, examine, listed, short
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import Change, FileChange, Git, Head, Status
 
-__all__ = ["branch_status"]
+from .parameters import BranchQuery
+from .repository import by, commit_source, day_of, described, short
+
+__all__ = ["say_branch_status"]
 
 _LISTED: Final = 100
 _NAMED: Final = 8
@@ -30,12 +29,8 @@ class _Other(NamedTuple):
     behind: int
 
 
-async def branch_status(run: RunContext, query: BranchQuery) -> Reply:
+def say_branch_status(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQuery) -> None:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
-    return await examine(run, "branch_status", partial(_look, query=query))
-
-
-def _look(git: Git, head: Head, report: Report, watch: Watch, *, query: BranchQuery) -> None:
     branch = _spelled(git, query.branch, report)
     side = head if branch in ("", head.branch) else Head(branch, git.resolve(branch))
     upstream = _compared(git, side, _tracked_by(git, side))
@@ -201,4 +196,4 @@ def _say_tree(report: Report, tree: Status | None, *, is_bare: bool) -> None:
 
 
 def _paths(changes: Sequence[Change | FileChange]) -> Prose:
-    return listed([code(one.path) for one in changes], _NAMED)
+    return comma_list([code(one.path) for one in changes], _NAMED)

@@ -1,35 +1,32 @@
 """`commit_analysis`: who committed what and when, how large, and in which form (G12)."""
 
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import code, name, one_line
-from retinue.catalogue._report import Report, plural
+from retinue.catalogue._report import Report, comma_list, plural
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.git_state_analyzer.answers import Answer
-from retinue.catalogue.git_state_analyzer.history import MEASURED, History, Scope, read_history, read_scope
-from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
-from retinue.catalogue.git_state_analyzer.releases import revision_of
-from retinue.catalogue.git_state_analyzer.repository import described, examine, listed
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Git, Head
 from retinue.tools.git.commit_index import CommitIndex, Cut
 from retinue.tools.git.counts import Sizes
 
-__all__ = ["commit_analysis"]
+from .answers import Answer
+from .history import MEASURED, History, Scope, read_history, read_scope
+from .parameters import CommitQuery
+from .releases import revision_of
+from .repository import described
+
+__all__ = ["say_commit_analysis"]
 
 _NEAR: Final = 5
 
 
-async def commit_analysis(run: RunContext, query: CommitQuery, cache_dir: Path | None) -> Reply:
+def say_commit_analysis(
+    git: Git, head: Head, report: Report, watch: Watch, *, query: CommitQuery, cache_dir: Path | None
+) -> None:
     """Analyse the commits that `query` is about."""
-    return await examine(run, "commit_analysis", partial(_analyse, query=query, cache_dir=cache_dir))
-
-
-def _analyse(git: Git, head: Head, report: Report, watch: Watch, *, query: CommitQuery, cache_dir: Path | None) -> None:
     scope, history = Scope(query), History()
     if head.sha is None:
         report.say("history", "The repository has no commits yet.", source="git log")
@@ -135,7 +132,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:
         report.note("Counted {} (days in UTC, by commit date).", " ".join(times))
     if earlier := [code(name) for names in scope.earlier.values() for name in names]:
-        report.note("Earlier names are counted too: {}.", listed(earlier, len(earlier)))
+        report.note("Earlier names are counted too: {}.", comma_list(earlier, len(earlier)))
     if query.author and len(history.people) > 1:
-        people = listed([name(person.name) for person in history.people], _NEAR)
+        people = comma_list([name(person.name) for person in history.people], _NEAR)
         report.note("{} fits {}.", code(query.author), people)

@@ -7,13 +7,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
 from retinue.catalogue._prose import one_line
-from retinue.catalogue.git_state_analyzer.parameters import CommitQuery
-from retinue.catalogue.git_state_analyzer.repository import PATTERN, has_form, tasks_in
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput
 from retinue.tools.git import Commit, Git
 from retinue.tools.git.commit_index import CommitIndex, Cut, Selection
 from retinue.tools.git.counts import FileCount, Person, Sizes, seconds
+
+from .parameters import CommitQuery
+from .repository import PATTERN, has_form, tasks_in
 
 __all__ = ["MEASURED", "History", "Scope", "read_history", "read_scope"]
 

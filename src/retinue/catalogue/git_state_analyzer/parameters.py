@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
 from retinue.contract.model import Many, Model
@@ -18,8 +18,11 @@ _Show: TypeAlias = Literal[
 _Question = Annotated[
     str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
 ]
-_DEFAULT_SHOW: Final[dict[str, JsonValue]] = {"default": "overview"}
+_Leads = Field(json_schema_extra={"default": "overview"}, description="What leads the answer.")
 """It is filled in before a skill is called; required stays what decides everything else."""
+_Words = Annotated[str, Field(max_length=200)]
+_Day = Annotated[str, Field(max_length=40)]
+_Branch = Annotated[str, Field(max_length=250), FromFacts("branch")]
 _Author = Annotated[str, Field(min_length=1, max_length=200), FromFacts("author")]
 _Path = Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]
 _Tag = Annotated[str, Field(min_length=1, max_length=250), FromFacts("tag")]
@@ -29,20 +32,12 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
-    branch: Annotated[
-        str,
-        Field(max_length=250, description="Which branch to look at; empty means the one that is checked out."),
-        FromFacts("branch"),
-    ] = ""
-    base: Annotated[
-        str,
-        Field(
-            max_length=250,
-            description="What the branch is measured against (ahead of, behind, merged into, between):"
-            " another branch; empty means the remote's main branch, or what the branch tracks.",
-        ),
-        FromFacts("branch"),
-    ] = ""
+    branch: _Branch = Field("", description="Which branch to look at; empty means the one that is checked out.")
+    base: _Branch = Field(
+        "",
+        description="What the branch is measured against (ahead of, behind, merged into, between): another branch;"
+        " empty means the remote's main branch, or what the branch tracks.",
+    )
     show: Annotated[
         Literal["overview", "work_tree", "commits"],
         Choices(
@@ -53,7 +48,7 @@ class BranchQuery(Model):
             " merged into main, not merged yet, difference between branches, what is on this branch and not on main,"
             " that the other branch does not have, who works on the branch, work on the branch",
         ),
-        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
+        _Leads,
     ]
 
 
@@ -82,58 +77,39 @@ class CommitQuery(Model):
             release_dates="releases and tags: when was the last release, newest version, latest tag, released, first"
             " release, previous release, next release",
         ),
-        Field(json_schema_extra=_DEFAULT_SHOW, description="What leads the answer."),
+        _Leads,
     ]
-    paths: Annotated[
-        Many[_Path],
-        Field(
-            max_length=100,
-            description="Only commits that touch any of these files or folders; an empty list means all.",
-        ),
-    ] = ()
-    author: Annotated[
-        str,
-        Field(
-            max_length=200,
-            description="Only commits by this author: whose name or address holds this text; empty means everybody.",
-        ),
-        FromFacts("author"),
-    ] = ""
-    not_by: Annotated[
-        Many[_Author],
-        Field(max_length=20, description="Whose commits do not count: everybody except, excluding, other than these."),
-    ] = ()
-    since: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the"
-            " first one.",
-        ),
-    ] = ""
-    until: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
-            " one.",
-        ),
-    ] = ""
-    range: Annotated[
-        str,
-        Field(
-            max_length=500,
-            description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD"
-            " reaches.",
-        ),
-    ] = ""
-    tags: Annotated[
-        Many[_Tag],
-        Field(
-            max_length=2,
-            description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
-        ),
-    ] = ()
+    paths: Many[_Path] = Field(
+        (),
+        max_length=100,
+        description="Only commits that touch any of these files or folders; an empty list means all.",
+    )
+    author: Annotated[_Words, FromFacts("author")] = Field(
+        "", description="Only commits by this author: whose name or address holds this text; empty means everybody."
+    )
+    not_by: Many[_Author] = Field(
+        (), max_length=20, description="Whose commits do not count: everybody except, excluding, other than these."
+    )
+    since: _Day = Field(
+        "",
+        description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the first"
+        " one.",
+    )
+    until: _Day = Field(
+        "",
+        description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
+        " one.",
+    )
+    range: str = Field(
+        "",
+        max_length=500,
+        description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD reaches.",
+    )
+    tags: Many[_Tag] = Field(
+        (),
+        max_length=2,
+        description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
+    )
     tag_scope: Annotated[
         Literal["since", "within", "until"],
         Choices(
@@ -143,25 +119,16 @@ class CommitQuery(Model):
         ),
         Field(description="What one release bounds."),
     ] = "since"
-    text: Annotated[
-        str,
-        Field(
-            max_length=200,
-            description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES.",
-        ),
-        FromFacts("identifier"),
-    ] = ""
-    subject: Annotated[
-        str, Field(max_length=200, description="Only commits whose subject line mentions all of these words.")
-    ] = ""
-    task: Annotated[
-        str,
-        Field(
-            max_length=100,
-            pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
-            description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
-        ),
-    ] = ""
+    text: Annotated[_Words, FromFacts("identifier")] = Field(
+        "", description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES."
+    )
+    subject: _Words = Field("", description="Only commits whose subject line mentions all of these words.")
+    task: str = Field(
+        "",
+        max_length=100,
+        pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
+        description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
+    )
     merges: Annotated[bool, Field(description="Whether merge commits count.")] = True
     by: Annotated[
         Literal["none", "year", "month", "week", "day", "author", "file"],
@@ -181,9 +148,9 @@ class CommitQuery(Model):
         Choices(newest="newest, latest", oldest="oldest, earliest, first"),
         Field(description="Which commits or releases are named first."),
     ] = "newest"
-    limit: Annotated[
-        int, Field(ge=1, le=100, description="How many commits, people, files or releases are named one by one.")
-    ] = DEFAULT_LIMIT
+    limit: int = Field(
+        DEFAULT_LIMIT, ge=1, le=100, description="How many commits, people, files or releases are named one by one."
+    )
 
 
 Target = Annotated[

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from retinue.catalogue._prose import Prose, code, name, one_line
-from retinue.catalogue._report import Report, plural
-from retinue.catalogue.git_state_analyzer.parameters import DEFAULT_LIMIT, CommitQuery
-from retinue.catalogue.git_state_analyzer.repository import commit_source, day_of, listed, short
+from retinue.catalogue._report import Report, comma_list, plural
 from retinue.tools.git import Git, Tag
 from retinue.tools.git.tags import comes_before, neighbours, tag_named
+
+from .parameters import DEFAULT_LIMIT, CommitQuery
+from .repository import commit_source, day_of, short
 
 __all__ = ["revision_of", "say_releases"]
 
@@ -80,7 +81,7 @@ def _say_end(git: Git, query: CommitQuery, ordered: Sequence[Tag], report: Repor
     near = [Prose("{} ({})", (code(tag.name), day_of(tag.date))) for tag in others[:most]]
     if near:
         lead = "After it" if query.order == "oldest" else "Before it"
-        report.say("releases", f"{lead}: {{}}.", listed(near, most), source=_TAGS)
+        report.say("releases", f"{lead}: {{}}.", comma_list(near, most), source=_TAGS)
     if query.order == "newest":
         since = git.count(f"refs/tags/{first.name}..HEAD")
         text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
