@@ -11,15 +11,16 @@ from datetime import UTC, datetime
 from typing import Final, assert_never
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import code, one_line, quote
-from retinue.catalogue._report import Report, Statement, plural
-from retinue.catalogue.researcher_analyst.parameters import Form
-from retinue.catalogue.researcher_analyst.quotations import Quotation
-from retinue.catalogue.researcher_analyst.search import Search
+from retinue.catalogue._prose import Prose, code, one_line, quote
+from retinue.catalogue._report import Report, Statement, comma_list, plural
 from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.orchestration.citing import Summary, told
+
+from .parameters import Form
+from .quotations import Quotation
+from .search import Search
 
 __all__ = ["reply_of"]
 
@@ -122,24 +123,20 @@ def _statement(one: Quotation) -> Statement:
 
 
 def _say_files(report: Report, search: Search) -> None:
-    shown = search.places[:_FILES]
-    more = f" and {len(search.places) - len(shown):,} more" if len(search.places) > len(shown) else ""
-    verb = "has" if len(search.places) == 1 else "have"
-    pieces = [piece for path, count, line in shown for piece in (code(f"{path}:{line}"), f"{count:,}")]
-    slots = ", ".join(["{} ({})"] * len(shown))
-    report.say("files", f"{plural(len(search.places), 'file')} {verb} it: {slots}{more}.", *pieces)
+    places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
+    have = plural(len(places), "file has", "files have")
+    report.say("files", f"{have} it: {{}}.", comma_list(places, _FILES))
 
 
 def _say_nothing(report: Report, search: Search) -> None:
     words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
-    slots = ", ".join(["{}"] * len(words)) or "no words"
     what = "in time" if search.late else "that answers this"
-    text = f"Nothing was found {what}. Searched {_where(search)} for {slots}."
+    near: Prose | str = ""
     if search.nearest is not None:
-        share = f"{search.nearest.covered:.0%}".replace("%", " %")
-        text += f" The nearest passage, {{}}, has only {share} of it."
-        words.append(code(search.nearest.place))
-    report.say("nothing", text, *words)
+        share = f"{100 * search.nearest.covered:.0f} %"
+        near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
+    listed = comma_list(words, len(words)) if words else "no words"
+    report.say("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", listed, near)
 
 
 def _where(search: Search) -> str:
@@ -165,15 +162,16 @@ def _note_model(report: Report, summary: Summary) -> None:
 def _warn(report: Report, search: Search) -> None:
     """What is missing: of the web, of memory, of time."""
     web, gap = search.web, "What only the web knows is missing."
-    if web is not None and web.refused is not None:
-        message = f"The web was not searched. {one_line(web.refused.message)}"
-        report.warn("missing_data", message, impact=gap, recovery=web.refused.hint)
-    elif web is not None and web.left_out and not web.pages:
+    if web is not None and web.refused is None and web.left_out and not web.pages:
         message = f"No page could be read of the {web.results:,} that were found."
         report.warn("missing_data", message, impact=gap, recovery="See `not_searched` for why.")
-    if (error := search.not_recalled) is not None:
-        message = f"What earlier runs remembered was not searched. {one_line(error.message)}"
-        report.warn("missing_data", message, impact="What only they knew is missing.", recovery=error.hint)
+    for what, error, impact in (
+        ("The web", web and web.refused, gap),
+        ("What earlier runs remembered", search.not_recalled, "What only they knew is missing."),
+    ):
+        if error is not None:
+            message = f"{what} was not searched. {one_line(error.message)}"
+            report.warn("missing_data", message, impact=impact, recovery=error.hint)
     if search.late:
         done, total = search.read
         message = f"Time was up when {done:,} of {total:,} files had been looked at."

@@ -56,29 +56,22 @@ DEPTHS: Final[dict[_DepthName, Depth]] = {
 class ResearchRequest(Model):
     """What is to be found, and where."""
 
-    task: Annotated[
-        str,
-        Field(
-            min_length=10, description="What to find, in plain words; name files and identifiers as they are written."
-        ),
-    ]
-    depth: Annotated[
-        _DepthName,
-        Field(description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."),
-    ]
-    sources: Annotated[
-        Many[Source],
-        Field(
-            json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
-            description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
-            "is named and a search service is there.",
-        ),
-    ] = SOURCES
-    output_format: Annotated[Form, Field(description="The form of the written answer.")] = "summary"
-    paths: Annotated[
-        Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]],
-        Field(max_length=50, description="Only these files and folders; empty for all."),
-    ] = ()
+    task: str = Field(
+        min_length=10, description="What to find, in plain words; name files and identifiers as they are written."
+    )
+    depth: _DepthName = Field(
+        description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."
+    )
+    sources: Many[Source] = Field(
+        SOURCES,
+        json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
+        description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
+        "is named and a search service is there.",
+    )
+    output_format: Form = Field("summary", description="The form of the written answer.")
+    paths: Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]] = Field(
+        (), max_length=50, description="Only these files and folders; empty for all."
+    )
     focus: Annotated[
         FocusName,
         Choices(

@@ -7,12 +7,13 @@ from itertools import pairwise
 from typing import Final
 
 from retinue.catalogue._prose import Piece, Prose, code, quote
-from retinue.catalogue.researcher_analyst.parameters import FocusName, ResearchRequest, Source
-from retinue.catalogue.researcher_analyst.results import PassageKind
-from retinue.catalogue.researcher_analyst.units import Unit
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.words import STOP_WORDS
+
+from .parameters import FocusName, ResearchRequest, Source
+from .results import PassageKind
+from .units import Unit
 
 __all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge", "topic_of"]
 
@@ -174,11 +175,11 @@ def topic_of(hit: PassageHit) -> str:
 
 def judge(
     unit: Unit,
-    *,
     query: Query,
     weights: Mapping[str, float],
     topic: str = "",
     path: str = "",
+    *,
     is_first: bool = False,
     strict: bool = False,
 ) -> Judgement:

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from retinue.catalogue.researcher_analyst.parameters import Source
-from retinue.contract.model import Count, JsonMapping, Model
+from retinue.contract.model import Confidence, Count, JsonMapping, Model
+
+from .parameters import Source
 
 __all__ = ["PassageKind", "Research", "ResearchFinding", "SearchedSource", "SkippedSource", "SourceCitation"]
 
@@ -19,9 +20,7 @@ class ResearchFinding(Model):
     topic: str
     content: str
     source: _Place
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="Absent where the question has no words to measure by."
-    )
+    confidence: Confidence | None = Field(None, description="Absent where the question has no words to measure by.")
     path: str
     line_start: Count
     line_end: Count
@@ -34,12 +33,12 @@ class SourceCitation(Model):
     source: _Place
     origin: Source
     path: str
-    line: Annotated[Count, Field(description="Of a page, a line of its text as it was read.")]
-    accessed: Annotated[str, Field(json_schema_extra={"format": "date"})]
-    revision: str | None = Field(default=None, description="The commit at which the file is as it was read.")
-    title: str | None = Field(default=None, description="What a page is called.")
+    line: Count = Field(description="Of a page, a line of its text as it was read.")
+    accessed: str = Field(json_schema_extra={"format": "date"})
+    revision: str | None = Field(None, description="The commit at which the file is as it was read.")
+    title: str | None = Field(None, description="What a page is called.")
     memory: dict[str, str] | None = Field(
-        default=None,
+        None,
         description="Who had it remembered (`by`), when (`remembered`), in which `run` and `scope`, and its `origin`.",
     )
 
@@ -49,7 +48,7 @@ class SearchedSource(Model):
 
     files: Count | None = None
     passages: Count
-    service: str | None = Field(default=None, description="Who searched the web.")
+    service: str | None = Field(None, description="Who searched the web.")
     results: Count | None = None
     pages: Count | None = None
 

@@ -16,18 +16,6 @@ from typing import Final
 from retinue.agents.port import RunContext
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._watch import Watch
-from retinue.catalogue.researcher_analyst.parameters import ResearchRequest, Source, source_of
-from retinue.catalogue.researcher_analyst.quotations import (
-    LIGHT_SHARE,
-    Judgement,
-    Query,
-    Quotation,
-    distinct,
-    judge,
-    topic_of,
-)
-from retinue.catalogue.researcher_analyst.results import PassageKind
-from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -37,6 +25,11 @@ from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
 from retinue.tools.tree import Skipped
+
+from .parameters import ResearchRequest, Source, source_of
+from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, distinct, judge, topic_of
+from .results import PassageKind
+from .units import Unit, paragraphs, units_of
 
 __all__ = ["Search", "SourceText", "WebReading"]
 
@@ -338,7 +331,7 @@ class Search:
     def _told(self, unit: Unit) -> Unit:
         """A definition with the first paragraph of what it says, and the one that the words ask for."""
         first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
-        shares = [judge(Unit(0, 0, one), query=self.query, weights=self.weights).covered for one in others]
+        shares = [judge(Unit(0, 0, one), self.query, self.weights).covered for one in others]
         fitting = [one for one, share in zip(others, shares, strict=True) if share >= 0.3]
         return replace(unit, text=" ".join([first, *fitting[:2]]), block="")
 
@@ -389,15 +382,7 @@ class Search:
 
     def _judge(self, hit: PassageHit, unit: Unit, *, is_first: bool = True, strict: bool = False) -> Judgement:
         path = "" if hit.path in self.texts else hit.path
-        return judge(
-            unit,
-            query=self.query,
-            weights=self.weights,
-            topic=topic_of(hit),
-            path=path,
-            is_first=is_first,
-            strict=strict,
-        )
+        return judge(unit, self.query, self.weights, topic_of(hit), path, is_first=is_first, strict=strict)
 
     def _add(self, hit: PassageHit, unit: Unit, kind: PassageKind, one: Judgement) -> None:
         if not (unit.text or unit.signature or unit.block):
@@ -405,9 +390,8 @@ class Search:
         text = self.texts.get(hit.path)
         unit = replace(unit, text=" ".join(unit.text.split()), block=unit.block if hit.kind == "docs" else "")
         source = text.source if text else self.files[hit.path]
-        self._candidates.append(
-            Quotation(kind, source, hit, unit, one.covered, one.score, measured=bool(self.query.words))
-        )
+        quotation = Quotation(kind, source, hit, unit, one.covered, one.score, measured=bool(self.query.words))
+        self._candidates.append(quotation)
 
 
 def _is_below(path: str, place: str) -> bool:

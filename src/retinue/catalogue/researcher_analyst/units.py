@@ -12,6 +12,7 @@ from re import Match
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
+from retinue.catalogue._prose import one_line
 from retinue.tools.search import PassageHit
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def units_of(hit: PassageHit, lines: Sequence[str], included: Callable[[str], st
     bare = [row.strip() for row in rows]
     comments = " ".join(row.strip("/*#-! ") for row in bare if row.startswith(_COMMENTS))
     code = next((row for row in bare if hit.name and hit.name in row and not row.startswith(_COMMENTS)), "")
-    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, _cut(code))]
+    return [Unit(hit.start, hit.end, _clean(comments), "\n".join(rows), True, one_line(code, longest=_SIGNATURE))]
 
 
 def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] = lambda _: "") -> list[Unit]:
@@ -281,22 +282,19 @@ def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Unit(hit.start, hit.end, _clean(comments), _fenced(source, "python"), True, _cut(rows[0].strip()))
+        return _code_unit(hit, hit.start, _clean(comments), source, rows[0])
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == hit.name:
-            said = ast.get_docstring(node) or ""
-            code = source.split("\n")
-            first = node.body[0]
+            code, first = source.split("\n"), node.body[0]
             head = " ".join(row.partition("  #")[0].strip() for row in code[node.lineno - 1 : first.lineno - 1])
             head = head or code[node.lineno - 1][: first.col_offset].strip()
             head = head.replace("( ", "(").replace(", )", ")").replace(" )", ")").removesuffix(":")
-            line = hit.start + node.lineno - 1
-            return Unit(line, hit.end, said or comments, _fenced(source, "python"), True, _cut(head))
-    said = ast.get_docstring(tree) or comments
-    code = next((row for row in rows if hit.name and row.startswith(hit.name)), "")
-    line = hit.start + (rows.index(code) if code else 0)
-    return Unit(line, hit.end, said, _fenced(source, "python"), True, _cut(code.strip()))
+            return _code_unit(hit, hit.start + node.lineno - 1, ast.get_docstring(node) or comments, source, head)
+    line = next((number for number, row in enumerate(rows) if hit.name and row.startswith(hit.name)), None)
+    head = "" if line is None else rows[line]
+    return _code_unit(hit, hit.start + (line or 0), ast.get_docstring(tree) or comments, source, head)
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _SIGNATURE else f"{line[: _SIGNATURE - 1]}…"
+def _code_unit(hit: PassageHit, line: int, text: str, source: str, head: str) -> Unit:
+    """Code as a unit that begins in `line`."""
+    return Unit(line, hit.end, text, _fenced(source, "python"), True, one_line(head, longest=_SIGNATURE))
