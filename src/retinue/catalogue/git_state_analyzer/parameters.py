@@ -32,9 +32,9 @@ class BranchQuery(Model):
     """Which branch is looked at, and what leads the answer."""
 
     question: _Question = ""
-    branch: _Branch = Field("", description="Which branch to look at; empty means the one that is checked out.")
+    branch: _Branch = Field(default="", description="Which branch to look at; empty means the one that is checked out.")
     base: _Branch = Field(
-        "",
+        default="",
         description="What the branch is measured against (ahead of, behind, merged into, between): another branch;"
         " empty means the remote's main branch, or what the branch tracks.",
     )
@@ -80,33 +80,36 @@ class CommitQuery(Model):
         _Leads,
     ]
     paths: Many[_Path] = Field(
-        (),
+        default=(),
         max_length=100,
         description="Only commits that touch any of these files or folders; an empty list means all.",
     )
     author: Annotated[_Words, FromFacts("author")] = Field(
-        "", description="Only commits by this author: whose name or address holds this text; empty means everybody."
+        default="",
+        description="Only commits by this author: whose name or address holds this text; empty means everybody.",
     )
     not_by: Many[_Author] = Field(
-        (), max_length=20, description="Whose commits do not count: everybody except, excluding, other than these."
+        default=(),
+        max_length=20,
+        description="Whose commits do not count: everybody except, excluding, other than these.",
     )
     since: _Day = Field(
-        "",
+        default="",
         description="Only commits of this date or later, as an ISO day or moment in UTC; empty means from the first"
         " one.",
     )
     until: _Day = Field(
-        "",
+        default="",
         description="Only commits of this date or earlier, as an ISO day or moment in UTC; empty means to the last"
         " one.",
     )
     range: str = Field(
-        "",
+        default="",
         max_length=500,
         description="Only commits in this range of revisions, such as main..HEAD; empty means everything HEAD reaches.",
     )
     tags: Many[_Tag] = Field(
-        (),
+        default=(),
         max_length=2,
         description="Releases that bound the commits: with two, what is between them; with one, see `tag_scope`.",
     )
@@ -120,11 +123,11 @@ class CommitQuery(Model):
         Field(description="What one release bounds."),
     ] = "since"
     text: Annotated[_Words, FromFacts("identifier")] = Field(
-        "", description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES."
+        default="", description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES."
     )
-    subject: _Words = Field("", description="Only commits whose subject line mentions all of these words.")
+    subject: _Words = Field(default="", description="Only commits whose subject line mentions all of these words.")
     task: str = Field(
-        "",
+        default="",
         max_length=100,
         pattern=r"^(|#[0-9]{1,9}|(STORY|TASK|EPIC|INIT|BUG)-[0-9]+([.][0-9]+)*)$",
         description="Only commits whose message names this ticket or issue, such as TASK-0001 or #12.",
@@ -149,7 +152,10 @@ class CommitQuery(Model):
         Field(description="Which commits or releases are named first."),
     ] = "newest"
     limit: int = Field(
-        DEFAULT_LIMIT, ge=1, le=100, description="How many commits, people, files or releases are named one by one."
+        default=DEFAULT_LIMIT,
+        ge=1,
+        le=100,
+        description="How many commits, people, files or releases are named one by one.",
     )
 
 

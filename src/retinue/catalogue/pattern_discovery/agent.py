@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import quote
 from retinue.catalogue._report import Report
 from retinue.catalogue._tree import TreeReading
 from retinue.contract.definition import Sample
@@ -28,6 +27,7 @@ __all__ = ["PatternDiscovery"]
 _Work: TypeAlias = Callable[[Inventory, Report], None]
 """Says what a skill finds in an inventory."""
 
+_READS: Final[dict[str, Any]] = {"effects": ("read",), "timeout_s": 300}
 _APP: Final[JsonMapping] = {
     "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
     "scope": "function", "autouse": False, "params": [], "yields": "Flask", "depends_on": [],
@@ -107,8 +107,7 @@ class PatternDiscovery:
         output=Inventories,
         instruction_field="question",
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         examples=_SURVEYS,
         samples=(Sample(parameters={"show": "fixtures"}, answer=_LISTS),),
     )
@@ -130,8 +129,7 @@ class PatternDiscovery:
         output=DomainPatterns,
         instruction_field="context",
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         examples=_DOMAINS,
         samples=(Sample(parameters={"context": "application"}, answer={"domain": "unit-testing", **_LISTS}),),
     )
@@ -158,8 +156,7 @@ class PatternDiscovery:
     @retinue.skill(
         output=FixtureMatches,
         instruction_field="query",
-        effects=("read",),
-        timeout_s=300,
+        **_READS,
         facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
         examples=_LOOKUPS,
         samples=(Sample(parameters={"query": "the application"}, answer=_FIXTURES),),
@@ -177,9 +174,8 @@ class PatternDiscovery:
     @retinue.skill(
         output=SimilarTests,
         instruction_field="query",
+        **_READS,
         target_field="target",
-        effects=("read",),
-        timeout_s=300,
         facts=lambda discovery, workspace: read_names(workspace, discovery.cache_dir),
         examples=_SEARCHES,
         samples=(Sample(parameters={"query": "the application"}, answer=_TESTS),),
@@ -210,9 +206,7 @@ def _reply(work: _Work, reading: TreeReading[FileFacts], domain: Domain | None, 
         report.unanswered = None
     if "reuse_score" in report.figures and report.unanswered is None:
         report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-    report.tell_gaps(reading.skipped, reading.left, near=folder)
-    for note in reading.notes:
-        report.note("{}", quote(note))
+    reading.tell_gaps(report, near=folder)
     return report.reply()
 
 

@@ -108,16 +108,8 @@ def fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     gives = Prose(" gives {},", (code(fixture.yields),)) if fixture.yields else ""
     sentence = Prose("{}{} {}{}.", (code(fixture.name), gives, users_of(one), _doc(fixture.doc)))
     # What it gives counts twice.
-    text = " ".join(
-        [
-            fixture.yields,
-            fixture.yields,
-            fixture.doc,
-            *fixture.params,
-            *fixture.depends_on,
-            fixture.scope.replace("function", ""),
-        ]
-    )
+    scope = fixture.scope.replace("function", "")
+    text = " ".join([fixture.yields] * 2 + [fixture.doc, *fixture.params, *fixture.depends_on, scope])
     return PatternEntry(one, "fixture", fixture.name, one.path, fixture.line_start, row, sentence, fixture.name, text)
 
 

@@ -5,14 +5,13 @@ One syntax tree is in memory at a time. A file that cannot be read is a fact too
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from threading import Lock
 from typing import Final
 
 from retinue.tools.encoding import decode
+from retinue.tools.structure import parse_python, unreadable
 
 from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
 from .prohibitions import rules_of
@@ -21,7 +20,6 @@ from .syntax import Function, Names, descend, first_line, source_of, start_of, s
 
 __all__ = ["extract", "facts_of"]
 
-_PARSING: Final = Lock()
 _FIXTURES: Final = frozenset({"pytest.fixture", "pytest.yield_fixture", "pytest_asyncio.fixture"})
 _WRAPPED: Final = re.compile(r"(?:\w+\.)*(?:Async)?(?:Generator|Iterable|Iterator)\[(.*?)(?:, \w+){0,2}\]")
 """What a fixture that yields is annotated with; what it gives is the first thing in it."""
@@ -47,19 +45,12 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
         if path.endswith(".feature"):
             return FileFacts(phrases=list(phrases_of(text)))
         return FileFacts(rules=list(rules_of(text)))
-    except SyntaxError as error:
-        return FileFacts(error=f"it is not Python: {error.msg}", error_line=max(error.lineno or 0, 0))
-    except (RecursionError, MemoryError):
-        return FileFacts(error="it is nested too deeply to be read")
-    except ValueError as error:
-        return FileFacts(error=f"it is not Python: {error}")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return FileFacts(*unreadable(error))
 
 
 def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
-    # Bytes, so that the parser itself finds the encoding that the file declares (PEP 263).
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape is its author's business
-        tree = ast.parse(data)
+    tree = parse_python(data)
     nodes = list(descend([tree]))
     loaded = {node.id for node in nodes if isinstance(node, ast.Name)}
     imports = [one._replace(used=one.bound in loaded) for node in nodes for one in _imports(node)]

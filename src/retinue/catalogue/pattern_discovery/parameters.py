@@ -33,7 +33,7 @@ _Pattern = Annotated[
 class Survey(Model):
     """What of the inventory leads the answer, and which part of it counts."""
 
-    question: Annotated[_Words, Field(description="The question in plain words; the other parameters say it all.")] = ""
+    question: _Words = Field(default="", description="The question in plain words; the other parameters say it all.")
     show: Annotated[
         Literal["overview", "tests", "fixtures", "steps", "helpers", "rules"],
         Choices(
@@ -51,13 +51,13 @@ class Survey(Model):
         ),
     ]
     target: _Folder = ""
-    unused: Annotated[
-        bool, Field(description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete.")
-    ] = False
-    undefined: Annotated[
-        bool,
-        Field(description="Only lines of feature files without a step: undefined, missing, unimplemented steps."),
-    ] = False
+    unused: bool = Field(
+        default=False, description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete."
+    )
+    undefined: bool = Field(
+        default=False,
+        description="Only lines of feature files without a step: undefined, missing, unimplemented steps.",
+    )
     scope: Annotated[
         Literal["", "session", "package", "module", "class", "function"],
         Choices(
@@ -69,7 +69,7 @@ class Survey(Model):
         ),
         Field(description="Only fixtures of this scope."),
     ] = ""
-    autouse: Annotated[bool, Field(description="Only autouse fixtures: used automatically, without asking.")] = False
+    autouse: bool = Field(default=False, description="Only autouse fixtures: used automatically, without asking.")
     pattern: _Pattern = "any"
 
 
@@ -118,8 +118,8 @@ class TestSearch(Model):
 
     query: Annotated[_Words, Field(description="What is to be tested, in words that such a test may have.")]
     target: Annotated[_Place, Field(description="A source or test file to find similar tests for.")] = ""
-    symbol: Annotated[
-        str, Field(max_length=300, description="A function or class that the tests use."), FromFacts("symbol")
-    ] = ""
+    symbol: Annotated[str, FromFacts("symbol")] = Field(
+        default="", max_length=300, description="A function or class that the tests use."
+    )
     pattern: _Pattern = "any"
     limit: Annotated[int, Field(ge=1, le=10, description="At most so many files.")] = 3

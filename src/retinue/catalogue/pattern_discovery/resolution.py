@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import commonpath
 
-from retinue.tools.structure import python_names
+from retinue.tools.structure import absolute_name, python_names
 
 from .facts import FileFacts, Fixture, ImportBinding
 
@@ -31,7 +31,7 @@ class Modules:
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
         for _ in range(8):  # so that circles end
-            place = self._split(_absolute(dotted, importer), importer)
+            place = self._split(absolute_name(dotted, importer), importer)
             if place is None:
                 return None
             path, name = place
@@ -56,18 +56,10 @@ class Modules:
 
     def _imports(self, path: str, imports: Sequence[ImportBinding]) -> dict[str, str]:
         """What the names that a file imports stand for."""
-        stars = [_absolute(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
+        stars = [absolute_name(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
         sources = [(star, self._module(star, path)) for star in stars]
         names = {name: f"{star}.{name}" for star, source in sources for name in self._own.get(source or "", ())}
         return names | {one.bound: one.target for one in imports}
-
-
-def _absolute(dotted: str, importer: str) -> str:
-    """A dotted name without leading dots, as seen from the folder that holds the whole project."""
-    name = dotted.lstrip(".")
-    level = len(dotted) - len(name)
-    folders = importer.split("/")[:-1]
-    return ".".join([*folders[: max(len(folders) - level + 1, 0)], name]) if level else name
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from retinue.catalogue._prose import Prose, code, one_line
-from retinue.catalogue._report import Report, plural
+from retinue.catalogue._report import Report, comma_list, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.tools.search import Bm25, terms
@@ -188,9 +188,7 @@ def _say_relatives(found: Inventory, same: Sequence[_FixtureEntry], relation: st
 
 
 def _listed(names: Sequence[str]) -> Prose:
-    """The first names, for a sentence."""
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return Prose(", ".join(["{}"] * len(names[:_SHOWN])) + more, tuple(map(code, names[:_SHOWN])))
+    return comma_list([*map(code, names)], _SHOWN)
 
 
 def _combined(ranking: Ranking, matches: Sequence[_FixtureEntry]) -> list[_FixtureEntry]:

@@ -63,14 +63,14 @@ class ResearchRequest(Model):
         description="How far to go: quick_scan takes at most 5 minutes, deep_dive 15, comprehensive 30."
     )
     sources: Many[Source] = Field(
-        SOURCES,
+        default=SOURCES,
         json_schema_extra={"uniqueItems": True, "default": list(SOURCES)},
         description="Where to look: the web, documents, memory, or code. Nothing leaves the machine unless the web "
         "is named and a search service is there.",
     )
-    output_format: Form = Field("summary", description="The form of the written answer.")
+    output_format: Form = Field(default="summary", description="The form of the written answer.")
     paths: Many[Annotated[str, Field(min_length=1, max_length=1000), FromFacts("path")]] = Field(
-        (), max_length=50, description="Only these files and folders; empty for all."
+        default=(), max_length=50, description="Only these files and folders; empty for all."
     )
     focus: Annotated[
         FocusName,

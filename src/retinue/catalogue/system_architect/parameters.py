@@ -24,7 +24,7 @@ class Scope(Model):
 
     question: QuestionText
     target: Annotated[str, FromFacts("component")] = Field(
-        "",
+        default="",
         max_length=500,
         description="Only this component, named by itself or by a file or folder in it; empty for all.",
     )
@@ -33,7 +33,7 @@ class Scope(Model):
         Choices(folders="folders, packages, modules, components", files="single files, file by file"),
         Field(description="What counts as a component: folders of the project, or single files."),
     ] = "folders"
-    depth: int = Field(1, ge=1, le=6, description="How many folders deep a component lies.")
+    depth: int = Field(default=1, ge=1, le=6, description="How many folders deep a component lies.")
     include_tests: bool = Field(default=False, description="Whether tests, examples and benchmarks count as well.")
 
 
@@ -41,7 +41,7 @@ class LayerScope(Scope):
     """A scope, and the layers that its imports should keep."""
 
     layers: Many[Annotated[str, Field(min_length=1, max_length=300)]] = Field(
-        (),
+        default=(),
         max_length=50,
         description="The layers from the top to the bottom, `a | b` for neighbours; without them the rules in the"
         " project's own files hold.",
@@ -51,7 +51,7 @@ class LayerScope(Scope):
 class HotspotScope(Scope):
     """A scope, and which of its hotspots are named."""
 
-    limit: int = Field(10, ge=1, le=100, description="How many files to name.")
+    limit: int = Field(default=10, ge=1, le=100, description="How many files to name.")
     since: str = Field(
-        "", max_length=40, description="Changes before this day do not count, as in 2024-03-31; empty for all."
+        default="", max_length=40, description="Changes before this day do not count, as in 2024-03-31; empty for all."
     )

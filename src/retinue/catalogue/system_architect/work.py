@@ -23,6 +23,7 @@ from retinue.tools.git.commit_index import CommitIndex, Selection
 from retinue.tools.structure import (
     Resolver,
     Structure,
+    absolute_name,
     component_names,
     connect,
     grouped,
@@ -198,7 +199,7 @@ def _imports(facts: Facts, resolver: Resolver) -> Iterator[RuleImport]:
             for target in targets:
                 yield RuleImport(known[path], known[target], path, target, place, typing)
             if not targets:
-                outside = resolver.absolute(one.target, path)
+                outside = absolute_name(one.target, path)
                 yield RuleImport(known[path], frozenset({outside}), path, outside, place, typing)
 
 
