@@ -12,10 +12,9 @@ from retinue.tools.git import Git, Head
 from retinue.tools.git.commit_index import CommitIndex, Cut
 from retinue.tools.git.counts import Sizes
 
-from .answers import Answer
+from .answers import Answer, revision_of
 from .history import MEASURED, History, Scope, read_history, read_scope
 from .parameters import CommitQuery
-from .releases import revision_of
 from .repository import described
 
 __all__ = ["say_commit_analysis"]

@@ -14,13 +14,12 @@ from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
-from .answers import say_survey
+from .answers import look_up, query_words, rank_by_context, say_similar, say_survey
 from .facts import FileFacts
 from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
 from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
 from .project import read_names, read_project
 from .results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
-from .search import look_up, query_words, rank_by_context, say_similar
 
 __all__ = ["PatternDiscovery"]
 
