@@ -67,8 +67,6 @@ class Answer:
             if show == "hot_files" or grouping == "file":
                 self._draw_files()
 
-    # --- the words in which commits are spoken of ---------------------------------------------------------------
-
     @property
     def _span(self) -> str:
         """The commits that were counted, as a source."""
@@ -100,8 +98,6 @@ class Answer:
     def _most(self, usual: int) -> int:
         """How many to name: as many as are wanted, else the usual number."""
         return usual if self.scope.query.limit == DEFAULT_LIMIT else self.scope.query.limit
-
-    # --- one for each kind of answer ----------------------------------------------------------------------------
 
     def _say_last(self) -> None:
         self.report.about([self.history.authored[0].author])
@@ -220,8 +216,6 @@ class Answer:
     def _list_commits(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
             self._say_commit("commit", "{}, {}: {}.", commit)
-
-    # --- what can be looked at ----------------------------------------------------------------------------------
 
     def _draw_periods(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""

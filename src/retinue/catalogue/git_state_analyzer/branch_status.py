@@ -72,9 +72,6 @@ def say_branch_status(git: Git, head: Head, report: Report, watch: Watch, *, que
         _say_tree(report, tree, is_bare=git.is_bare())
 
 
-# What is compared.
-
-
 def _spelled(git: Git, name: str, report: Report) -> str:
     """`name` as git knows it: a branch that only a remote has may be called by its last part, too."""
     branches = git.branches() if name else []
@@ -106,9 +103,6 @@ def _commits(git: Git, side: Head, base: _Other | None, report: Report) -> JsonM
     if total > _LISTED:
         report.note(f"Of {plural(total, 'commit')} the newest {_LISTED} are described.")
     return {"total": total, "shas": [one["sha"] for one in found], "messages": found}
-
-
-# Files.
 
 
 def _files(changes: Sequence[FileChange]) -> JsonMapping:
@@ -145,9 +139,6 @@ def _uncommitted(git: Git, head: Head, tree: Status | None) -> JsonMapping:
         "staged": [one.path for one in tree.staged],
         "unmerged": [one.path for one in tree.unmerged],
     }
-
-
-# The answer.
 
 
 def _say_branch(report: Report, side: Head, upstream: _Other | None, base: _Other | None) -> None:

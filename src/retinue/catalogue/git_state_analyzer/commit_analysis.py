@@ -72,9 +72,6 @@ def _reject_unknown(index: CommitIndex, query: CommitQuery, report: Report) -> N
         report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
 
 
-# The figures.
-
-
 def _figures(scope: Scope, history: History) -> JsonMapping:
     return {
         "commit_count": history.count,
@@ -110,9 +107,6 @@ def _recommendations(history: History) -> list[str]:
     if bare > tasks["commits_with_refs"] > 0:
         found.append(f"{plural(bare, 'commit')} of {judged:,} name no task; name the ticket in the message.")
     return found
-
-
-# What bounds them.
 
 
 def _reservations(report: Report, scope: Scope, history: History) -> None:

@@ -41,9 +41,6 @@ class CommitDescription(CommitSubject):
     task_references: Many[str]
 
 
-# `branch_status`
-
-
 class BranchCommits(Model):
     """What the branch has that its base has not; all its commits when there is no base."""
 
@@ -102,9 +99,6 @@ class BranchStatus(_Answer):
     repository: RepositoryState
 
 
-# `commit_analysis`
-
-
 class FormatCompliance(Model):
     """How many messages keep the form; those of merges, which git writes, are not judged."""
 
@@ -149,9 +143,6 @@ class CommitAnalysis(_Answer):
     commit_size_analysis: CommitSizes
     recommendations: Many[str]
     latest: Many[CommitDescription]
-
-
-# What comes with the ticket model
 
 
 class TaskVerdict(Model):

@@ -18,7 +18,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.orchestration.citing import Summary, told
 
-from .parameters import Form
 from .quotations import Quotation
 from .search import Search
 
@@ -60,9 +59,7 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
     }
     return report.reply(
         data=data,
-        content="\n\n".join(
-            [_content(report, search, search.request.output_format), *(one.markdown() for one in report.notes)]
-        ),
+        content="\n\n".join([_content(report, search), *(one.markdown() for one in report.notes)]),
         traces=tuple(web.traces) if web else (),
         usage=summary.usage if summary else None,
         confidence=round(sum(best) / len(best), 2) if best else None,
@@ -70,14 +67,13 @@ def reply_of(search: Search, summary: Summary | None) -> Reply:
     )
 
 
-# --- sentences ------------------------------------------------------------------------------------------------------
-
-
 def _say(report: Report, search: Search, summary: Summary | None) -> None:
     """The answer: a model's sentences where they hold, else the passages."""
     _say_absent(report, search)
     if search.query.focus == "files" and search.places:
-        _say_files(report, search)
+        places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
+        have = plural(len(places), "file has", "files have")
+        report.say("files", f"{have} it: {{}}.", comma_list(places, _FILES))
     elif not search.evidence:
         _say_nothing(report, search)
     elif summary is None or not summary.claims:
@@ -120,12 +116,6 @@ def _best(evidence: Sequence[Quotation]) -> list[Statement]:
 
 def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
-
-
-def _say_files(report: Report, search: Search) -> None:
-    places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
-    have = plural(len(places), "file has", "files have")
-    report.say("files", f"{have} it: {{}}.", comma_list(places, _FILES))
 
 
 def _say_nothing(report: Report, search: Search) -> None:
@@ -179,9 +169,6 @@ def _warn(report: Report, search: Search) -> None:
         report.warn("degraded_analysis", message, impact="Better passages may be missing.", recovery=recovery)
 
 
-# --- data -----------------------------------------------------------------------------------------------------------
-
-
 def _finding(one: Quotation) -> JsonMapping:
     return {
         "topic": one_line(one.topic),
@@ -197,17 +184,10 @@ def _finding(one: Quotation) -> JsonMapping:
 
 def _citation(one: Quotation, day: str, search: Search) -> JsonMapping:
     """Where a finding stands and when it was read there; of a file the commit, of others what is known of them."""
-    cited: JsonMapping = {
-        "source": one.place,
-        "origin": one.source,
-        "path": one.path,
-        "line": one.unit.start,
-        "accessed": day,
-    }
-    if (text := search.texts.get(one.path)) is not None:
-        return {**cited, **text.facts}
-    revision = search.revisions.get(one.path)
-    return {**cited, "revision": revision} if revision else cited
+    text, revision = search.texts.get(one.path), search.revisions.get(one.path)
+    facts = text.facts if text else {"revision": revision} if revision else {}
+    cited = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start, "accessed": day}
+    return {**cited, **facts}
 
 
 def _searched(search: Search) -> JsonMapping:
@@ -238,11 +218,10 @@ def _not_searched(search: Search) -> Iterable[JsonMapping]:
         yield {"source": "files", "reason": f"{len(search.left_out) - _FILES:,} more files were left out."}
 
 
-# --- Markdown -------------------------------------------------------------------------------------------------------
-
-
-def _content(report: Report, search: Search, form: Form) -> str:
+def _content(report: Report, search: Search) -> str:
+    """The statements in the form that was asked for."""
     lines = [one.markdown() for one in report.statements]
+    form = search.request.output_format
     match form:
         case "summary":
             return "\n\n".join(lines)
@@ -250,10 +229,9 @@ def _content(report: Report, search: Search, form: Form) -> str:
             listed = dict.fromkeys([*lines, *(_statement(one).markdown() for one in search.evidence)])
             return "\n".join(f"- {line}".replace("\n", "\n  ") for line in listed)
         case "detailed_report":
-            findings = ["## Findings"] if search.evidence else []
-            for one in search.evidence:
-                findings += _detail(one)
-            return "\n\n".join(["## Answer", *lines, *findings, "## Searched", f"{_where(search)}."])
+            findings = [part for one in search.evidence for part in _detail(one)]
+            head = ["## Findings"] if findings else []
+            return "\n\n".join(["## Answer", *lines, *head, *findings, "## Searched", f"{_where(search)}."])
         case _:
             assert_never(form)
 

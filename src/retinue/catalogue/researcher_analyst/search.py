@@ -24,6 +24,7 @@ from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.tools.grep import Match, grep
 from retinue.tools.search import Index, Kind, PassageHit
 from retinue.tools.search.kinds import NO_TEXT
+from retinue.tools.search.passages import cut
 from retinue.tools.tree import Skipped
 
 from .parameters import ResearchRequest, Source, source_of
@@ -155,8 +156,6 @@ class Search:
             for term, count in zip(words, counts, strict=True)
         }
 
-    # --- the steps ----------------------------------------------------------------------------------------------
-
     def _take_in(self) -> None:
         """Take in the tree: which files there are, and what changed in them."""
         if self.index is None:
@@ -249,8 +248,6 @@ class Search:
         closest = max(ranked, key=lambda one: one.covered, default=None)
         self.nearest = closest if closest and not good and closest.covered >= _NEAR else None
 
-    # --- what the words find ------------------------------------------------------------------------------------
-
     def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:
             return []
@@ -287,13 +284,12 @@ class Search:
         docs.sort(key=lambda one: (one.count("/"), _README.index(PurePosixPath(one).stem.casefold()), one))
         meant = [path for path in self.files if self.request.paths][:3]
         for rank, path in enumerate(meant or docs[:1]):
-            kind, length = self._kind(path), len(self._lines(path))
+            kind: Kind = "code" if self.files[path] == "code" else "docs"
+            length = len(self._lines(path))
             hit = PassageHit(path, kind, 1, length if kind == "docs" else min(length, 60), "", path, 0.0)
             units = [one for one in self._units(hit) if one.text and not one.text.startswith(("[![", "<", "!["))]
             for place, unit in enumerate(units[: 2 if kind == "docs" else 1]):
                 self._add(hit, unit, "overview", Judgement(score=2.0 / (1 + rank + 0.2 * place)))
-
-    # --- what is named ------------------------------------------------------------------------------------------
 
     def _definitions(self, name: str, last: str) -> list[PassageHit]:
         """Where `last` is defined, in the product before its tests; of a dotted name, in its owner first."""
@@ -339,9 +335,12 @@ class Search:
         """A line that has the name, as what it is part of."""
         wished = 3.0 if self.query.focus in {"uses", "files"} else 0.3 if is_defined else 1.5
         score = wished * (0.7 if is_aside(match.path) else 1.0) * 0.98**rank
-        owner = next((hit for hit in reversed(self._passages(match.path)) if hit.start <= match.line), None)
-        if owner is None:
+        file_kind: Kind = "code" if self.files[match.path] == "code" else "docs"
+        parts = cut(match.path, file_kind, "\n".join(self._lines(match.path)))
+        part = max((one for one in parts if one.start <= match.line), key=lambda one: one.start, default=None)
+        if part is None:
             return
+        owner = PassageHit(match.path, file_kind, part.start, part.end, part.name, part.title, 0.0)
         if owner.kind == "code":
             unit = Unit(match.line, match.line, "", signature=" ".join(match.text.split())[:200])
             kind: PassageKind = "usage" if is_defined or self.query.focus == "uses" else "mention"
@@ -350,18 +349,6 @@ class Search:
         units = self._units(owner)
         for unit in ([one for one in units if one.start <= match.line <= one.end] or units)[:1]:
             self._add(owner, unit, "mention", Judgement(1.0, score * (0.5 + self._judge(owner, unit).covered)))
-
-    # --- files --------------------------------------------------------------------------------------------------
-
-    def _kind(self, path: str) -> Kind:
-        return "code" if self.files[path] == "code" else "docs"
-
-    def _passages(self, path: str) -> list[PassageHit]:
-        from retinue.tools.search.passages import cut  # noqa: PLC0415 - only who asks for uses needs it
-
-        kind = self._kind(path)
-        parts = cut(path, kind, "\n".join(self._lines(path)))
-        return [PassageHit(path, kind, one.start, one.end, one.name, one.title, 0.0) for one in parts]
 
     def _lines(self, path: str) -> list[str]:
         if path not in self._rows:

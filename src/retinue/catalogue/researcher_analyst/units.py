@@ -111,9 +111,6 @@ def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] =
     return [one for one in units if one.block or not one.text.endswith((":", "?"))]
 
 
-# --- documents ------------------------------------------------------------------------------------------------------
-
-
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - when it is needed
@@ -270,9 +267,6 @@ def _without_markup(text: str) -> str:
 def _clean(text: str) -> str:
     """Prose on one line, without what only a renderer needs."""
     return " ".join(_EMPHASIS.sub(r"\1", _without_markup(text)).split())
-
-
-# --- code -----------------------------------------------------------------------------------------------------------
 
 
 def _definition(rows: Sequence[str], hit: PassageHit) -> Unit:
