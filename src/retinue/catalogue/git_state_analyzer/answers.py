@@ -51,8 +51,8 @@ class Answer:
         else:
             {
                 "overview": partial(self._say_log, _NAMED),
-                "latest_change": self._say_last,
-                "first_change": self._say_first,
+                "latest_change": partial(self._say_change, "last"),
+                "first_change": partial(self._say_change, "first"),
                 "log": self._say_log,
                 "count": self._say_count,
                 "people": self._say_who,
@@ -99,16 +99,13 @@ class Answer:
         """How many to name: as many as are wanted, else the usual number."""
         return usual if self.scope.query.limit == DEFAULT_LIMIT else self.scope.query.limit
 
-    def _say_last(self) -> None:
-        self.report.about([self.history.authored[0].author])
-        self._say_end("last")
-        if self.history.count > 1:
+    def _say_change(self, which: Literal["first", "last"]) -> None:
+        commits = self.history.oldest if which == "first" else self.history.authored
+        self.report.about([commits[0].author])
+        self._say_end(which)
+        if self.history.count > 1 and which == "last":
             self._say_people(most=3)
-
-    def _say_first(self) -> None:
-        self.report.about([self.history.oldest[0].author])
-        self._say_end("first")
-        if self.history.count > 1 and len(self.scope.query.paths) < 2:
+        elif self.history.count > 1 and len(self.scope.query.paths) < 2:
             self._say_end("last")
 
     def _say_end(self, which: Literal["first", "last"]) -> None:

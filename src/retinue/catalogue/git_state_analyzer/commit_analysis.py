@@ -10,7 +10,6 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded
 from retinue.tools.git import Git, Head
 from retinue.tools.git.commit_index import CommitIndex, Cut
-from retinue.tools.git.counts import Sizes
 
 from .answers import Answer, revision_of
 from .history import MEASURED, History, Scope, read_history, read_scope
@@ -73,25 +72,20 @@ def _reject_unknown(index: CommitIndex, query: CommitQuery, report: Report) -> N
 
 
 def _figures(scope: Scope, history: History) -> JsonMapping:
+    measured = history.sizes
+    sizes: JsonMapping = {"measured": measured.measured}
+    if measured.largest:
+        commit, lines, files = measured.largest[0]
+        sizes["average_files"] = round(measured.files / measured.measured, 1)
+        sizes["average_lines"] = round((measured.insertions + measured.deletions) / measured.measured, 1)
+        sizes["largest_commit"] = {**described(commit), "files": files, "lines": lines}
     return {
         "commit_count": history.count,
         "format_compliance": {**history.messages["format_compliance"], "merges": history.merges},
         "task_references": history.messages["task_references"],
-        "commit_size_analysis": _sizes(history.sizes),
+        "commit_size_analysis": sizes,
         "recommendations": _recommendations(history),
         "latest": [described(commit) for commit in history.named[: scope.query.limit]],
-    }
-
-
-def _sizes(sizes: Sizes) -> JsonMapping:
-    if not sizes.largest:
-        return {"measured": sizes.measured}
-    commit, lines, files = sizes.largest[0]
-    return {
-        "measured": sizes.measured,
-        "average_files": round(sizes.files / sizes.measured, 1),
-        "average_lines": round((sizes.insertions + sizes.deletions) / sizes.measured, 1),
-        "largest_commit": {**described(commit), "files": files, "lines": lines},
     }
 
 

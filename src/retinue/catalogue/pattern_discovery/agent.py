@@ -8,14 +8,12 @@ from typing import Any, Final, TypeAlias
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._report import Report
-from retinue.catalogue._tree import TreeReading
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
 
 from .answers import look_up, query_words, rank_by_context, say_similar, say_survey
-from .facts import FileFacts
 from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
 from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
 from .project import read_names, read_project
@@ -194,19 +192,15 @@ class PatternDiscovery:
         folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
         reading = await read_project(run, run.workspace, self.cache_dir)
+        report = Report()
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
-        return await in_thread(_reply, work, reading, domain, folder)
-
-
-def _reply(work: _Work, reading: TreeReading[FileFacts], domain: Domain | None, folder: str) -> Reply:
-    report = Report()
-    work(narrow(take_stock(reading.files), domain, folder), report)
-    if reading.left:  # what is missing may be in what was not read
-        report.unanswered = None
-    if "reuse_score" in report.figures and report.unanswered is None:
-        report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
-    reading.tell_gaps(report, near=folder)
-    return report.reply()
+        await in_thread(lambda: work(narrow(take_stock(reading.files), domain, folder), report))
+        if reading.left:  # what is missing may be in what was not read
+            report.unanswered = None
+        if "reuse_score" in report.figures and report.unanswered is None:
+            report.note(f"Reuse score {report.figures['reuse_score']} of 10 ({report.figures['reuse_band']}).")
+        reading.tell_gaps(report, near=folder)
+        return report.reply()
 
 
 def _lists(found: Inventory, report: Report) -> JsonMapping:

@@ -67,20 +67,19 @@ def read_names(workspace: Workspace, cache_dir: Path | None) -> Facts:
     entries = [entry for entry in list_files(workspace).files if is_read(entry.path)]
     state = repr([(entry.path, entry.size, entry.mtime_ns) for entry in entries])
     key = content_key("names", state.encode(errors="replace"))
-    known = Rows(
-        cache_dir, str(workspace.root), name="names", version=VERSION, read=Facts.model_validate, write=Facts.to_json
-    )
+    root, read_row, write = str(workspace.root), Facts.model_validate, Facts.to_json
+    known = Rows(cache_dir, root, name="names", version=VERSION, read=read_row, write=write)
+
+    async def read() -> TreeReading[FileFacts]:
+        async with LocalContext(workspace=workspace) as context:  # it ends the processes it starts
+            return await read_project(context, workspace, cache_dir, seconds=_NAMES_SECONDS)
+
     facts = known.get(key)
     if facts is None:
         with ThreadPoolExecutor(1) as thread:  # whoever asks may be in an event loop
-            facts = _names(thread.submit(asyncio.run, _read_alone(workspace, cache_dir)).result())
+            facts = _names(thread.submit(asyncio.run, read()).result())
         known.save({key: facts} if facts.is_complete else {}, [])
     return facts
-
-
-async def _read_alone(workspace: Workspace, cache_dir: Path | None) -> TreeReading[FileFacts]:
-    async with LocalContext(workspace=workspace) as context:  # it ends the processes it starts
-        return await read_project(context, workspace, cache_dir, seconds=_NAMES_SECONDS)
 
 
 def _names(reading: TreeReading[FileFacts]) -> Facts:

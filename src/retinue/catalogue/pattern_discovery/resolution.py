@@ -31,23 +31,16 @@ class Modules:
     def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
         """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
         for _ in range(8):  # so that circles end
-            place = self._split(absolute_name(dotted, importer), importer)
-            if place is None:
+            parts = absolute_name(dotted, importer).split(".")
+            ends = range(len(parts) - 1, 0, -1)  # the longest beginning that is a module, and the name after it
+            splits = ((self._module(".".join(parts[:end]), importer), parts[end]) for end in ends)
+            path, name = next((one for one in splits if one[0] is not None), (None, ""))
+            if path is None:
                 return None
-            path, name = place
             following = None if name in self._own[path] else self._bound[path].get(name)
             if following is None:
-                return place
+                return path, name
             dotted, importer = following, path
-        return None
-
-    def _split(self, dotted: str, importer: str) -> tuple[str, str] | None:
-        """The longest beginning of `dotted` that is a module, and the name after it."""
-        parts = dotted.split(".")
-        for end in range(len(parts) - 1, 0, -1):
-            path = self._module(".".join(parts[:end]), importer)
-            if path is not None:
-                return path, parts[end]
         return None
 
     def _module(self, dotted: str, importer: str) -> str | None:

@@ -139,7 +139,10 @@ class ResearcherAnalyst:
         watch = Watch(run, seconds=request.bounds.seconds)
         browsed = await browse(request, run, watch, self._web) if request.names_web else None
         if browsed is not None and browsed.refused is not None and not request.local:
-            return Reply(outcome="error", fault=_no_web(browsed.refused), traces=tuple(browsed.traces))
+            fault, others = Fault.from_error(browsed.refused), ("docs", "code", "memory")
+            hint = f"{fault.hint} Or ask for the sources docs, code or memory.".strip()
+            fault = fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or others})
+            return Reply(outcome="error", fault=fault, traces=tuple(browsed.traces))
         search = Search(request, Query.of(request), run, watch, web=browsed)
         await in_watched_thread(watch, self._search, search, task.context.memory)
         is_list = request.focus == "files" and search.places
@@ -201,12 +204,6 @@ def _text_of(entry: Entry) -> SourceText:
     told = {"scope": entry.scope, "remembered": remembered, "by": source.by, "run": source.run, "origin": source.origin}
     facts = {"memory": {name: fact for name, fact in told.items() if fact}}
     return SourceText("memory", f"memory:{entry.scope}/{entry.id}", entry.text, facts=facts)
-
-
-def _no_web(error: RetinueError) -> Fault:
-    fault = Fault.from_error(error)
-    hint = f"{fault.hint} Or ask for the sources docs, code or memory.".strip()
-    return fault.model_copy(update={"hint": hint, "suggestions": fault.suggestions or ("docs", "code", "memory")})
 
 
 def _revisions(workspace: Workspace, paths: Iterable[str]) -> dict[str, str]:

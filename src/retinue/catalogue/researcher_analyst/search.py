@@ -318,18 +318,15 @@ class Search:
         return sorted(kept, key=lambda one: (is_aside(one.path), calls and not _is_call(one.text), one.path, one.line))
 
     def _define(self, hit: PassageHit, rank: int) -> None:
+        """A definition, with the first paragraph of what it says, and those that the words ask for."""
         for unit in self._units(hit)[:1]:
             is_all = tuple(self.query.words.values()) == self.query.names[:1]
             wished = {"define": 4.0, "uses": 0.6, "explain": 2.0 if is_all else 0.35}.get(self.query.focus, 2.0)
             score = wished * (0.6 if is_aside(hit.path) else 1.0) * 0.9**rank
-            self._add(hit, self._told(unit), "definition", replace(self._judge(hit, unit), score=score))
-
-    def _told(self, unit: Unit) -> Unit:
-        """A definition with the first paragraph of what it says, and the one that the words ask for."""
-        first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
-        shares = [judge(Unit(0, 0, one), self.query, self.weights).covered for one in others]
-        fitting = [one for one, share in zip(others, shares, strict=True) if share >= 0.3]
-        return replace(unit, text=" ".join([first, *fitting[:2]]), block="")
+            first, *others = [" ".join(one.split()) for one in unit.text.split("\n\n")]
+            fitting = [one for one in others if judge(Unit(0, 0, one), self.query, self.weights).covered >= 0.3]
+            short = replace(unit, text=" ".join([first, *fitting[:2]]), block="")
+            self._add(hit, short, "definition", replace(self._judge(hit, unit), score=score))
 
     def _use(self, match: Match, rank: int, *, is_defined: bool) -> None:
         """A line that has the name, as what it is part of."""
