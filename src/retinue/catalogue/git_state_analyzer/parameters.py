@@ -18,7 +18,7 @@ _Show: TypeAlias = Literal[
 _Question = Annotated[
     str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
 ]
-_Leads = Field(json_schema_extra={"default": "overview"}, description="What leads the answer.")
+_LEADS = Field(json_schema_extra={"default": "overview"}, description="What leads the answer.")
 """It is filled in before a skill is called; required stays what decides everything else."""
 _Words = Annotated[str, Field(max_length=200)]
 _Day = Annotated[str, Field(max_length=40)]
@@ -48,8 +48,7 @@ class BranchQuery(Model):
             " merged into main, not merged yet, difference between branches, what is on this branch and not on main,"
             " that the other branch does not have, who works on the branch, work on the branch",
         ),
-        _Leads,
-    ]
+    ] = _LEADS
 
 
 class CommitQuery(Model):
@@ -77,8 +76,7 @@ class CommitQuery(Model):
             release_dates="releases and tags: when was the last release, newest version, latest tag, released, first"
             " release, previous release, next release",
         ),
-        _Leads,
-    ]
+    ] = _LEADS
     paths: Many[_Path] = Field(
         default=(),
         max_length=100,
@@ -120,8 +118,7 @@ class CommitQuery(Model):
             within="in the release: part of it, contained in, included in, released with",
             until="up to the release: before the version, until the tag",
         ),
-        Field(description="What one release bounds."),
-    ] = "since"
+    ] = Field(default="since", description="What one release bounds.")
     text: Annotated[_Words, FromFacts("identifier")] = Field(
         default="", description="Only commits that add or remove this text or name in a file, such as MAX_RETRIES."
     )
@@ -144,13 +141,11 @@ class CommitQuery(Model):
             author="per author: by author, for each developer, per person",
             file="per file: by file, for each file",
         ),
-        Field(description="What the commits are counted by, in a table."),
-    ] = "none"
+    ] = Field(default="none", description="What the commits are counted by, in a table.")
     order: Annotated[
         Literal["newest", "oldest"],
         Choices(newest="newest, latest", oldest="oldest, earliest, first"),
-        Field(description="Which commits or releases are named first."),
-    ] = "newest"
+    ] = Field(default="newest", description="Which commits or releases are named first.")
     limit: int = Field(
         default=DEFAULT_LIMIT,
         ge=1,

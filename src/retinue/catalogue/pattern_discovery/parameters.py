@@ -67,8 +67,7 @@ class Survey(Model):
             **{"class": "class scoped, class scope"},
             function="function scoped, function scope",
         ),
-        Field(description="Only fixtures of this scope."),
-    ] = ""
+    ] = Field(default="", description="Only fixtures of this scope.")
     autouse: bool = Field(default=False, description="Only autouse fixtures: used automatically, without asking.")
     pattern: _Pattern = "any"
 
@@ -87,8 +86,7 @@ class DomainSearch(Model):
                 "documentation": "the documents: documentation rules, what the docs prohibit",
             }
         ),
-        Field(description="Which part of the project to look at."),
-    ] = "unit-testing"
+    ] = Field(default="unit-testing", description="Which part of the project to look at.")
     target: _Folder = ""
 
 
@@ -106,8 +104,7 @@ class FixtureSearch(Model):
             " dependents of, built on, based on",
             dependencies="what it builds on: what does it depend on, what does it need, dependencies of, fixture chain",
         ),
-        Field(description="What is to be said; all but `definition` need its name."),
-    ] = "definition"
+    ] = Field(default="definition", description="What is to be said; all but `definition` need its name.")
     limit: Annotated[int, Field(ge=1, le=20, description="At most so many matches.")] = 5
 
 

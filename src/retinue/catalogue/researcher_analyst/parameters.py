@@ -82,8 +82,7 @@ class ResearchRequest(Model):
             value="a value or setting: how many, how long, how often, which port, which version, what is the default, "
             "what is the limit",
         ),
-        Field(description="What kind of passage answers."),
-    ] = "explain"
+    ] = Field(default="explain", description="What kind of passage answers.")
 
     @property
     def local(self) -> tuple[Source, ...]:

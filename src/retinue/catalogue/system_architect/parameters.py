@@ -31,8 +31,7 @@ class Scope(Model):
     detail: Annotated[
         Literal["folders", "files"],
         Choices(folders="folders, packages, modules, components", files="single files, file by file"),
-        Field(description="What counts as a component: folders of the project, or single files."),
-    ] = "folders"
+    ] = Field(default="folders", description="What counts as a component: folders of the project, or single files.")
     depth: int = Field(default=1, ge=1, le=6, description="How many folders deep a component lies.")
     include_tests: bool = Field(default=False, description="Whether tests, examples and benchmarks count as well.")
 
