@@ -12,9 +12,8 @@ from retinue.errors import Unavailable
 
 from .branch_status import say_branch_status
 from .commit_analysis import say_commit_analysis
-from .facts import read_facts
 from .parameters import BranchQuery, CommitQuery, Target
-from .repository import examine
+from .repository import examine, read_facts
 from .results import BranchStatus, CommitAnalysis, DriftDetection, TaskValidation
 
 __all__ = ["GitStateAnalyzer"]
