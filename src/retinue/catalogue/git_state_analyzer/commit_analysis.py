@@ -105,16 +105,14 @@ def _figures(scope: Scope, history: History) -> JsonMapping:
 
 
 def _recommendations(history: History) -> list[str]:
-    found: list[str] = []
     form, tasks = history.messages["format_compliance"], history.messages["task_references"]
-    wrong, bare = form["incorrect_format"], tasks["commits_without_refs"]
-    judged = wrong + form["correct_format"]
-    if wrong and form["correct_format"]:
-        found.append(f"{plural(wrong, 'commit')} of {judged:,} do not say `type(scope): …`; name both.")
-    elif wrong:
-        found.append("No commit here says `type(scope): …`; agree on the form first if the project wants it.")
+    right, wrong, bare = form["correct_format"], form["incorrect_format"], tasks["commits_without_refs"]
+    of_all = f"of {right + wrong:,}"
+    mixed = f"{plural(wrong, 'commit')} {of_all} do not say `type(scope): …`; name both."
+    none = "No commit here says `type(scope): …`; agree on the form first if the project wants it."
+    found = [mixed if right else none] if wrong else []
     if bare > tasks["commits_with_refs"] > 0:
-        found.append(f"{plural(bare, 'commit')} of {judged:,} name no task; name the ticket in the message.")
+        found.append(f"{plural(bare, 'commit')} {of_all} name no task; name the ticket in the message.")
     return found
 
 

@@ -75,10 +75,8 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
     try:
         if path.endswith(".py"):
             return _facts_of_module(data, is_test=is_test)
-        text = decode(data).text
-        if path.endswith(".feature"):
-            return FileFacts(phrases=list(phrases_of(text)))
-        return FileFacts(rules=list(rules_of(text)))
+        text, is_feature = decode(data).text, path.endswith(".feature")
+        return FileFacts(phrases=[*phrases_of(text)]) if is_feature else FileFacts(rules=[*rules_of(text)])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return FileFacts(*unreadable(error))
 
@@ -134,19 +132,15 @@ def _functions(
 
 
 def _imports(node: ast.AST) -> Iterator[ImportBinding]:
-    match node:
-        case ast.Import(names=aliases):
-            for one in aliases:
-                # `import a.b` binds `a`, and `a.b.c` is then found by its dots alone.
-                root = one.name.partition(".")[0]
-                yield ImportBinding(one.asname, one.name) if one.asname else ImportBinding(root, root)
-        case ast.ImportFrom(module=module, names=aliases, level=level):
-            stem = f"{'.' * level}{module or ''}"
-            for one in aliases:
-                joint = "" if stem.endswith(".") else "."
-                yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{joint}{one.name}")
-        case _:
-            pass
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            # `import a.b` binds `a`, and `a.b.c` is then found by its dots alone.
+            root = one.name.partition(".")[0]
+            yield ImportBinding(one.asname, one.name) if one.asname else ImportBinding(root, root)
+    elif isinstance(node, ast.ImportFrom):
+        stem = f"{'.' * node.level}{f'{node.module}.' if node.module else ''}"
+        for one in node.names:
+            yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{one.name}")
 
 
 def _symbol(node: ast.stmt) -> PublicSymbol | None:
@@ -213,13 +207,10 @@ def _value_given(inside: Sequence[ast.AST]) -> str:
     """What it yields or returns, as a reader would name it: a local variable by what it was made of."""
     bound: dict[str, ast.expr] = {}
     for one in inside:
-        match one:
-            case ast.Assign(targets=targets, value=value):
-                bound = {target.id: value for target in targets if isinstance(target, ast.Name)} | bound
-            case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
-                bound.setdefault(name, value)
-            case _:
-                pass
+        if isinstance(one, ast.Assign):
+            bound = {target.id: one.value for target in one.targets if isinstance(target, ast.Name)} | bound
+        elif isinstance(one, ast.withitem) and isinstance(one.optional_vars, ast.Name):
+            bound.setdefault(one.optional_vars.id, one.context_expr)
     yielded = [one.value for one in inside if isinstance(one, ast.Yield)]
     returned = [one.value for one in inside if isinstance(one, ast.Return) and one.value]
     value = next(iter(yielded or returned), None)
@@ -292,14 +283,12 @@ def _steps_of(node: _Function, names: _ImportedNames) -> Iterator[StepSentence]:
         default = _LIBRARIES.get(library or next((one for one in _LIBRARIES if one in names.stars), ""))
         if not isinstance(decorator, ast.Call) or not default or name.lower() not in _KINDS:
             continue
-        match [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))]:
-            case [ast.Constant(value=str(text)), *_]:
-                yield StepSentence(name.lower(), text, _start_of(node), default)
-            case [ast.Call(args=[ast.Constant(value=str(text)), *_]) as parser, *_]:
-                form = _FORMS.get(names.resolve(parser).rpartition(".")[2], "exact")
-                yield StepSentence(name.lower(), text, _start_of(node), form)
-            case _:
-                pass
+        given = [*decorator.args, *(one.value for one in decorator.keywords if one.arg in ("name", "sentence"))][:1]
+        parsers = [one for one in given if isinstance(one, ast.Call)]
+        form = _FORMS.get(names.resolve(parsers[0]).rpartition(".")[2], "exact") if parsers else default
+        for text in [one for parser in parsers for one in parser.args[:1]] or given:
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield StepSentence(name.lower(), text.value, _start_of(node), form)
 
 
 def phrases_of(text: str) -> Iterator[StepSentence]:
