@@ -178,11 +178,9 @@ class Search:
         """Which files are searched; gives all that the index has."""
         known = self.index.paths() if self.index else []
         paths = self.request.paths
-        for path in known:
-            source = source_of(path)
-            is_meant = not paths or any(_is_below(path, one) for one in paths)
-            if source is not None and source in self.request.local and is_meant:
-                self.files[path] = source
+        meant = [path for path in known if not paths or any(_is_below(path, one) for one in paths)]
+        sources = {path: source for path in meant if (source := source_of(path)) is not None}
+        self.files |= {path: source for path, source in sources.items() if source in self.request.local}
         return known
 
     def _look_up(self) -> None:

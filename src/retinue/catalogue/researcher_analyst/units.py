@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from re import Match
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
@@ -100,10 +101,9 @@ def paragraphs(rows: Sequence[str], start: int, included: Callable[[str], str] =
     for unit in _blocks(_as_markdown(rows), start, included):
         if not (unit.text or unit.block):
             continue
-        before = units[-1] if units else None
-        if unit.text or before is None or (before.block and not unit.is_code and not before.is_code):
-            units.append(unit)
-        elif not before.block or before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST:
+        before = units[-1] if units and not unit.text else None
+        is_short = before and (before.text.endswith(":") or before.block.count("\n") < _LONGEST_LIST)
+        if before and (not before.block or (is_short and (unit.is_code or before.is_code))):
             block = f"{before.block}\n\n{unit.block}" if before.block else unit.block
             units[-1] = replace(before, end=unit.end, block=block, is_code=unit.is_code)
         else:
@@ -168,12 +168,8 @@ def _parts(tokens: "Sequence[Token]", owner: "Token") -> Iterator[tuple[int, int
     """The lines of the items of a list, or of the rows of a table below its head."""
     wanted, level = ("tr_open", 2) if owner.type == "table_open" else ("list_item_open", 1)
     end = owner.map[1] if owner.map else 0
-    for token in tokens:
-        if token.map is None:
-            continue
-        if token.map[0] >= end:
-            return
-        if token.type == wanted and token.level == level:
+    for token in takewhile(lambda one: one.map is None or one.map[0] < end, tokens):
+        if token.map and token.type == wanted and token.level == level:
             yield token.map[0], token.map[1]
 
 
@@ -214,10 +210,7 @@ def _as_markdown(rows: Sequence[str]) -> list[str]:
 def _deeper(rows: Sequence[str], place: int) -> Iterator[str]:
     """The rows below one that are blank or stand further right."""
     depth = len(rows[place]) - len(rows[place].lstrip())
-    for row in rows[place + 1 :]:
-        if row.strip() and len(row) - len(row.lstrip()) <= depth:
-            return
-        yield row
+    return takewhile(lambda row: not row.strip() or len(row) - len(row.lstrip()) > depth, rows[place + 1 :])
 
 
 def _head(directive: Match[str]) -> str:

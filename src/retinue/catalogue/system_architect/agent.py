@@ -123,7 +123,7 @@ class SystemArchitect:
         Use it to see how the source is put together, what a part depends on, or who uses it. Returns components with
         fan-in, fan-out and instability, and each dependency with its place.
         """
-        return await work("dependencies", scope, run, self.cache_dir)
+        return (await work("dependencies", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["cycles"])
     async def cycles(self, scope: Scope, run: RunContext) -> Reply:
@@ -132,7 +132,7 @@ class SystemArchitect:
         Use it when imports go round in a circle, or before a module is split. Returns each circle, the shortest first,
         with the place of every import in it.
         """
-        return await work("cycles", scope, run, self.cache_dir)
+        return (await work("cycles", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         **_READS,
@@ -146,7 +146,7 @@ class SystemArchitect:
         Use it to find imports that go up, sideways or where they are forbidden. Returns every violation with its rule
         and place.
         """
-        return await work("layers", scope, run, self.cache_dir)
+        return (await work("layers", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["hotspots"])
     async def hotspots(self, scope: HotspotScope, run: RunContext) -> Reply:
@@ -154,7 +154,7 @@ class SystemArchitect:
 
         Use it to see where refactoring pays. Returns files with their commits, complexity and hardest function.
         """
-        return await work("hotspots", scope, run, self.cache_dir)
+        return (await work("hotspots", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(**_READS, output=Architecture, examples=_EXAMPLES["overview"])
     async def overview(self, scope: Scope, run: RunContext) -> Reply:
@@ -162,7 +162,7 @@ class SystemArchitect:
 
         Use it for a first look at how a codebase is built. Returns the main facts of each.
         """
-        return await work("overview", scope, run, self.cache_dir)
+        return (await work("overview", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
         description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
@@ -181,9 +181,9 @@ class SystemArchitect:
             raise without_model("options")
         from .options import with_options  # noqa: PLC0415 - other skills need no model
 
-        facts = await work("options", scope, run, self.cache_dir)
+        report = await work("options", scope, run, self.cache_dir)
         definition, question = SystemArchitect.definition, scope.question or task.instruction
-        return await with_options(facts, self.models, question, definition=definition, task=task, run=run)
+        return await with_options(report, self.models, question, definition=definition, task=task, run=run)
 
     @retinue.skill(
         description="Has the whole project assessed from every side at once: its structure, its hotspots, its tests"

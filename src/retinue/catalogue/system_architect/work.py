@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import RunContext
 from retinue.catalogue._aside import is_aside
 from retinue.catalogue._prose import quote
 from retinue.catalogue._remembered import Rows
@@ -50,8 +50,8 @@ _LARGEST: Final = 2 * 1024 * 1024
 _COMPONENTS: Final = 2_000
 
 
-async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Reply:
-    """Do one skill; what was read is kept in `cache_dir` between runs.
+async def work(skill: str, scope: Scope, run: RunContext, cache_dir: Path | None) -> Report:
+    """Report what one skill finds; what was read is kept in `cache_dir` between runs.
 
     Raises:
         DeadlineExceeded: Time was up before anything was read.
@@ -90,7 +90,7 @@ def _answer(
     workspace: Workspace,
     watch: Watch,
     cache_dir: Path | None,
-) -> Reply:
+) -> Report:
     # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
     report = Report(figures={"components": [], "edges": [], "cycles": [], "hotspots": [], "violations": []})
     files = {path: structure for path, structure in reading.files.items() if not structure.error}
@@ -99,7 +99,7 @@ def _answer(
     if not files:
         hint = "Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too."
         report.reject("No source files were found that can be read.", hint=hint)
-        return report.reply()
+        return report
     resolver = Resolver(files, _manifests(workspace, files))
     graph = connect(files, resolver)
     names = component_names(files, scope.detail, scope.depth)
@@ -115,7 +115,7 @@ def _answer(
         limit, since = (scope.limit, scope.since) if isinstance(scope, HotspotScope) else (_HOTSPOTS, "")
         churn = Churn(None, "time was up") if reading.left else _churn(facts, workspace, watch, cache_dir, since)
         say_hotspots(facts, churn, report, limit=limit, brief=is_overview)
-    return report.reply()
+    return report
 
 
 def _churn(facts: Facts, workspace: Workspace, watch: Watch, cache_dir: Path | None, since: str) -> Churn:
