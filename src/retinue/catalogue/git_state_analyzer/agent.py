@@ -12,9 +12,8 @@ from retinue.errors import Unavailable
 
 from .branch_status import say_branch_status
 from .commit_analysis import say_commit_analysis
-from .parameters import BranchQuery, CommitQuery, Target
+from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
 from .repository import examine, read_facts
-from .results import BranchStatus, CommitAnalysis, DriftDetection, TaskValidation
 
 __all__ = ["GitStateAnalyzer"]
 

@@ -15,9 +15,18 @@ from retinue.engine.blocking import in_thread
 
 from .answers import look_up, query_words, rank_by_context, say_similar, say_survey
 from .inventory import LIST_LIMIT, Inventory, narrow, reuse_of, take_stock
-from .parameters import Domain, DomainSearch, FixtureSearch, Survey, TestSearch
+from .parameters import (
+    Domain,
+    DomainPatterns,
+    DomainSearch,
+    FixtureMatches,
+    FixtureSearch,
+    Inventories,
+    SimilarTests,
+    Survey,
+    TestSearch,
+)
 from .project import read_names, read_project
-from .results import DomainPatterns, FixtureMatches, Inventories, SimilarTests
 
 __all__ = ["PatternDiscovery"]
 

@@ -30,9 +30,8 @@ from retinue.tools.workspace import Workspace
 
 from .answer import reply_of
 from .browse import browse
-from .parameters import ResearchRequest
+from .parameters import Research, ResearchRequest
 from .quotations import Query
-from .results import Research
 from .search import Search, SourceText
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.words import STOP_WORDS
 
-from .parameters import FocusName, ResearchRequest, Source
-from .results import PassageKind
+from .parameters import FocusName, PassageKind, ResearchRequest, Source
 from .units import Unit
 
 __all__ = ["LIGHT_SHARE", "Judgement", "Query", "Quotation", "distinct", "judge", "topic_of"]

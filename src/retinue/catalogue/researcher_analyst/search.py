@@ -27,9 +27,8 @@ from retinue.tools.search.kinds import NO_TEXT
 from retinue.tools.search.passages import cut
 from retinue.tools.tree import Skipped
 
-from .parameters import ResearchRequest, Source, source_of
+from .parameters import PassageKind, ResearchRequest, Source, source_of
 from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, distinct, judge, topic_of
-from .results import PassageKind
 from .units import Unit, paragraphs, units_of
 
 __all__ = ["Search", "SourceText", "WebReading"]

@@ -12,8 +12,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
 
-from .parameters import HotspotScope, LayerScope, QuestionText, Scope
-from .results import Architecture, Assessment, RestructuringOptions
+from .parameters import Architecture, Assessment, HotspotScope, LayerScope, QuestionText, RestructuringOptions, Scope
 from .work import read_components, work
 
 if TYPE_CHECKING:
