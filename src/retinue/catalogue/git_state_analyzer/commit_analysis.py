@@ -21,7 +21,7 @@ from retinue.tools.git.commit_index import CommitIndex, Cut
 from retinue.tools.git.counts import periods, seconds
 from retinue.tools.git.tags import comes_before, neighbours, tag_named
 
-from .history import MEASURED, History, Scope, read_history, read_scope
+from .history import MEASURED, History, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery
 from .repository import by, commit_source, day_of, described, short
 
@@ -40,7 +40,7 @@ def say_commit_analysis(
     git: Git, head: Head, report: Report, watch: Watch, *, query: CommitQuery, cache_dir: Path | None
 ) -> None:
     """Analyse the commits that `query` is about."""
-    scope, history = Scope(query), History()
+    history = History(query)
     if head.sha is None:
         report.say("history", "The repository has no commits yet.", source="git log")
     else:
@@ -48,27 +48,27 @@ def say_commit_analysis(
             cut = index.refresh()
             revision = _revision_of(git, query, report)
             if revision is not None:
-                scope = read_scope(git, index, query, revision)
-                history = _counted(index, scope, report, watch, cut)
+                history = select_history(git, index, query, revision)
+                _count(index, history, report, watch, cut)
             if not report.unanswered:
-                _Answer(git, index, report, scope, history).say()
-    report.figures = _figures(scope, history)
+                _Answer(git, index, report, history).say()
+    report.figures = _figures(history)
 
 
-def _counted(index: CommitIndex, scope: Scope, report: Report, watch: Watch, cut: Cut) -> History:
+def _count(index: CommitIndex, history: History, report: Report, watch: Watch, cut: Cut) -> None:
+    query = history.query
     try:
-        history = read_history(index, scope, cut)
+        history.read(index, cut)
     except DeadlineExceeded:
         watch.check()
-        if not scope.query.text:
+        if not query.text:
             raise
-        message = f"To look for {scope.query.text!r} in every commit took too long."
+        message = f"To look for {query.text!r} in every commit took too long."
         report.reject(message, hint="Narrow it by `paths` or `range`.", code="timeout")
-        return History(cut="time")
-    _reservations(report, scope, history)
+        return
+    _reservations(report, history)
     if not history.count:
-        _reject_unknown(index, scope.query, report)
-    return history
+        _reject_unknown(index, query, report)
 
 
 def _reject_unknown(index: CommitIndex, query: CommitQuery, report: Report) -> None:
@@ -86,7 +86,7 @@ def _reject_unknown(index: CommitIndex, query: CommitQuery, report: Report) -> N
         report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
 
 
-def _figures(scope: Scope, history: History) -> JsonMapping:
+def _figures(history: History) -> JsonMapping:
     measured = history.sizes
     sizes: JsonMapping = {"measured": measured.measured}
     if measured.largest:
@@ -100,7 +100,7 @@ def _figures(scope: Scope, history: History) -> JsonMapping:
         "task_references": history.messages["task_references"],
         "commit_size_analysis": sizes,
         "recommendations": _recommendations(history),
-        "latest": [described(commit) for commit in history.named[: scope.query.limit]],
+        "latest": [described(commit) for commit in history.named[: history.query.limit]],
     }
 
 
@@ -116,8 +116,8 @@ def _recommendations(history: History) -> list[str]:
     return found
 
 
-def _reservations(report: Report, scope: Scope, history: History) -> None:
-    query, selection, sizes, total = scope.query, scope.selection, history.sizes, plural(history.count, "commit")
+def _reservations(report: Report, history: History) -> None:
+    query, selection, sizes, total = history.query, history.selection, history.sizes, plural(history.count, "commit")
     if history.cut or (history.count and not sizes.is_whole and not sizes.measured):
         why = "there are too many" if history.cut == "cap" else "time was up"
         report.warn(
@@ -131,7 +131,7 @@ def _reservations(report: Report, scope: Scope, history: History) -> None:
     edges = (("from", selection.since), ("to", selection.until))
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:
         report.note("Counted {} (days in UTC, by commit date).", " ".join(times))
-    if earlier := [code(name) for names in scope.earlier.values() for name in names]:
+    if earlier := [code(name) for names in history.earlier.values() for name in names]:
         report.note("Earlier names are counted too: {}.", comma_list(earlier, len(earlier)))
     if query.author and len(history.people) > 1:
         people = comma_list([name(person.name) for person in history.people], _NEAR)
@@ -145,16 +145,15 @@ class _Answer:
     git: Git
     index: CommitIndex
     report: Report
-    scope: Scope
     history: History
 
     def say(self) -> None:
         """Put into the report what leads the answer, and what can be looked at."""
-        show, grouping = self.scope.query.show, self.scope.query.by
+        show, grouping = self.history.query.show, self.history.query.by
         if show == "release_dates":
-            _say_releases(self.git, self.scope.query, self.report)
+            _say_releases(self.git, self.history.query, self.report)
         elif not self.history.count:
-            when = " in that time" if self.scope.query.since or self.scope.query.until else ""
+            when = " in that time" if self.history.query.since or self.history.query.until else ""
             self.report.say("history", f"There are no commits{{}}{when}.", self._about(0), source="git log")
         else:
             {
@@ -183,7 +182,7 @@ class _Answer:
 
     def _about(self, count: int) -> Prose:
         """What was counted, as words after "commits": ` by … that touch …`."""
-        query, people, s = self.scope.query, self.history.people, "s" if count == 1 else ""
+        query, people, s = self.history.query, self.history.people, "s" if count == 1 else ""
         parts = list[Prose | str]()
         if query.author:
             parts.append(Prose(" by {}", (name(people[0].name if len(people) == 1 else query.author),)))
@@ -199,13 +198,13 @@ class _Answer:
             parts.append(f" ({plural(len(query.not_by), 'author')} left out)")
         if not query.merges:
             parts.append(" (merges not counted)")
-        if self.scope.selection.revision != "HEAD":
-            parts.append(Prose(" in {}", (code(self.scope.selection.revision.replace("refs/tags/", "")),)))
+        if self.history.selection.revision != "HEAD":
+            parts.append(Prose(" in {}", (code(self.history.selection.revision.replace("refs/tags/", "")),)))
         return Prose("{}" * len(parts), tuple(parts))
 
     def _most(self, usual: int) -> int:
         """How many to name: as many as are wanted, else the usual number."""
-        return usual if self.scope.query.limit == DEFAULT_LIMIT else self.scope.query.limit
+        return usual if self.history.query.limit == DEFAULT_LIMIT else self.history.query.limit
 
     def _say_change(self, which: Literal["first", "last"]) -> None:
         commits = self.history.oldest if which == "first" else self.history.authored
@@ -213,15 +212,15 @@ class _Answer:
         self._say_end(which)
         if self.history.count > 1 and which == "last":
             self._say_people(most=3)
-        elif self.history.count > 1 and len(self.scope.query.paths) < 2:
+        elif self.history.count > 1 and len(self.history.query.paths) < 2:
             self._say_end("last")
 
     def _say_end(self, which: Literal["first", "last"]) -> None:
         """Tell of the first or last of the commits; if they are all that touch some paths, of that of each path."""
-        query, is_first = self.scope.query, which == "first"
+        query, is_first = self.history.query, which == "first"
         commit = self.history.oldest[0] if is_first else self.history.authored[0]
         topic, verb = ("first commit", "first committed") if is_first else ("last change", "last changed")
-        if not self.scope.is_narrowed:
+        if not self.history.is_narrowed:
             ends = self._ends_of_paths(is_first=is_first) if query.paths else [("", commit)]
             for path, each in ends:
                 what = code(path) if path else "The repository"
@@ -240,8 +239,8 @@ class _Answer:
             return seconds(commit.committer_date) * (1 if is_first else -1)
 
         found: list[tuple[str, Commit]] = []
-        for path in self.scope.query.paths:
-            names = path, *self.scope.earlier[path]
+        for path in self.history.query.paths:
+            names = path, *self.history.earlier[path]
             commits = [one for each in names for one in self.index.commits(1, oldest=is_first, path=each)]
             found += [(path, min(commits, key=at))] if commits else []
         return sorted(found, key=lambda pair: at(pair[1]))
@@ -273,11 +272,11 @@ class _Answer:
             text += f" in {plural(history.file_count, 'file')}"
         at_least = "at least " if history.cut else ""
         self.report.say("count", f"{text}.", at_least, self._about(history.count), source=self._span)
-        if not self.scope.query.author:
+        if not self.history.query.author:
             self._say_people()
 
     def _say_log(self, most: int = DEFAULT_LIMIT) -> None:
-        query, history = self.scope.query, self.history
+        query, history = self.history.query, self.history
         if query.limit != DEFAULT_LIMIT or query.order == "oldest":  # they are what is wanted
             self._list_commits(history.named[: query.limit])
             self._say_count()
@@ -288,9 +287,8 @@ class _Answer:
 
     def _say_files(self, most: int = 8) -> None:
         files = [(code(one.path), one.commits) for one in self.history.files[: self._most(most)]]
-        text = (
-            "Changed in the most commits: {}." if files else "None of these commits could be compared with another.{}"
-        )
+        none = "None of these commits could be compared with another.{}"
+        text = "Changed in the most commits: {}." if files else none
         self.report.say("files", text, _ranked(files), source=self._span)
 
     def _say_largest(self) -> None:
@@ -310,8 +308,7 @@ class _Answer:
         text = f"{form['correct_format']:,} of {plural(judged, 'commit')}{{}} have a subject of the form {{}}."
         form_of_one = code("type(scope): what was done")
         self.report.say("format", text, self._about(judged), form_of_one, source=self._span)
-        text = f"{tasks['commits_with_refs']:,} of them name a task or issue."
-        self.report.say("tasks", text, source=self._span)
+        self.report.say("tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span)
         for one in form["violations"][:_NAMED]:
             self.report.say("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
 
@@ -324,7 +321,7 @@ class _Answer:
 
     def _draw_periods(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
-        by = self.scope.query.by
+        by = self.history.query.by
         unit, counts = periods(self.index.days(), by)
         if len(counts) < 2:
             return

@@ -81,7 +81,10 @@ class Query:
         tokens = [token.strip("?!,;:\"'`()[]{}").rstrip(".") for token in text.split()]
         in_paths = {token for token in tokens if ("." in token or "/" in token) and any(token in one for one in paths)}
         tokens = [token.removesuffix("'s") for token in tokens if token and token not in in_paths]
-        names = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        named = [one for one in quoted if " " not in one] + [one for one in tokens if _NAME.fullmatch(one)]
+        names = tuple(dict.fromkeys(name.removesuffix("()") for name in named))[:4]
+        phrases = tuple(one for one in quoted if " " in one)[:4]
+        literals = tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one)))
         words = {
             term: token
             for token in tokens
@@ -90,15 +93,8 @@ class Query:
         }
         words = dict(list(words.items())[:24])
         light = frozenset(term for term, word in words.items() if word.casefold() in _LIGHT)
-        return cls(
-            text,
-            words,
-            light if len(light) < len(words) else frozenset(),
-            tuple(dict.fromkeys(name.removesuffix("()") for name in names))[:4],
-            tuple(one for one in quoted if " " in one)[:4],
-            tuple(dict.fromkeys(one for one in tokens if _LITERAL.fullmatch(one))),
-            request.focus,
-        )
+        light = light if len(light) < len(words) else frozenset[str]()
+        return cls(text, words, light, names, phrases, literals, request.focus)
 
 
 @dataclass(frozen=True, slots=True)

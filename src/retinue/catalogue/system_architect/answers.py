@@ -182,9 +182,9 @@ def say_violations(
         return
     stated = f"{plural(len(rules), 'rule')} ({', '.join(dict.fromkeys(one_line(rule.origin) for rule in rules))})"
     if found:
+        breaks = plural(len(found), "import breaks", "imports break")
         number = len({id(rule) for rule, _, _ in found})
-        verb = "breaks" if len(found) == 1 else "break"
-        report.say("layers", f"{plural(len(found), 'import')} {verb} {number} of {stated}.", source=found[0][1].place)
+        report.say("layers", f"{breaks} {number} of {stated}.", source=found[0][1].place)
     else:
         report.say("layers", f"All imports keep {stated}.")
     for _, one, reason in found[: 2 if brief else _TOLD]:

@@ -138,10 +138,9 @@ def _rules(key: str, contract: Mapping[str, Any], file: str, *, typing: bool) ->
 
 def _list(value: object) -> list[str]:
     """A TOML list, or the lines of an INI value without comments."""
-    if isinstance(value, list):
-        return [str(one).strip() for one in cast("list[object]", value) if str(one).strip()]
-    lines = [line.strip() for line in value.split("\n")] if isinstance(value, str) else []
-    return [line for line in lines if line and not line.startswith("#")]
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    lines = value.split("\n") if isinstance(value, str) else map(str, rows)
+    return [line for one in lines if (line := one.strip()) and not line.startswith("#")]
 
 
 def _toml(workspace: Workspace, file: str, *keys: str) -> dict[str, Any]:
