@@ -51,7 +51,7 @@ def say_commit_analysis(
                 history = select_history(git, index, query, revision)
                 _count(index, history, report, watch, cut)
             if not report.unanswered:
-                _Answer(git, index, report, history).say()
+                _HistoryAnswer(git, index, report, history).say()
     report.figures = _figures(history)
 
 
@@ -139,7 +139,7 @@ def _reservations(report: Report, history: History) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _HistoryAnswer:
     """Everything an answer may speak of, and how it is said."""
 
     git: Git
