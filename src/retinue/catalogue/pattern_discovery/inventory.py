@@ -134,7 +134,7 @@ def users_of(one: FixtureUse) -> str:
     return f"is used by {users} in {plural(len(one.files), 'file')}"
 
 
-def fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
+def _fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     """A fixture."""
     fixture = one.fixture
     row = _row(fixture, path=one.path, used_in=one.files[:_FILES], uses=len(one.asked_by))
@@ -146,7 +146,7 @@ def fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     return PatternEntry(one, "fixture", fixture.name, one.path, fixture.line_start, row, sentence, fixture.name, text)
 
 
-def test_entry(case: CaseFacts, path: str) -> PatternEntry[CaseFacts]:
+def _test_entry(case: CaseFacts, path: str) -> PatternEntry[CaseFacts]:
     """A test."""
     row: JsonMapping = {"name": case.name, "mocks": list(case.mocks), "asserts": case.asserts}
     sentence = Prose(f"{{}} has {plural(case.asserts, 'assertion')}{{}}.", (code(case.name), _doc(case.doc)))
@@ -155,7 +155,7 @@ def test_entry(case: CaseFacts, path: str) -> PatternEntry[CaseFacts]:
     return PatternEntry(case, "test", case.name, path, case.line, row, sentence, heading, text)
 
 
-def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry[str]:
+def _pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry[str]:
     """The tests of one file that are written in one way."""
     lines = [f"{case.line}-{case.end}" for case in cases[:_FILES]]
     row: JsonMapping = {"kind": kind, "path": path, "lines": lines, "count": len(cases)}
@@ -164,14 +164,14 @@ def pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEn
     return PatternEntry(kind, "test pattern", path, path, cases[0].line, row, sentence, path, f"{kind} {names}")
 
 
-def step_entry(step: StepSentence, path: str, used_in: Sequence[str] = ()) -> PatternEntry[StepSentence]:
+def _step_entry(step: StepSentence, path: str, used_in: Sequence[str] = ()) -> PatternEntry[StepSentence]:
     """A step of behaviour-driven tests, with the lines of feature files that it fits."""
     row = _row(step, path=path, used_in=list(used_in[:_FILES]), uses=len(used_in))
     sentence = Prose(f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}.", (code(step.text),))
     return PatternEntry(step, "step", step.text, path, step.line, row, sentence, step.text, path)
 
 
-def helper_entry(one: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry[PublicSymbol]:
+def _helper_entry(one: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry[PublicSymbol]:
     """A public symbol of a module, with the other files that use it. `kind` is `source` or `test`."""
     row = _row(one, path=path, kind=kind, used_in=list(used_in[:_FILES]), uses=len(used_in))
     sentence = Prose(f"{{}}, used in {plural(len(used_in), 'other file')}{{}}.", (code(one.signature), _doc(one.doc)))
@@ -244,7 +244,7 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     scopes = Scopes(files, modules)
     steps, undefined = _steps(files)
     patterns = [
-        pattern_entry(kind, path, cases)
+        _pattern_entry(kind, path, cases)
         for kind in PATTERNS
         for path, file in files.items()
         if (cases := [case for case in file.tests if kind in case.patterns])
@@ -252,8 +252,8 @@ def take_stock(files: Mapping[str, FileFacts]) -> Inventory:
     return Inventory(
         files=files,
         scopes=scopes,
-        fixtures=sorted(map(fixture_entry, scopes.fixtures), key=lambda one: (-one.uses, one.name, one.path)),
-        tests=[test_entry(case, path) for path, file in files.items() for case in file.tests],
+        fixtures=sorted(map(_fixture_entry, scopes.fixtures), key=lambda one: (-one.uses, one.name, one.path)),
+        tests=[_test_entry(case, path) for path, file in files.items() for case in file.tests],
         patterns=sorted(patterns, key=lambda one: ([*PATTERNS].index(one.fact), -one.row["count"], one.path)),
         steps=steps,
         undefined=undefined,
@@ -275,8 +275,8 @@ def _steps(files: Mapping[str, FileFacts]) -> tuple[list[_Step], list[_Step]]:
             fitting = [used_in for matcher, used_in in near if matcher.match(phrase.text)]
             for used_in in fitting:
                 used_in.append(f"{path}:{phrase.line}")
-            undefined += [] if fitting else [step_entry(phrase, path)]
-    return sorted((step_entry(*one) for one in steps), key=lambda one: (-one.uses, one.path, one.line)), undefined
+            undefined += [] if fitting else [_step_entry(phrase, path)]
+    return sorted((_step_entry(*one) for one in steps), key=lambda one: (-one.uses, one.path, one.line)), undefined
 
 
 def matcher_of(step: StepSentence) -> re.Pattern[str]:
@@ -303,7 +303,7 @@ def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[PatternEn
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
     helpers = [
-        helper_entry(symbol, path, "test" if is_test(path) else "source", sorted(used_in))
+        _helper_entry(symbol, path, "test" if is_test(path) else "source", sorted(used_in))
         for path, file in files.items()
         for symbol in file.symbols
         if len(used_in := users.get((path, symbol.symbol), ())) >= _USERS
